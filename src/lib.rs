@@ -1,0 +1,2 @@
+//! One release payload, every topology, the right cluster.
+pub mod yaml;

@@ -1,0 +1,2 @@
+//! transship
+fn main(){}

@@ -1,0 +1,548 @@
+//! Tokens to a tree: collections, anchors and aliases, merge keys, and the type of every scalar.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use super::cursor::Place;
+use super::error::SyntaxError;
+use super::node::{DuplicateKey, Entry, Map, Mark, Node, SourceId, Value};
+use super::resolve::{self, Scalar};
+use super::scan::{Scanner, Token, TokenKind};
+use super::{MAX_DEPTH, Number};
+
+type Result<T> = std::result::Result<T, SyntaxError>;
+
+/// Reads the one document of `text`, whose first line is line `first_line` of its file (from zero). What stands
+/// behind the document's end is not looked at, as in Kubernetes.
+pub(super) fn document(
+    text: &str,
+    first_line: u32,
+    source: SourceId,
+    duplicates: &mut Vec<DuplicateKey>,
+) -> Result<Node> {
+    let mut composer = Composer {
+        scanner: Scanner::new(text, first_line),
+        source,
+        anchors: HashMap::new(),
+        decoded: 1,
+        aliased: 0,
+        depth: 0,
+        duplicates,
+    };
+    composer.document()
+}
+
+struct Composer<'a, 'd> {
+    scanner: Scanner<'a>,
+    source: SourceId,
+    anchors: HashMap<&'a str, Anchor>,
+    /// How many nodes have been made, and how many of them by following an alias.
+    decoded: u64,
+    aliased: u64,
+    depth: usize,
+    duplicates: &'d mut Vec<DuplicateKey>,
+}
+
+enum Anchor {
+    /// The anchored node is still being read: an alias to it would contain itself.
+    Open,
+    Closed(Composed, u64),
+}
+
+/// A node and how deep it nests.
+#[derive(Clone)]
+struct Composed {
+    node: Node,
+    height: usize,
+}
+
+/// Where a node stands decides which tokens may begin it.
+#[derive(Clone, Copy, PartialEq)]
+enum Context {
+    Flow,
+    Block,
+    /// The value of a block mapping's key, where a list need not be indented.
+    BlockValue,
+}
+
+/// What a mapping's key turned out to be.
+enum Key {
+    Name(Box<str>),
+    Merge,
+}
+
+impl<'a> Composer<'a, '_> {
+    fn document(&mut self) -> Result<Node> {
+        let first = self.scanner.peek()?;
+        let at = first.at;
+        match first.kind {
+            TokenKind::StreamEnd => return Ok(self.node(Value::Null, at)),
+            TokenKind::DocumentStart => {
+                self.scanner.next()?;
+            }
+            _ => {}
+        }
+        let root = match self.scanner.peek()?.kind {
+            TokenKind::DocumentStart | TokenKind::DocumentEnd | TokenKind::StreamEnd => {
+                self.node(Value::Null, at)
+            }
+            _ => self.compose(Context::Block)?.node,
+        };
+        // The token behind the root must at least be readable.
+        self.scanner.peek()?;
+        Ok(root)
+    }
+
+    fn compose(&mut self, context: Context) -> Result<Composed> {
+        self.decoded += 1;
+        let (mut anchor, mut tag) = (None, None);
+        let start = self.scanner.peek()?.at;
+        loop {
+            let token = self.scanner.peek()?;
+            match &token.kind {
+                TokenKind::Alias(_) if anchor.is_none() && tag.is_none() => return self.alias(),
+                TokenKind::Anchor(name) if anchor.is_none() => anchor = Some(*name),
+                TokenKind::Tag(name) if tag.is_none() => tag = Some(name.clone().into_owned()),
+                _ => break,
+            }
+            self.scanner.next()?;
+        }
+        let Some(name) = anchor else { return self.content(context, tag, false, start) };
+        let before = self.decoded - 1;
+        self.anchors.insert(name, Anchor::Open);
+        let composed = self.content(context, tag, true, start)?;
+        self.anchors.insert(name, Anchor::Closed(composed.clone(), self.decoded - before));
+        Ok(composed)
+    }
+
+    fn content(&mut self, context: Context, tag: Option<String>, anchored: bool, start: Place) -> Result<Composed> {
+        let token = self.scanner.peek()?;
+        let at = token.at;
+        match &token.kind {
+            TokenKind::Scalar { .. } => {
+                let token = self.scanner.next()?;
+                self.scalar(token, tag)
+            }
+            TokenKind::FlowSequenceStart => self.nested(at, Self::flow_sequence),
+            TokenKind::FlowMappingStart => self.nested(at, Self::flow_mapping),
+            TokenKind::BlockEntry if context == Context::BlockValue => {
+                self.nested(at, Self::unindented_sequence)
+            }
+            TokenKind::BlockSequenceStart if context != Context::Flow => self.nested(at, Self::block_sequence),
+            TokenKind::BlockMappingStart if context != Context::Flow => self.nested(at, Self::block_mapping),
+            _ if anchored || tag.is_some() => {
+                let empty = TokenKind::Scalar { text: "".into(), plain: true };
+                self.scalar(Token { kind: empty, at: start }, tag)
+            }
+            _ => Err(SyntaxError::new(at, "a value is missing here").help("check the indentation of this line")),
+        }
+    }
+
+    fn nested(
+        &mut self,
+        at: Place,
+        collection: fn(&mut Self, Place) -> Result<(Value, usize)>,
+    ) -> Result<Composed> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(too_deep(at));
+        }
+        let (value, height) = collection(self, at)?;
+        self.depth -= 1;
+        Ok(Composed { node: self.node(value, at), height: height + 1 })
+    }
+
+    fn alias(&mut self) -> Result<Composed> {
+        let Token { kind: TokenKind::Alias(name), at } = self.scanner.next()? else {
+            return Ok(self.empty(Place::default()));
+        };
+        match self.anchors.get(name) {
+            None => Err(SyntaxError::new(at, format!("no anchor `{name}` stands above this alias"))
+                .help("anchors do not reach beyond their document; quote a value that begins with `*`")),
+            Some(Anchor::Open) => Err(SyntaxError::new(at, format!("the alias `{name}` would contain itself"))),
+            Some(Anchor::Closed(composed, size)) => {
+                self.decoded += size;
+                self.aliased += size;
+                if excessive(self.aliased, self.decoded) {
+                    return Err(SyntaxError::new(at, "aliases make this document far larger than it is written")
+                        .help("Kubernetes refuses it as well; write the values out"));
+                }
+                if self.depth + composed.height > MAX_DEPTH {
+                    return Err(too_deep(at));
+                }
+                Ok(composed.clone())
+            }
+        }
+    }
+
+    fn block_sequence(&mut self, _: Place) -> Result<(Value, usize)> {
+        self.scanner.next()?;
+        let mut items = Items::default();
+        loop {
+            let token = self.scanner.next()?;
+            match token.kind {
+                TokenKind::BlockEntry => {
+                    let item = self.item(&[TokenKind::BlockEntry, TokenKind::BlockEnd], token.at)?;
+                    items.push(item);
+                }
+                TokenKind::BlockEnd => return Ok(items.finish()),
+                _ => {
+                    return Err(SyntaxError::new(token.at, "a list item must start with `-` here")
+                        .help("check that this line is indented as the list it belongs to"));
+                }
+            }
+        }
+    }
+
+    /// A list that stands at its key's own column: it ends with the first thing that is no item.
+    fn unindented_sequence(&mut self, _: Place) -> Result<(Value, usize)> {
+        let mut items = Items::default();
+        while self.scanner.peek()?.kind == TokenKind::BlockEntry {
+            let at = self.scanner.next()?.at;
+            let ends = [TokenKind::BlockEntry, TokenKind::Key, TokenKind::Value, TokenKind::BlockEnd];
+            let item = self.item(&ends, at)?;
+            items.push(item);
+        }
+        Ok(items.finish())
+    }
+
+    fn item(&mut self, ends: &[TokenKind<'_>], at: Place) -> Result<Composed> {
+        if ends.contains(&self.scanner.peek()?.kind) {
+            return Ok(self.empty(at));
+        }
+        self.compose(Context::Block)
+    }
+
+    fn block_mapping(&mut self, _: Place) -> Result<(Value, usize)> {
+        self.scanner.next()?;
+        let mut entries = Entries::default();
+        loop {
+            let token = self.scanner.peek()?;
+            let at = token.at;
+            match token.kind {
+                TokenKind::BlockEnd => {
+                    self.scanner.next()?;
+                    return Ok(entries.finish(self.duplicates));
+                }
+                TokenKind::Key => {
+                    self.scanner.next()?;
+                    let key = self.block_key(at)?;
+                    self.block_value(key, at, &mut entries)?;
+                }
+                TokenKind::Value => {
+                    let key = self.null_key(at)?;
+                    self.block_value(key, at, &mut entries)?;
+                }
+                _ => {
+                    return Err(SyntaxError::new(at, "a key must start here")
+                        .help("check that this line is indented as the map it belongs to"));
+                }
+            }
+        }
+    }
+
+    fn block_key(&mut self, at: Place) -> Result<Key> {
+        match self.scanner.peek()?.kind {
+            TokenKind::Key | TokenKind::Value | TokenKind::BlockEnd => self.null_key(at),
+            _ => self.key(Context::BlockValue),
+        }
+    }
+
+    fn block_value(&mut self, key: Key, at: Place, entries: &mut Entries) -> Result<()> {
+        let has_value = self.scanner.peek()?.kind == TokenKind::Value;
+        let value_at = if has_value { self.scanner.next()?.at } else { at };
+        let empty = !has_value
+            || matches!(self.scanner.peek()?.kind, TokenKind::Key | TokenKind::Value | TokenKind::BlockEnd);
+        self.pair(key, at, entries, if empty { Err(value_at) } else { Ok(Context::BlockValue) })
+    }
+
+    fn flow_sequence(&mut self, _: Place) -> Result<(Value, usize)> {
+        self.scanner.next()?;
+        let mut items = Items::default();
+        let mut first = true;
+        loop {
+            if !first && self.scanner.peek()?.kind != TokenKind::FlowSequenceEnd {
+                self.flow_entry("]")?;
+            }
+            first = false;
+            let token = self.scanner.peek()?;
+            let at = token.at;
+            match token.kind {
+                TokenKind::FlowSequenceEnd => {
+                    self.scanner.next()?;
+                    return Ok(items.finish());
+                }
+                TokenKind::Key => {
+                    self.scanner.next()?;
+                    self.decoded += 1;
+                    let pair = self.nested(at, Self::flow_pair)?;
+                    items.push(pair);
+                }
+                _ => {
+                    let item = self.compose(Context::Flow)?;
+                    items.push(item);
+                }
+            }
+        }
+    }
+
+    /// A mapping of one key inside `[]`, without braces.
+    fn flow_pair(&mut self, at: Place) -> Result<(Value, usize)> {
+        let mut entries = Entries::default();
+        let ends = [TokenKind::Value, TokenKind::FlowEntry, TokenKind::FlowSequenceEnd];
+        let key =
+            if ends.contains(&self.scanner.peek()?.kind) { self.null_key(at)? } else { self.key(Context::Flow)? };
+        self.flow_value(key, at, &mut entries)?;
+        Ok(entries.finish(self.duplicates))
+    }
+
+    fn flow_mapping(&mut self, _: Place) -> Result<(Value, usize)> {
+        self.scanner.next()?;
+        let mut entries = Entries::default();
+        let mut first = true;
+        loop {
+            if !first && self.scanner.peek()?.kind != TokenKind::FlowMappingEnd {
+                self.flow_entry("}")?;
+            }
+            first = false;
+            let token = self.scanner.peek()?;
+            let at = token.at;
+            match token.kind {
+                TokenKind::FlowMappingEnd => {
+                    self.scanner.next()?;
+                    return Ok(entries.finish(self.duplicates));
+                }
+                TokenKind::Key => {
+                    self.scanner.next()?;
+                    let ends = [TokenKind::Value, TokenKind::FlowEntry, TokenKind::FlowMappingEnd];
+                    let key = if ends.contains(&self.scanner.peek()?.kind) {
+                        self.null_key(at)?
+                    } else {
+                        self.key(Context::Flow)?
+                    };
+                    self.flow_value(key, at, &mut entries)?;
+                }
+                _ => {
+                    let key = self.key(Context::Flow)?;
+                    self.pair(key, at, &mut entries, Err(at))?;
+                }
+            }
+        }
+    }
+
+    fn flow_entry(&mut self, closing: &str) -> Result<()> {
+        let token = self.scanner.next()?;
+        if token.kind == TokenKind::FlowEntry {
+            return Ok(());
+        }
+        Err(SyntaxError::new(token.at, format!("`,` or `{closing}` is missing before this"))
+            .help("close the bracket or brace, or put the text in quotes if it is meant as text"))
+    }
+
+    fn flow_value(&mut self, key: Key, at: Place, entries: &mut Entries) -> Result<()> {
+        let has_value = self.scanner.peek()?.kind == TokenKind::Value;
+        let value_at = if has_value { self.scanner.next()?.at } else { at };
+        let empty = !has_value
+            || matches!(
+                self.scanner.peek()?.kind,
+                TokenKind::FlowEntry | TokenKind::FlowSequenceEnd | TokenKind::FlowMappingEnd
+            );
+        self.pair(key, at, entries, if empty { Err(value_at) } else { Ok(Context::Flow) })
+    }
+
+    /// Reads a key's value, or makes it null where there is none, and adds both to the map.
+    fn pair(
+        &mut self,
+        key: Key,
+        at: Place,
+        entries: &mut Entries,
+        value: std::result::Result<Context, Place>,
+    ) -> Result<()> {
+        let aliased = value.is_ok() && matches!(self.scanner.peek()?.kind, TokenKind::Alias(_));
+        let composed = match value {
+            Ok(context) => self.compose(context)?,
+            Err(nothing_at) => self.empty(nothing_at),
+        };
+        match key {
+            Key::Name(key) => {
+                let mark = self.mark(at);
+                entries.push(Entry { key, mark, value: composed.node }, composed.height);
+                Ok(())
+            }
+            Key::Merge => entries.merge(composed, aliased).ok_or_else(|| {
+                SyntaxError::new(at, "`<<` needs a map or a list of maps").help("quote the key if `<<` is meant as text")
+            }),
+        }
+    }
+
+    /// A key: text, or what Kubernetes turns into text.
+    fn key(&mut self, context: Context) -> Result<Key> {
+        let token = self.scanner.peek()?;
+        let at = token.at;
+        if let TokenKind::Scalar { plain: true, .. } = token.kind {
+            self.decoded += 1;
+            let TokenKind::Scalar { text, .. } = self.scanner.next()?.kind else { return self.null_key(at) };
+            if text == "<<" {
+                self.decoded -= 1;
+                return Ok(Key::Merge);
+            }
+            return scalar_key(resolve::plain(&text), &text, at).map(Key::Name);
+        }
+        let node = self.compose(context)?.node;
+        let scalar = match &node.value {
+            Value::String(text) => return Ok(Key::Name(text.as_str().into())),
+            Value::Null => Scalar::Null,
+            Value::Bool(bool) => Scalar::Bool(*bool),
+            Value::Number(number) => Scalar::Number(*number),
+            Value::List(_) | Value::Map(_) => {
+                return Err(SyntaxError::new(at, "a list or map cannot be a key")
+                    .help("if this is a template such as {{ x }}, put it in quotes"));
+            }
+        };
+        scalar_key(scalar, "", at).map(Key::Name)
+    }
+
+    fn null_key(&mut self, at: Place) -> Result<Key> {
+        scalar_key(Scalar::Null, "", at).map(Key::Name)
+    }
+
+    fn scalar(&mut self, token: Token<'a>, tag: Option<String>) -> Result<Composed> {
+        let at = token.at;
+        let TokenKind::Scalar { text, plain } = token.kind else { return Ok(self.empty(at)) };
+        let (scalar, text) = match tag {
+            Some(tag) => resolve::tagged(&tag, text).ok_or_else(|| {
+                SyntaxError::new(at, format!("this value is not what its tag `{tag}` says"))
+                    .help("remove the tag, or write a value of that type")
+            })?,
+            None if plain => (resolve::plain(&text), text),
+            None => (Scalar::Text, text),
+        };
+        let value = match scalar {
+            Scalar::Null => Value::Null,
+            Scalar::Bool(bool) => Value::Bool(bool),
+            Scalar::Number(number) => Value::Number(number),
+            Scalar::Text => Value::String(Cow::into_owned(text)),
+            Scalar::NotFinite(_) => {
+                return Err(SyntaxError::new(at, "a number that JSON cannot hold").help("quote it if text is meant"));
+            }
+        };
+        Ok(Composed { node: self.node(value, at), height: 0 })
+    }
+
+    fn empty(&mut self, at: Place) -> Composed {
+        self.decoded += 1;
+        Composed { node: self.node(Value::Null, at), height: 0 }
+    }
+
+    fn node(&self, value: Value, at: Place) -> Node {
+        Node { value, mark: self.mark(at) }
+    }
+
+    fn mark(&self, at: Place) -> Mark {
+        Mark { source: self.source, line: at.line + 1, column: at.column + 1 }
+    }
+}
+
+fn scalar_key(scalar: Scalar, text: &str, at: Place) -> Result<Box<str>> {
+    match scalar {
+        Scalar::Text => Ok(text.into()),
+        Scalar::Bool(bool) => Ok(if bool { "true" } else { "false" }.into()),
+        Scalar::Number(number) => match float_key(number, text) {
+            Number::Uint(_) => Err(SyntaxError::new(at, "this integer is too large for a key")),
+            number => Ok(number.to_key().into()),
+        },
+        Scalar::NotFinite(float) => Ok(Number::Float(float).to_key().into()),
+        Scalar::Null => Err(SyntaxError::new(at, "null cannot be a key").help("quote the key if text is meant")),
+    }
+}
+
+/// A whole float was made an integer, but as a key it is printed as the float it is.
+#[expect(clippy::cast_precision_loss, reason = "a float that was made an integer goes back without loss")]
+fn float_key(number: Number, text: &str) -> Number {
+    let written_as_float = text.contains(['.', 'e', 'E']) && !text.contains(['x', 'X']);
+    match number {
+        Number::Int(int) if written_as_float => Number::Float(int as f64),
+        Number::Uint(uint) if written_as_float => Number::Float(uint as f64),
+        number => number,
+    }
+}
+
+fn too_deep(at: Place) -> SyntaxError {
+    SyntaxError::new(at, format!("nested more than {MAX_DEPTH} levels deep"))
+}
+
+/// Kubernetes' own limit: of many nodes, nearly all made by aliases. The larger the document, the lower the share.
+#[expect(clippy::cast_precision_loss, reason = "a ratio of counts")]
+fn excessive(aliased: u64, decoded: u64) -> bool {
+    const LOW: f64 = 400_000.0;
+    const HIGH: f64 = 4_000_000.0;
+    if aliased <= 100 || decoded <= 1000 {
+        return false;
+    }
+    let decoded = decoded as f64;
+    let allowed = 0.99 - 0.89 * ((decoded - LOW) / (HIGH - LOW)).clamp(0.0, 1.0);
+    aliased as f64 / decoded > allowed
+}
+
+#[derive(Default)]
+struct Items {
+    nodes: Vec<Node>,
+    height: usize,
+}
+
+impl Items {
+    fn push(&mut self, item: Composed) {
+        self.height = self.height.max(item.height);
+        self.nodes.push(item.node);
+    }
+
+    fn finish(self) -> (Value, usize) {
+        (Value::List(self.nodes), self.height)
+    }
+}
+
+/// A mapping's entries in the order of the text: the last one of a key wins, whether written or merged.
+#[derive(Default)]
+struct Entries {
+    entries: Vec<Entry>,
+    /// Keys that `<<` brought; overriding one of those is what it is for, and no duplicate.
+    merged: Vec<Mark>,
+    height: usize,
+}
+
+impl Entries {
+    fn push(&mut self, entry: Entry, height: usize) {
+        self.height = self.height.max(height);
+        self.entries.push(entry);
+    }
+
+    /// Adds the entries of a map, or of a list of maps of which earlier ones take precedence.
+    fn merge(&mut self, composed: Composed, aliased: bool) -> Option<()> {
+        self.height = self.height.max(composed.height.saturating_sub(1));
+        let maps = match composed.node.value {
+            Value::Map(map) => vec![map],
+            Value::List(items) if !aliased => {
+                let map = |node: Node| if let Value::Map(map) = node.value { Some(map) } else { None };
+                items.into_iter().rev().map(map).collect::<Option<_>>()?
+            }
+            _ => return None,
+        };
+        for entry in maps.iter().flat_map(Map::iter) {
+            self.merged.push(entry.mark);
+            self.entries.push(entry.clone());
+        }
+        Some(())
+    }
+
+    fn finish(self, duplicates: &mut Vec<DuplicateKey>) -> (Value, usize) {
+        let mut merged = self.merged;
+        merged.sort_unstable();
+        let by_merge = |mark: &Mark| merged.binary_search(mark).is_ok();
+        let map = Map::from_entries(self.entries, |dropped, kept| {
+            if !by_merge(&dropped.mark) && !by_merge(&kept.mark) {
+                duplicates.push(DuplicateKey { key: dropped.key, dropped: dropped.mark, kept: kept.mark });
+            }
+        });
+        (Value::Map(map), self.height)
+    }
+}

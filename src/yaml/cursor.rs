@@ -1,0 +1,142 @@
+//! A place in a text, moved forward: bytes, lines, and columns counted in characters.
+
+/// A place relative to the start of the file: line and column count from zero here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) line: u32,
+    pub(super) column: u32,
+    /// Characters since the start of the text.
+    pub(super) index: u32,
+}
+
+pub(super) struct Cursor<'a> {
+    text: &'a str,
+    pos: usize,
+    place: Place,
+}
+
+impl<'a> Cursor<'a> {
+    /// A cursor at the start of `text`, whose first line is line `line` of the file (from zero).
+    pub(super) fn new(text: &'a str, line: u32) -> Self {
+        Self { text, pos: 0, place: Place { line, ..Place::default() } }
+    }
+
+    pub(super) fn place(&self) -> Place {
+        self.place
+    }
+
+    pub(super) fn column(&self) -> i64 {
+        i64::from(self.place.column)
+    }
+
+    pub(super) fn pos(&self) -> usize {
+        self.pos
+    }
+
+    pub(super) fn slice(&self, from: usize, to: usize) -> &'a str {
+        &self.text[from..to]
+    }
+
+    pub(super) fn rest(&self) -> &'a [u8] {
+        &self.text.as_bytes()[self.pos..]
+    }
+
+    /// The byte `ahead` of here, or zero past the end: the text itself never holds a zero.
+    pub(super) fn byte(&self, ahead: usize) -> u8 {
+        self.text.as_bytes().get(self.pos + ahead).copied().unwrap_or(0)
+    }
+
+    pub(super) fn at_end(&self) -> bool {
+        self.pos >= self.text.len()
+    }
+
+    /// How many bytes the line break `ahead` of here has, zero if there is none. YAML 1.1 has three beyond ASCII's.
+    pub(super) fn break_length(&self, ahead: usize) -> usize {
+        match self.byte(ahead) {
+            b'\n' => 1,
+            b'\r' => 1 + usize::from(self.byte(ahead + 1) == b'\n'),
+            0xC2 if self.byte(ahead + 1) == 0x85 => 2,
+            0xE2 if self.byte(ahead + 1) == 0x80 && matches!(self.byte(ahead + 2), 0xA8 | 0xA9) => 3,
+            _ => 0,
+        }
+    }
+
+    pub(super) fn is_break(&self, ahead: usize) -> bool {
+        self.break_length(ahead) > 0
+    }
+
+    pub(super) fn is_blank(&self, ahead: usize) -> bool {
+        matches!(self.byte(ahead), b' ' | b'\t')
+    }
+
+    pub(super) fn is_break_or_end(&self, ahead: usize) -> bool {
+        self.byte(ahead) == 0 || self.is_break(ahead)
+    }
+
+    pub(super) fn is_blank_break_or_end(&self, ahead: usize) -> bool {
+        self.is_blank(ahead) || self.is_break_or_end(ahead)
+    }
+
+    /// Moves over one character that is not a line break.
+    pub(super) fn skip(&mut self) {
+        self.pos += width(self.byte(0));
+        self.place.column += 1;
+        self.place.index += 1;
+    }
+
+    /// Moves forward to `pos` on the same line.
+    pub(super) fn skip_to(&mut self, pos: usize) {
+        let run = &self.text.as_bytes()[self.pos..pos];
+        let characters = run.iter().filter(|byte| **byte & 0xC0 != 0x80).count();
+        let characters = u32::try_from(characters).unwrap_or(u32::MAX);
+        self.place.column = self.place.column.saturating_add(characters);
+        self.place.index = self.place.index.saturating_add(characters);
+        self.pos = pos;
+    }
+
+    pub(super) fn skip_blanks(&mut self) {
+        while self.is_blank(0) {
+            self.skip();
+        }
+    }
+
+    pub(super) fn skip_to_break(&mut self) {
+        let mut to = self.pos;
+        let bytes = self.text.as_bytes();
+        while to < bytes.len() && (ORDINARY[bytes[to] as usize] || self.break_length(to - self.pos) == 0) {
+            to += 1;
+        }
+        self.skip_to(to);
+    }
+
+    /// Moves over a line break and gives the text it stands for: a newline, or the separator that YAML 1.1 keeps.
+    pub(super) fn take_break(&mut self) -> &'a str {
+        let length = self.break_length(0);
+        let text = self.slice(self.pos, self.pos + length);
+        self.pos += length;
+        self.place.line += 1;
+        self.place.column = 0;
+        self.place.index += if text == "\r\n" { 2 } else { 1 };
+        if length == 3 { text } else { "\n" }
+    }
+}
+
+/// Bytes that can neither be nor begin a line break.
+const ORDINARY: [bool; 256] = {
+    let mut table = [true; 256];
+    table[b'\n' as usize] = false;
+    table[b'\r' as usize] = false;
+    table[0xC2] = false;
+    table[0xE2] = false;
+    table
+};
+
+fn width(first: u8) -> usize {
+    match first {
+        0 => 0,
+        0xC0..0xE0 => 2,
+        0xE0..0xF0 => 3,
+        0xF0.. => 4,
+        _ => 1,
+    }
+}

@@ -1,0 +1,27 @@
+//! What is wrong with a text, and where.
+
+use super::cursor::Place;
+
+/// Why a text cannot be read. The line and column count from one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SyntaxError {
+    /// The line, from one.
+    pub line: u32,
+    /// The column in characters, from one.
+    pub column: u32,
+    /// What is wrong. Never quotes the text itself: it may be a Secret's.
+    pub message: String,
+    /// What to do about it.
+    pub help: Option<String>,
+}
+
+impl SyntaxError {
+    pub(super) fn new(at: Place, message: impl Into<String>) -> Self {
+        Self { line: at.line + 1, column: at.column + 1, message: message.into(), help: None }
+    }
+
+    pub(super) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}

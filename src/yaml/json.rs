@@ -1,0 +1,292 @@
+//! JSON: read with positions, as Go's decoder reads it, and written as Go's encoder writes it.
+
+use super::cursor::{Cursor, Place};
+use super::error::SyntaxError;
+use super::node::{DuplicateKey, Entry, Map, Mark, Node, SourceId, Value};
+use super::{MAX_DEPTH, Number};
+
+type Result<T> = std::result::Result<T, SyntaxError>;
+
+/// Reads JSON values from a text, one after the other.
+pub(super) struct Reader<'a> {
+    cursor: Cursor<'a>,
+    source: SourceId,
+    depth: usize,
+    pub(super) duplicates: Vec<DuplicateKey>,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(text: &'a str, source: SourceId) -> Self {
+        Self { cursor: Cursor::new(text, 0), source, depth: 0, duplicates: Vec::new() }
+    }
+
+    /// Where the next byte to read stands: its offset and its line, from zero.
+    pub(super) fn position(&self) -> (usize, u32) {
+        (self.cursor.pos(), self.cursor.place().line)
+    }
+
+    /// The next value with its text, or nothing at the end.
+    pub(super) fn next(&mut self) -> Result<Option<(Node, &'a str)>> {
+        self.skip_space();
+        if self.cursor.at_end() {
+            return Ok(None);
+        }
+        let from = self.cursor.pos();
+        let node = self.value()?;
+        Ok(Some((node, self.cursor.slice(from, self.cursor.pos()))))
+    }
+
+    fn value(&mut self) -> Result<Node> {
+        let at = self.cursor.place();
+        let value = match self.cursor.byte(0) {
+            b'{' => self.nested(Self::object)?,
+            b'[' => self.nested(Self::array)?,
+            b'"' => Value::String(self.string()?),
+            b't' => self.word("true", Value::Bool(true))?,
+            b'f' => self.word("false", Value::Bool(false))?,
+            b'n' => self.word("null", Value::Null)?,
+            b'-' | b'0'..=b'9' => Value::Number(self.number()?),
+            _ => return Err(SyntaxError::new(at, "a JSON value is missing here")),
+        };
+        Ok(Node { value, mark: self.mark(at) })
+    }
+
+    fn nested(&mut self, collection: fn(&mut Self) -> Result<Value>) -> Result<Value> {
+        let at = self.cursor.place();
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(SyntaxError::new(at, format!("nested more than {MAX_DEPTH} levels deep")));
+        }
+        self.cursor.skip();
+        self.skip_space();
+        let value = collection(self)?;
+        self.cursor.skip();
+        self.depth -= 1;
+        Ok(value)
+    }
+
+    fn object(&mut self) -> Result<Value> {
+        let mut entries = Vec::new();
+        while self.cursor.byte(0) != b'}' {
+            let at = self.cursor.place();
+            let key = self.string()?.into();
+            self.skip_space();
+            self.expect(b':')?;
+            self.skip_space();
+            let value = self.value()?;
+            entries.push(Entry { key, mark: self.mark(at), value });
+            self.separator(b'}')?;
+        }
+        let duplicates = &mut self.duplicates;
+        Ok(Value::Map(Map::from_entries(entries, |dropped, kept| {
+            duplicates.push(DuplicateKey { key: dropped.key, dropped: dropped.mark, kept: kept.mark });
+        })))
+    }
+
+    fn array(&mut self) -> Result<Value> {
+        let mut items = Vec::new();
+        while self.cursor.byte(0) != b']' {
+            items.push(self.value()?);
+            self.separator(b']')?;
+        }
+        Ok(Value::List(items))
+    }
+
+    /// A comma with something behind it, or the end of the collection.
+    fn separator(&mut self, closing: u8) -> Result<()> {
+        self.skip_space();
+        if self.cursor.byte(0) == closing {
+            return Ok(());
+        }
+        self.expect(b',')?;
+        self.skip_space();
+        if self.cursor.byte(0) == closing {
+            return Err(SyntaxError::new(self.cursor.place(), "a comma with nothing behind it"));
+        }
+        Ok(())
+    }
+
+    fn expect(&mut self, byte: u8) -> Result<()> {
+        if self.cursor.byte(0) != byte {
+            let message = format!("`{}` is missing here", char::from(byte));
+            return Err(SyntaxError::new(self.cursor.place(), message));
+        }
+        self.cursor.skip();
+        Ok(())
+    }
+
+    fn word(&mut self, word: &str, value: Value) -> Result<Value> {
+        if !self.cursor.rest().starts_with(word.as_bytes()) {
+            return Err(SyntaxError::new(self.cursor.place(), format!("`{word}` was expected here")));
+        }
+        self.cursor.skip_to(self.cursor.pos() + word.len());
+        Ok(value)
+    }
+
+    fn number(&mut self) -> Result<Number> {
+        let at = self.cursor.place();
+        let rest = self.cursor.rest();
+        let length = rest
+            .iter()
+            .position(|byte| !matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'))
+            .unwrap_or(rest.len());
+        let text = self.cursor.slice(self.cursor.pos(), self.cursor.pos() + length);
+        self.cursor.skip_to(self.cursor.pos() + length);
+        // serde_json knows JSON's grammar of numbers; a float that is out of range is an error there as well.
+        let number: serde_json::Number =
+            serde_json::from_str(text).map_err(|_| SyntaxError::new(at, "a number that JSON cannot hold"))?;
+        match (number.as_i64(), number.as_u64(), number.as_f64()) {
+            (Some(int), _, _) => Ok(Number::Int(int)),
+            (_, Some(uint), _) => Ok(Number::Uint(uint)),
+            (_, _, Some(float)) => Ok(Number::Float(float)),
+            _ => Err(SyntaxError::new(at, "a number that JSON cannot hold")),
+        }
+    }
+
+    fn string(&mut self) -> Result<String> {
+        let start = self.cursor.place();
+        self.expect(b'"')?;
+        let mut text = String::new();
+        loop {
+            let rest = self.cursor.rest();
+            let run = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20)).unwrap_or(rest.len());
+            let from = self.cursor.pos();
+            text.push_str(self.cursor.slice(from, from + run));
+            self.cursor.skip_to(from + run);
+            match self.cursor.byte(0) {
+                b'"' => {
+                    self.cursor.skip();
+                    return Ok(text);
+                }
+                b'\\' => text.push(self.escape()?),
+                _ => return Err(SyntaxError::new(start, "a string that is never closed, or holds a control character")),
+            }
+        }
+    }
+
+    fn escape(&mut self) -> Result<char> {
+        let at = self.cursor.place();
+        self.cursor.skip();
+        let letter = self.cursor.byte(0);
+        self.cursor.skip();
+        match letter {
+            b'"' | b'\\' | b'/' => Ok(char::from(letter)),
+            b'b' => Ok('\x08'),
+            b'f' => Ok('\x0c'),
+            b'n' => Ok('\n'),
+            b'r' => Ok('\r'),
+            b't' => Ok('\t'),
+            b'u' => self.unicode(at),
+            _ => Err(SyntaxError::new(at, "an escape that JSON does not have")),
+        }
+    }
+
+    /// Four hexadecimal digits, or a surrogate pair. Half a pair becomes U+FFFD, as in Go.
+    fn unicode(&mut self, at: Place) -> Result<char> {
+        let high = self.hex(at)?;
+        if let Some(character) = char::from_u32(high) {
+            return Ok(character);
+        }
+        if high < 0xDC00 && self.cursor.rest().starts_with(b"\\u") {
+            let digits = self.cursor.rest().get(2..6).and_then(|digits| std::str::from_utf8(digits).ok());
+            let low = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok()).unwrap_or_default();
+            if (0xDC00..0xE000).contains(&low) {
+                self.cursor.skip_to(self.cursor.pos() + 6);
+                let code = 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
+                return Ok(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
+            }
+        }
+        Ok(char::REPLACEMENT_CHARACTER)
+    }
+
+    fn hex(&mut self, at: Place) -> Result<u32> {
+        let mut code = 0;
+        for _ in 0..4 {
+            let digit = char::from(self.cursor.byte(0)).to_digit(16);
+            code = code << 4 | digit.ok_or_else(|| SyntaxError::new(at, "\\u needs four hexadecimal digits"))?;
+            self.cursor.skip();
+        }
+        Ok(code)
+    }
+
+    fn skip_space(&mut self) {
+        loop {
+            match self.cursor.byte(0) {
+                b' ' | b'\t' => self.cursor.skip(),
+                b'\n' | b'\r' => {
+                    self.cursor.take_break();
+                }
+                _ => return,
+            }
+        }
+    }
+
+    fn mark(&self, at: Place) -> Mark {
+        Mark { source: self.source, line: at.line + 1, column: at.column + 1 }
+    }
+}
+
+/// Writes a node as Go's `encoding/json` does: no spaces, keys sorted, and the characters escaped that HTML or
+/// JavaScript would trip over.
+pub fn write(node: &Node) -> String {
+    let mut out = String::new();
+    write_value(&node.value, &mut out);
+    out
+}
+
+fn write_value(value: &Value, out: &mut String) {
+    match value {
+        Value::Null => out.push_str("null"),
+        Value::Bool(bool) => out.push_str(if *bool { "true" } else { "false" }),
+        Value::Number(number) => number.write_json(out),
+        Value::String(text) => write_string(text, out),
+        Value::List(items) => {
+            out.push('[');
+            for (index, item) in items.iter().enumerate() {
+                if index > 0 {
+                    out.push(',');
+                }
+                write_value(&item.value, out);
+            }
+            out.push(']');
+        }
+        Value::Map(map) => {
+            out.push('{');
+            for (index, entry) in map.iter().enumerate() {
+                if index > 0 {
+                    out.push(',');
+                }
+                write_string(&entry.key, out);
+                out.push(':');
+                write_value(&entry.value.value, out);
+            }
+            out.push('}');
+        }
+    }
+}
+
+fn write_string(text: &str, out: &mut String) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    out.push('"');
+    for character in text.chars() {
+        match character {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\x08' => out.push_str("\\b"),
+            '\x0c' => out.push_str("\\f"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\u{2028}' => out.push_str("\\u2028"),
+            '\u{2029}' => out.push_str("\\u2029"),
+            '\0'..'\x20' | '<' | '>' | '&' => {
+                let code = character as usize;
+                out.push_str("\\u00");
+                out.push(char::from(HEX[code >> 4]));
+                out.push(char::from(HEX[code & 15]));
+            }
+            _ => out.push(character),
+        }
+    }
+    out.push('"');
+}

@@ -1,0 +1,127 @@
+//! A file's text to its documents, as the stream reader of kubectl and the cluster-version-operator cuts it.
+
+use std::borrow::Cow;
+
+use super::error::SyntaxError;
+use super::node::{DuplicateKey, Node, SourceId, Value};
+use super::cursor::Place;
+use super::{compose, json};
+
+/// One document of a file that is not empty.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// What it says.
+    pub root: Node,
+    /// The text itself, if the document was written in JSON: Kubernetes passes that on unchanged.
+    pub json: Option<String>,
+    /// Keys that it has more than once.
+    pub duplicates: Vec<DuplicateKey>,
+}
+
+/// Reads all documents of a text, or says why it cannot be read.
+///
+/// The rules are Kubernetes': a text that begins with `{` is tried as JSON values in a row; what is not JSON is cut
+/// at lines that begin with `---`, whatever those lines are part of, and each piece is one YAML document.
+pub fn read(text: &str, source: SourceId) -> Result<Vec<Document>, SyntaxError> {
+    let mut documents = Vec::new();
+    let mut offset = 0;
+    let mut line = 0;
+    if text.trim_start().starts_with('{') {
+        match read_json(text, source, &mut documents) {
+            Ok(()) => return Ok(documents),
+            // More than one object in a row can only be JSON; one alone may be YAML's flow style.
+            Err((error, _, _)) if documents.len() > 1 => return Err(error),
+            Err((_, end, end_line)) => (offset, line) = skip_first_break(text, end, end_line),
+        }
+    }
+    for (piece, first_line) in split(&text[offset..], line)? {
+        reject_control_characters(piece, first_line)?;
+        let piece = if piece.ends_with('\n') { Cow::Borrowed(piece) } else { Cow::Owned(format!("{piece}\n")) };
+        let mut duplicates = Vec::new();
+        let root = compose::document(&piece, first_line, source, &mut duplicates)?;
+        if root.value != Value::Null {
+            documents.push(Document { root, json: None, duplicates });
+        }
+    }
+    Ok(documents)
+}
+
+/// Reads JSON values until the end. On failure says where the last whole value ended.
+fn read_json(
+    text: &str,
+    source: SourceId,
+    documents: &mut Vec<Document>,
+) -> Result<(), (SyntaxError, usize, u32)> {
+    let mut reader = json::Reader::new(text, source);
+    loop {
+        let (end, line) = reader.position();
+        let Some((root, json)) = reader.next().map_err(|error| (error, end, line))? else { return Ok(()) };
+        let duplicates = std::mem::take(&mut reader.duplicates);
+        documents.push(Document { root, json: Some(json.into()), duplicates });
+    }
+}
+
+/// Behind JSON values, the rest of their line is not part of the YAML that follows, if it is blank.
+fn skip_first_break(text: &str, from: usize, line: u32) -> (usize, u32) {
+    for (at, character) in text[from..].char_indices() {
+        if character == '\n' {
+            return (from + at + 1, line + 1);
+        }
+        if !character.is_whitespace() {
+            return (from + at, line);
+        }
+    }
+    (text.len(), line)
+}
+
+/// Cuts a text into the pieces between separator lines, each with its first line, from zero.
+fn split(text: &str, first_line: u32) -> Result<Vec<(&str, u32)>, SyntaxError> {
+    let mut pieces = Vec::new();
+    let (mut start, mut start_line) = (0, first_line);
+    let (mut at, mut line) = (0, first_line);
+    while at < text.len() {
+        let end = text[at..].find('\n').map_or(text.len(), |length| at + length + 1);
+        if let Some(behind) = text[at..end].strip_prefix("---") {
+            let behind = behind.trim();
+            if !behind.is_empty() && !behind.starts_with('#') {
+                let place = Place { line, column: 0, index: 0 };
+                return Err(SyntaxError::new(place, "a line that begins with `---` must have nothing behind it")
+                    .help("put what follows on the next line; inside quoted or block text, indent the line"));
+            }
+            if at > start {
+                pieces.push((&text[start..at], start_line));
+                (start, start_line) = (end, line + 1);
+            }
+        }
+        (at, line) = (end, line + 1);
+    }
+    if start < text.len() {
+        pieces.push((&text[start..], start_line));
+    }
+    Ok(pieces)
+}
+
+/// Control characters are in no YAML that Kubernetes reads.
+fn reject_control_characters(text: &str, first_line: u32) -> Result<(), SyntaxError> {
+    let suspicious = |byte: u8| byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r') || matches!(byte, 0x7f | 0xc2 | 0xef);
+    if !text.bytes().any(suspicious) {
+        return Ok(());
+    }
+    let mut place = Place { line: first_line, column: 0, index: 0 };
+    for character in text.chars() {
+        let allowed = match character {
+            '\t' | '\n' | '\r' | '\u{85}' => true,
+            '\u{fffe}' | '\u{ffff}' => false,
+            other => !other.is_control(),
+        };
+        if !allowed {
+            let message = format!("the control character U+{:04X}", u32::from(character));
+            return Err(SyntaxError::new(place, message).help("remove it, or write it as an escape in double quotes"));
+        }
+        place.column += 1;
+        if character == '\n' {
+            place = Place { line: place.line + 1, column: 0, index: 0 };
+        }
+    }
+    Ok(())
+}

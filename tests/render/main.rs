@@ -1,0 +1,3 @@
+//! Everything that needs no cluster, one module a capability.
+
+mod yaml_truth;
