@@ -27,6 +27,7 @@ pub(super) fn document(
         decoded: 1,
         aliased: 0,
         depth: 0,
+        merge_key: false,
         duplicates,
     };
     composer.document()
@@ -40,6 +41,8 @@ struct Composer<'a, 'd> {
     decoded: u64,
     aliased: u64,
     depth: usize,
+    /// Whether the last scalar, were it a key, would be a merge key.
+    merge_key: bool,
     duplicates: &'d mut Vec<DuplicateKey>,
 }
 
@@ -73,19 +76,14 @@ enum Key {
 
 impl<'a> Composer<'a, '_> {
     fn document(&mut self) -> Result<Node> {
-        let first = self.scanner.peek()?;
-        let at = first.at;
-        match first.kind {
-            TokenKind::StreamEnd => return Ok(self.node(Value::Null, at)),
-            TokenKind::DocumentStart => {
-                self.scanner.next()?;
-            }
-            _ => {}
+        let at = self.scanner.peek()?.at;
+        let explicit = self.scanner.peek()?.kind == TokenKind::DocumentStart;
+        if explicit {
+            self.scanner.next()?;
         }
         let root = match self.scanner.peek()?.kind {
-            TokenKind::DocumentStart | TokenKind::DocumentEnd | TokenKind::StreamEnd => {
-                self.node(Value::Null, at)
-            }
+            TokenKind::StreamEnd => self.node(Value::Null, at),
+            TokenKind::DocumentStart | TokenKind::DocumentEnd if explicit => self.node(Value::Null, at),
             _ => self.compose(Context::Block)?.node,
         };
         // The token behind the root must at least be readable.
@@ -388,12 +386,15 @@ impl<'a> Composer<'a, '_> {
             }
             return scalar_key(resolve::plain(&text), &text, at).map(Key::Name);
         }
+        self.merge_key = false;
         let node = self.compose(context)?.node;
         let scalar = match &node.value {
+            Value::String(_) if self.merge_key => return Ok(Key::Merge),
             Value::String(text) => return Ok(Key::Name(text.as_str().into())),
             Value::Null => Scalar::Null,
             Value::Bool(bool) => Scalar::Bool(*bool),
-            Value::Number(number) => Scalar::Number(*number),
+            Value::Number(Number::Float(float)) => Scalar::Float(*float),
+            Value::Number(integer) => Scalar::Integer(*integer),
             Value::List(_) | Value::Map(_) => {
                 return Err(SyntaxError::new(at, "a list or map cannot be a key")
                     .help("if this is a template such as {{ x }}, put it in quotes"));
@@ -409,6 +410,8 @@ impl<'a> Composer<'a, '_> {
     fn scalar(&mut self, token: Token<'a>, tag: Option<String>) -> Result<Composed> {
         let at = token.at;
         let TokenKind::Scalar { text, plain } = token.kind else { return Ok(self.empty(at)) };
+        // An anchor in front does not keep `<<` from merging; quotes and most tags do.
+        self.merge_key = plain && text == "<<" && tag.as_deref().is_none_or(|tag| tag == "!");
         let (scalar, text) = match tag {
             Some(tag) => resolve::tagged(&tag, text).ok_or_else(|| {
                 SyntaxError::new(at, format!("this value is not what its tag `{tag}` says"))
@@ -420,9 +423,10 @@ impl<'a> Composer<'a, '_> {
         let value = match scalar {
             Scalar::Null => Value::Null,
             Scalar::Bool(bool) => Value::Bool(bool),
-            Scalar::Number(number) => Value::Number(number),
+            Scalar::Integer(number) => Value::Number(number),
             Scalar::Text => Value::String(Cow::into_owned(text)),
-            Scalar::NotFinite(_) => {
+            Scalar::Float(float) if float.is_finite() => Value::Number(Number::from_yaml_float(float)),
+            Scalar::Float(_) => {
                 return Err(SyntaxError::new(at, "a number that JSON cannot hold").help("quote it if text is meant"));
             }
         };
@@ -447,23 +451,10 @@ fn scalar_key(scalar: Scalar, text: &str, at: Place) -> Result<Box<str>> {
     match scalar {
         Scalar::Text => Ok(text.into()),
         Scalar::Bool(bool) => Ok(if bool { "true" } else { "false" }.into()),
-        Scalar::Number(number) => match float_key(number, text) {
-            Number::Uint(_) => Err(SyntaxError::new(at, "this integer is too large for a key")),
-            number => Ok(number.to_key().into()),
-        },
-        Scalar::NotFinite(float) => Ok(Number::Float(float).to_key().into()),
+        Scalar::Integer(Number::Uint(_)) => Err(SyntaxError::new(at, "this integer is too large for a key")),
+        Scalar::Integer(number) => Ok(number.to_key().into()),
+        Scalar::Float(float) => Ok(Number::Float(float).to_key().into()),
         Scalar::Null => Err(SyntaxError::new(at, "null cannot be a key").help("quote the key if text is meant")),
-    }
-}
-
-/// A whole float was made an integer, but as a key it is printed as the float it is.
-#[expect(clippy::cast_precision_loss, reason = "a float that was made an integer goes back without loss")]
-fn float_key(number: Number, text: &str) -> Number {
-    let written_as_float = text.contains(['.', 'e', 'E']) && !text.contains(['x', 'X']);
-    match number {
-        Number::Int(int) if written_as_float => Number::Float(int as f64),
-        Number::Uint(uint) if written_as_float => Number::Float(uint as f64),
-        number => number,
     }
 }
 

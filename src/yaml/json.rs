@@ -125,14 +125,9 @@ impl<'a> Reader<'a> {
 
     fn number(&mut self) -> Result<Number> {
         let at = self.cursor.place();
-        let rest = self.cursor.rest();
-        let length = rest
-            .iter()
-            .position(|byte| !matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'))
-            .unwrap_or(rest.len());
-        let text = self.cursor.slice(self.cursor.pos(), self.cursor.pos() + length);
-        self.cursor.skip_to(self.cursor.pos() + length);
-        // serde_json knows JSON's grammar of numbers; a float that is out of range is an error there as well.
+        let text = self.cursor.slice(self.cursor.pos(), self.cursor.pos() + number_length(self.cursor.rest()));
+        self.cursor.skip_to(self.cursor.pos() + text.len());
+        // A float that is out of range is an error there, as it is in Kubernetes.
         let number: serde_json::Number =
             serde_json::from_str(text).map_err(|_| SyntaxError::new(at, "a number that JSON cannot hold"))?;
         match (number.as_i64(), number.as_u64(), number.as_f64()) {
@@ -224,6 +219,22 @@ impl<'a> Reader<'a> {
     fn mark(&self, at: Place) -> Mark {
         Mark { source: self.source, line: at.line + 1, column: at.column + 1 }
     }
+}
+
+/// How many bytes are a number: JSON's grammar ends it at the first byte that cannot belong to it.
+fn number_length(bytes: &[u8]) -> usize {
+    let digits = |from: usize| bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let byte = |at: usize| bytes.get(at).copied().unwrap_or(0);
+    let mut at = usize::from(byte(0) == b'-');
+    at += if byte(at) == b'0' { 1 } else { digits(at) };
+    if byte(at) == b'.' {
+        at += 1 + digits(at + 1);
+    }
+    if matches!(byte(at), b'e' | b'E') {
+        at += 1 + usize::from(matches!(byte(at + 1), b'+' | b'-'));
+        at += digits(at);
+    }
+    at
 }
 
 /// Writes a node as Go's `encoding/json` does: no spaces, keys sorted, and the characters escaped that HTML or

@@ -11,9 +11,9 @@ use super::Number;
 pub(super) enum Scalar {
     Null,
     Bool(bool),
-    Number(Number),
-    /// Infinite or not a number: fine as a key, impossible in JSON.
-    NotFinite(f64),
+    Integer(Number),
+    /// May be infinite or not a number: fine as a key, impossible in JSON.
+    Float(f64),
     Text,
 }
 
@@ -40,9 +40,9 @@ fn word(text: &str) -> Scalar {
 
 fn not_finite(text: &str) -> Option<Scalar> {
     match text {
-        ".nan" | ".NaN" | ".NAN" => Some(Scalar::NotFinite(f64::NAN)),
-        ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => Some(Scalar::NotFinite(f64::INFINITY)),
-        "-.inf" | "-.Inf" | "-.INF" => Some(Scalar::NotFinite(f64::NEG_INFINITY)),
+        ".nan" | ".NaN" | ".NAN" => Some(Scalar::Float(f64::NAN)),
+        ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => Some(Scalar::Float(f64::INFINITY)),
+        "-.inf" | "-.Inf" | "-.INF" => Some(Scalar::Float(f64::NEG_INFINITY)),
         _ => None,
     }
 }
@@ -53,7 +53,7 @@ fn number(text: &str) -> Option<Scalar> {
         return None;
     }
     let digits: Cow<'_, str> = if text.contains('_') { text.replace('_', "").into() } else { text.into() };
-    integer(&digits).or_else(|| float(&digits)).map(Scalar::Number)
+    integer(&digits).map(Scalar::Integer).or_else(|| float(&digits))
 }
 
 /// Go's `strconv.ParseInt` with base zero: `0x`, `0o`, `0b`, and a leading zero for octal.
@@ -84,7 +84,7 @@ fn integer(digits: &str) -> Option<Number> {
 }
 
 /// Digits with a point or an exponent. What no 64-bit float can hold stays text.
-fn float(digits: &str) -> Option<Number> {
+fn float(digits: &str) -> Option<Scalar> {
     let unsigned = digits.strip_prefix(['+', '-']).unwrap_or(digits);
     let (mantissa, exponent) = match unsigned.find(['e', 'E']) {
         Some(at) => (&unsigned[..at], Some(&unsigned[at + 1..])),
@@ -98,7 +98,7 @@ fn float(digits: &str) -> Option<Number> {
         && !(whole.is_empty() && fraction.is_empty())
         && exponent_digits.is_none_or(|text| !text.is_empty() && all_digits(text));
     let float: f64 = if well_formed { digits.parse().ok()? } else { return None };
-    float.is_finite().then(|| Number::from_yaml_float(float))
+    float.is_finite().then_some(Scalar::Float(float))
 }
 
 /// A word that begins with a point: here underscores must stand between digits.
@@ -112,7 +112,7 @@ fn dotted_float(text: &str) -> Option<Scalar> {
     if !separated || !digit(Some(1)) {
         return None;
     }
-    float(&text.replace('_', "")).map(Scalar::Number)
+    float(&text.replace('_', ""))
 }
 
 /// The text or meaning of a scalar with a tag, or nothing if the scalar is not what its tag says.
@@ -122,9 +122,9 @@ pub(super) fn tagged<'a>(tag: &str, text: Cow<'a, str>) -> Option<(Scalar, Cow<'
         Some("binary") => return decode_binary(&text).map(|text| (Scalar::Text, text.into())),
         Some("null") => (meaning() == Scalar::Null).then_some(Scalar::Null),
         Some("bool") => Some(meaning()).filter(|scalar| matches!(scalar, Scalar::Bool(_))),
-        Some("int") => Some(meaning()).filter(|_| number_is_whole_in_text(&text)),
+        Some("int") => Some(meaning()).filter(|scalar| matches!(scalar, Scalar::Integer(_))),
         Some("float") => {
-            Some(meaning()).filter(|scalar| matches!(scalar, Scalar::Number(_) | Scalar::NotFinite(_)))
+            Some(meaning()).filter(|scalar| matches!(scalar, Scalar::Integer(_) | Scalar::Float(_)))
         }
         Some("timestamp") => is_date(&text).then_some(Scalar::Text),
         _ => Some(Scalar::Text),
@@ -132,16 +132,16 @@ pub(super) fn tagged<'a>(tag: &str, text: Cow<'a, str>) -> Option<(Scalar, Cow<'
     scalar.map(|scalar| (scalar, text))
 }
 
-/// Whether the text is written as an integer: `5` is one, `5.0` is not, although both are the number five.
-fn number_is_whole_in_text(text: &str) -> bool {
-    text.starts_with(|first: char| first.is_ascii_digit() || first == '+' || first == '-')
-        && integer(&text.replace('_', "")).is_some()
-}
-
 fn decode_binary(text: &str) -> Option<String> {
     let packed: String = text.chars().filter(|letter| !matches!(letter, '\r' | '\n')).collect();
     let bytes = base64::engine::general_purpose::STANDARD.decode(packed).ok()?;
-    Some(String::from_utf8_lossy(&bytes).into_owned())
+    let mut text = String::new();
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        // One for each byte that is not UTF-8, as Go has it.
+        text.extend(chunk.invalid().iter().map(|_| char::REPLACEMENT_CHARACTER));
+    }
+    Some(text)
 }
 
 /// Whether some YAML 1.1 reader takes the text for a date or a point in time.

@@ -180,9 +180,6 @@ impl<'a> Scanner<'a> {
     /// Moves over blanks, comments and line breaks.
     fn skip_to_token(&mut self) {
         loop {
-            if self.cursor.column() == 0 && self.cursor.rest().starts_with("\u{feff}".as_bytes()) {
-                self.cursor.skip();
-            }
             while self.cursor.byte(0) == b' '
                 || self.cursor.byte(0) == b'\t' && (self.in_flow() || !self.key_allowed)
             {
@@ -290,7 +287,7 @@ impl<'a> Scanner<'a> {
         let innermost = self.candidates.len() - 1;
         if self.still_candidate(innermost)? {
             let candidate = self.candidates[innermost];
-            let position = candidate.token - self.taken;
+            let position = candidate.token.saturating_sub(self.taken);
             self.tokens.insert(position, Token { kind: TokenKind::Key, at: candidate.at });
             self.open_block(candidate.at, position, TokenKind::BlockMappingStart);
             self.candidates[innermost].possible = false;

@@ -23,15 +23,17 @@ pub struct Document {
 /// The rules are Kubernetes': a text that begins with `{` is tried as JSON values in a row; what is not JSON is cut
 /// at lines that begin with `---`, whatever those lines are part of, and each piece is one YAML document.
 pub fn read(text: &str, source: SourceId) -> Result<Vec<Document>, SyntaxError> {
-    let mut documents = Vec::new();
+    let mut documents: Vec<Document> = Vec::new();
     let mut offset = 0;
     let mut line = 0;
     if text.trim_start().starts_with('{') {
         match read_json(text, source, &mut documents) {
-            Ok(()) => return Ok(documents),
-            // More than one object in a row can only be JSON; one alone may be YAML's flow style.
-            Err((error, _, _)) if documents.len() > 1 => return Err(error),
-            Err((_, end, end_line)) => (offset, line) = skip_first_break(text, end, end_line),
+            Ok(()) => return Ok(without_nulls(documents)),
+            // More than one value in a row can only be JSON; one alone may be followed by YAML, none be YAML itself.
+            Err((error, end)) => match yaml_behind_json(text, end).filter(|_| documents.len() < 2) {
+                Some(rest) => (offset, line) = rest,
+                None => return Err(error),
+            },
         }
     }
     for (piece, first_line) in split(&text[offset..], line)? {
@@ -39,39 +41,46 @@ pub fn read(text: &str, source: SourceId) -> Result<Vec<Document>, SyntaxError> 
         let piece = if piece.ends_with('\n') { Cow::Borrowed(piece) } else { Cow::Owned(format!("{piece}\n")) };
         let mut duplicates = Vec::new();
         let root = compose::document(&piece, first_line, source, &mut duplicates)?;
-        if root.value != Value::Null {
-            documents.push(Document { root, json: None, duplicates });
-        }
+        documents.push(Document { root, json: None, duplicates });
     }
-    Ok(documents)
+    Ok(without_nulls(documents))
 }
 
+fn without_nulls(mut documents: Vec<Document>) -> Vec<Document> {
+    documents.retain(|document| document.root.value != Value::Null);
+    documents
+}
+
+/// Where a value ended: its offset, and the line there, from zero.
+type End = (usize, u32);
+
 /// Reads JSON values until the end. On failure says where the last whole value ended.
-fn read_json(
-    text: &str,
-    source: SourceId,
-    documents: &mut Vec<Document>,
-) -> Result<(), (SyntaxError, usize, u32)> {
+fn read_json(text: &str, source: SourceId, documents: &mut Vec<Document>) -> Result<(), (SyntaxError, End)> {
     let mut reader = json::Reader::new(text, source);
     loop {
-        let (end, line) = reader.position();
-        let Some((root, json)) = reader.next().map_err(|error| (error, end, line))? else { return Ok(()) };
+        let end = reader.position();
+        let Some((root, json)) = reader.next().map_err(|error| (error, end))? else { return Ok(()) };
         let duplicates = std::mem::take(&mut reader.duplicates);
         documents.push(Document { root, json: Some(json.into()), duplicates });
     }
 }
 
-/// Behind JSON values, the rest of their line is not part of the YAML that follows, if it is blank.
-fn skip_first_break(text: &str, from: usize, line: u32) -> (usize, u32) {
-    for (at, character) in text[from..].char_indices() {
+/// Where YAML goes on behind JSON: the rest of the line is passed over if it is blank. Kubernetes looks four bytes
+/// ahead while it does so, and gives up where the text ends before that.
+fn yaml_behind_json(text: &str, (from, line): End) -> Option<End> {
+    let rest = &text[from..];
+    for (at, character) in rest.char_indices() {
+        if rest.len() - at < 4 {
+            return None;
+        }
         if character == '\n' {
-            return (from + at + 1, line + 1);
+            return Some((from + at + 1, line + 1));
         }
         if !character.is_whitespace() {
-            return (from + at, line);
+            return Some((from + at, line));
         }
     }
-    (text.len(), line)
+    None
 }
 
 /// Cuts a text into the pieces between separator lines, each with its first line, from zero.

@@ -115,10 +115,11 @@ pub(super) fn is_break(character: char) -> bool {
     matches!(character, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// Characters that may stand for themselves. Those beyond the basic plane may not, in YAML 1.1's view.
+/// Characters that may stand for themselves. Those beyond the basic plane may not, in YAML 1.1's view, and its line
+/// and paragraph separators are safest as escapes.
 fn is_printable(character: char) -> bool {
     matches!(character, '\n' | ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}')
-        && character != '\u{feff}'
+        && !matches!(character, '\u{2028}' | '\u{2029}' | '\u{feff}')
 }
 
 /// Appends the text in single quotes.

@@ -16,12 +16,9 @@ pub fn write(node: &Node) -> String {
 /// Appends a node as one YAML document, with a line break at the end.
 pub fn write_into(node: &Node, out: &mut String) {
     match &node.value {
-        Value::Map(map) if !map.is_empty() => write_map(map, 0, out),
-        Value::List(items) if !items.is_empty() => write_list(items, 0, out),
-        scalar => {
-            write_scalar(scalar, 2, out);
-            out.push('\n');
-        }
+        // The lines of a block are indented, even where nothing is around it.
+        Value::String(_) => write_inline(&node.value, 2, out),
+        value => write_inline(value, 0, out),
     }
 }
 
@@ -38,21 +35,22 @@ fn write_map(map: &Map, column: usize, out: &mut String) {
         if index > 0 {
             indent(column, out);
         }
-        write_key(&entry.key, column, out);
-        write_value(&entry.value.value, column, out);
+        write_entry(entry, column, out);
     }
 }
 
-fn write_key(key: &str, column: usize, out: &mut String) {
-    if style::is_simple_key(key) {
-        write_text(key, style::of_key(key), column, out);
-    } else {
-        out.push_str("? ");
-        write_text(key, style::of_value(key), column + 2, out);
-        out.push('\n');
-        indent(column, out);
+fn write_entry(entry: &Entry, column: usize, out: &mut String) {
+    if style::is_simple_key(&entry.key) {
+        write_text(&entry.key, style::of_key(&entry.key), column, out);
+        out.push(':');
+        return write_value(&entry.value.value, column, out);
     }
-    out.push(':');
+    out.push_str("? ");
+    write_text(&entry.key, style::of_value(&entry.key), column + 2, out);
+    out.push('\n');
+    indent(column, out);
+    out.push_str(": ");
+    write_inline(&entry.value.value, column + 2, out);
 }
 
 /// Writes what stands behind a key, up to the end of its last line.
@@ -83,13 +81,18 @@ fn write_list(items: &[Node], column: usize, out: &mut String) {
             indent(column, out);
         }
         out.push_str("- ");
-        match &item.value {
-            Value::Map(map) if !map.is_empty() => write_map(map, column + 2, out),
-            Value::List(items) if !items.is_empty() => write_list(items, column + 2, out),
-            scalar => {
-                write_scalar(scalar, column + 2, out);
-                out.push('\n');
-            }
+        write_inline(&item.value, column + 2, out);
+    }
+}
+
+/// Writes a value that begins where `out` stands, up to the end of its last line.
+fn write_inline(value: &Value, column: usize, out: &mut String) {
+    match value {
+        Value::Map(map) if !map.is_empty() => write_map(map, column, out),
+        Value::List(items) if !items.is_empty() => write_list(items, column, out),
+        scalar => {
+            write_scalar(scalar, column, out);
+            out.push('\n');
         }
     }
 }
