@@ -1,2 +1,40 @@
 //! One release payload, every topology, the right cluster.
+//!
+//! ```text
+//!  payload/ ─┐
+//!  profiles/ ┴─▶ load ─▶ select ─▶ transform ─▶ check ─▶ order ─┬─▶ emit   YAML, JSON, folder, golden
+//!                                                              └─▶ show   list, diff
+//! ```
+//!
+//! Data flows one way. Everything here is a function of its inputs: no clock, no network, no randomness; so the same
+//! input gives the same bytes.
+
+pub mod check;
+pub mod diagnostic;
+pub mod emit;
+mod file;
+mod nearest;
+pub mod object;
+pub mod order;
+mod parallel;
+pub mod payload;
+pub mod profile;
+pub mod select;
+pub mod show;
+pub mod transform;
 pub mod yaml;
+
+pub use file::read_text;
+
+use diagnostic::Diagnostics;
+use order::Plan;
+use payload::Payload;
+use profile::Profile;
+
+/// Renders a payload for one profile: the objects, in the order in which they are applied.
+pub fn render(payload: &Payload, profile: &Profile) -> Result<Plan, Diagnostics> {
+    let out = select::by(&profile.select, payload);
+    let objects = transform::all(payload, profile, &out)?;
+    check::unique(&objects, &payload.sources)?;
+    Ok(order::plan(objects))
+}

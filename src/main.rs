@@ -1,2 +1,7 @@
-//! transship
-fn main(){}
+//! The `transship` command: arguments in, exit code out.
+
+mod cli;
+
+fn main() -> std::process::ExitCode {
+    cli::run()
+}

@@ -1,0 +1,57 @@
+//! `transship fmt`
+
+use std::io::Read;
+use std::path::PathBuf;
+
+use clap::Args;
+use transship::diagnostic::{Diagnostic, Diagnostics, Location};
+use transship::yaml::{self, Document, SourceId, json};
+
+use super::{Format, Outcome, output};
+
+/// Read a text as Kubernetes reads it, and write it in canonical form
+#[derive(Args)]
+#[command(after_help = "\
+Example:
+  echo 'mode: 0640' | transship fmt -o json          # {\"mode\":416}")]
+pub(super) struct Fmt {
+    /// The file; `-` is standard input
+    #[arg(default_value = "-")]
+    file: PathBuf,
+    /// The format to write
+    #[arg(short = 'o', value_enum, default_value_t = Format::Yaml)]
+    format: Format,
+}
+
+impl Fmt {
+    pub(super) fn run(self) -> Result<Outcome, Diagnostics> {
+        let name = if self.file.as_os_str() == "-" { "<stdin>".into() } else { self.file.display().to_string() };
+        let text = self.text(&name)?;
+        let documents =
+            yaml::read(&text, SourceId::default()).map_err(|error| Diagnostic::syntax(error, &name))?;
+        for duplicate in documents.iter().flat_map(|document| &document.duplicates) {
+            output::warn(&[Diagnostic::duplicate_key(duplicate, &name)]);
+        }
+        output::result(&self.write(&documents))?;
+        Ok(Outcome::Done)
+    }
+
+    fn text(&self, name: &str) -> Result<String, Diagnostic> {
+        if self.file.as_os_str() != "-" {
+            return transship::read_text(&self.file);
+        }
+        let mut text = String::new();
+        std::io::stdin().lock().read_to_string(&mut text).map_err(|error| {
+            Diagnostic::error(format!("cannot be read: {error}")).at(Location::file(name)).help("the text must be UTF-8")
+        })?;
+        Ok(text)
+    }
+
+    fn write(&self, documents: &[Document]) -> String {
+        let roots = documents.iter().map(|document| &document.root);
+        match self.format {
+            Format::Yaml => roots.map(yaml::write).collect::<Vec<_>>().join("---\n"),
+            Format::Json => roots.map(|root| json::write(root) + "\n").collect(),
+        }
+    }
+}

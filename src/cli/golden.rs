@@ -1,0 +1,114 @@
+//! `transship golden`
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use transship::diagnostic::Diagnostics;
+use transship::emit::{self, Folder};
+use transship::show;
+
+use super::{Inputs, Outcome, output};
+
+/// Compare what is rendered with the files in golden/, or rewrite them
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  transship golden check                  # exit code 1 and a diff where something differs
+  transship golden update                 # then look at the change with git diff")]
+pub(super) struct Golden {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Print a diff for every object that differs; exit with 1 if any does
+    Check {
+        #[command(flatten)]
+        options: Options,
+        /// How differences are reported
+        #[arg(short = 'o', value_enum, default_value_t = Report::Text)]
+        report: Report,
+    },
+    /// Rewrite the files; what is no longer rendered goes away
+    Update {
+        #[command(flatten)]
+        options: Options,
+    },
+}
+
+#[derive(Args)]
+struct Options {
+    #[command(flatten)]
+    inputs: Inputs,
+    /// The profile; without it, every profile
+    #[arg(long, value_name = "NAME")]
+    profile: Option<String>,
+    /// The folder of the golden files
+    #[arg(long, value_name = "DIR", default_value = "golden")]
+    golden: PathBuf,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Report {
+    /// A diff for people
+    Text,
+    /// Annotations that GitHub shows beside the file
+    Github,
+}
+
+/// The parameter set whose golden files these are: the payload as it is, without parameters.
+const SET: &str = "default";
+
+impl Golden {
+    pub(super) fn run(self) -> Result<Outcome, Diagnostics> {
+        match self.action {
+            Action::Check { options, report } => options.check(report),
+            Action::Update { options } => options.update(),
+        }
+    }
+}
+
+impl Options {
+    fn check(&self, report: Report) -> Result<Outcome, Diagnostics> {
+        let mut outcome = Outcome::Done;
+        for (folder, expected) in self.render()? {
+            let differences = emit::compare(&expected, &folder)?;
+            let shown = folder.display().to_string();
+            output::result(&match report {
+                Report::Text => show::report(&shown, &differences, output::paint()),
+                Report::Github => show::github(&shown, &differences),
+            })?;
+            if differences.is_empty() {
+                output::note(&format!("{shown}: {} files as they should be", expected.files.len()));
+            } else {
+                output::note(&format!(
+                    "{shown}: {} of {} files differ; `transship golden update` rewrites them",
+                    differences.len(),
+                    expected.files.len()
+                ));
+                outcome = Outcome::Differs;
+            }
+        }
+        Ok(outcome)
+    }
+
+    fn update(&self) -> Result<Outcome, Diagnostics> {
+        for (folder, expected) in self.render()? {
+            expected.write(&folder)?;
+            output::note(&format!("{}: {} files written", folder.display(), expected.files.len()));
+        }
+        Ok(Outcome::Done)
+    }
+
+    /// Every profile's folder and what it should hold.
+    fn render(&self) -> Result<Vec<(PathBuf, Folder)>, Diagnostics> {
+        let (payload, profiles) = self.inputs.load()?;
+        let mut rendered = Vec::new();
+        for profile in profiles.named(self.profile.as_deref())? {
+            let plan = transship::render(&payload, profile)?;
+            rendered.push((self.golden.join(SET).join(&profile.name), Folder::of(&plan)));
+        }
+        Ok(rendered)
+    }
+}

@@ -1,0 +1,191 @@
+//! What the tool has to say about its input: one type for every message, so that all look alike and all can be
+//! collected before anything is printed.
+
+use std::fmt;
+
+use crate::yaml::{DuplicateKey, Mark, Sources, SyntaxError};
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Nothing is rendered until this is put right.
+    Error,
+    /// Worth a look; the result stands.
+    Warning,
+}
+
+/// A place in a file. Without a line it means the file as a whole.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Location {
+    /// The file, as the user named it.
+    pub file: String,
+    /// Line and column, from one.
+    pub position: Option<(u32, u32)>,
+}
+
+/// One message: what, where, why it matters and what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// How bad it is.
+    pub severity: Severity,
+    /// What is wrong. Never holds a value that may be secret.
+    pub message: String,
+    /// Where.
+    pub location: Option<Location>,
+    /// The object concerned.
+    pub object: Option<String>,
+    /// Why it matters, and other places that belong to it.
+    pub notes: Vec<String>,
+    /// What to do.
+    pub help: Option<String>,
+}
+
+/// Every error of a stage, in the order of the files. Never empty when returned as an error.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Diagnostics(pub Vec<Diagnostic>);
+
+impl Location {
+    /// A file as a whole.
+    pub fn file(file: impl Into<String>) -> Self {
+        Self { file: file.into(), position: None }
+    }
+
+    /// A place in a file whose name is at hand.
+    pub fn in_file(mark: Mark, file: &str) -> Self {
+        Self { file: file.to_owned(), position: Some((mark.line, mark.column)) }
+    }
+
+    /// The place of a node.
+    pub fn of(mark: Mark, sources: &Sources) -> Self {
+        Self::in_file(mark, sources.name(mark.source))
+    }
+}
+
+impl Diagnostic {
+    /// An error.
+    pub fn error(message: impl Into<String>) -> Self {
+        Self::new(Severity::Error, message.into())
+    }
+
+    /// A warning.
+    pub fn warning(message: impl Into<String>) -> Self {
+        Self::new(Severity::Warning, message.into())
+    }
+
+    /// A text that cannot be read.
+    pub fn syntax(error: SyntaxError, file: &str) -> Self {
+        let location = Location { file: file.to_owned(), position: Some((error.line, error.column)) };
+        let help = error.help;
+        Self { help, ..Self::error(error.message).at(location) }
+    }
+
+    /// A key that is written twice: Kubernetes takes it, and other readers do not.
+    pub fn duplicate_key(duplicate: &DuplicateKey, file: &str) -> Self {
+        Self::warning(format!("the key `{}` is written twice; the last one counts", duplicate.key))
+            .at(Location::in_file(duplicate.kept, file))
+            .note(format!("the one at {} is dropped, as kubectl drops it", Location::in_file(duplicate.dropped, file)))
+            .help("remove one of them")
+    }
+
+    fn new(severity: Severity, message: String) -> Self {
+        Self { severity, message, location: None, object: None, notes: Vec::new(), help: None }
+    }
+
+    /// Says where.
+    #[must_use]
+    pub fn at(mut self, location: Location) -> Self {
+        self.location = Some(location);
+        self
+    }
+
+    /// Names the object.
+    #[must_use]
+    pub fn object(mut self, object: impl fmt::Display) -> Self {
+        self.object = Some(object.to_string());
+        self
+    }
+
+    /// Says why it matters, or what else belongs to it.
+    #[must_use]
+    pub fn note(mut self, note: impl Into<String>) -> Self {
+        self.notes.push(note.into());
+        self
+    }
+
+    /// Says what to do.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+impl Diagnostics {
+    /// The value, unless something was wrong.
+    pub fn or<T>(self, value: T) -> Result<T, Diagnostics> {
+        if self.0.is_empty() { Ok(value) } else { Err(self) }
+    }
+
+    /// Keeps a success; collects a failure.
+    pub fn collect<T>(&mut self, result: Result<T, Diagnostic>) -> Option<T> {
+        result.map_err(|diagnostic| self.0.push(diagnostic)).ok()
+    }
+}
+
+impl From<Diagnostic> for Diagnostics {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Self(vec![diagnostic])
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+        })
+    }
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.position {
+            Some((line, column)) => write!(f, "{}:{line}:{column}", self.file),
+            None => f.write_str(&self.file),
+        }
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.severity)?;
+        if let Some(location) = &self.location {
+            write!(f, "{location}: ")?;
+        }
+        write!(f, "{}", self.message)?;
+        if let Some(object) = &self.object {
+            write!(f, "\n  object: {object}")?;
+        }
+        for note in &self.notes {
+            write!(f, "\n  note: {note}")?;
+        }
+        if let Some(help) = &self.help {
+            write!(f, "\n  help: {help}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Diagnostics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, diagnostic) in self.0.iter().enumerate() {
+            if index > 0 {
+                f.write_str("\n")?;
+            }
+            write!(f, "{diagnostic}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Diagnostics {}

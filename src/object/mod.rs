@@ -1,0 +1,147 @@
+//! What one manifest is: its identity, its scope, and the metadata everybody asks for.
+
+mod scope;
+
+use std::fmt;
+
+use crate::yaml::Node;
+
+pub use scope::{Scope, Scopes};
+
+/// Group, kind, namespace and name. The version is no part of an identity: two versions are one object.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ObjectId {
+    /// The API group, empty for the core group.
+    pub group: String,
+    /// The kind.
+    pub kind: String,
+    /// The namespace, empty where there is none.
+    pub namespace: String,
+    /// The name.
+    pub name: String,
+}
+
+/// An object on its way out: what it is, where it goes, and where it came from.
+#[derive(Clone, Debug)]
+pub struct Object {
+    /// The object itself.
+    pub root: Node,
+    /// Its identity, as it is in [`Object::root`].
+    pub id: ObjectId,
+    /// The cluster it goes to.
+    pub cluster: Cluster,
+    /// The component that owns it.
+    pub component: String,
+    /// The payload file it came from, below the payload's folder.
+    pub file: String,
+    /// Its place among that file's documents, from one.
+    pub document: usize,
+}
+
+/// Where an object lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cluster {
+    /// The cluster that runs hosted control planes.
+    Management,
+    /// The cluster that users see.
+    Guest,
+    /// A standalone cluster, which is both at once.
+    Both,
+}
+
+impl Cluster {
+    /// The word for it in files and output.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Management => "management",
+            Self::Guest => "guest",
+            Self::Both => "both",
+        }
+    }
+}
+
+/// Why a document is not an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotAnObject {
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    pub help: &'static str,
+}
+
+impl ObjectId {
+    /// Reads the identity and the version of an object.
+    pub fn of(root: &Node) -> Result<(Self, String), NotAnObject> {
+        let fail = |message: &str, help| Err(NotAnObject { message: message.to_owned(), help });
+        if root.as_map().is_none() {
+            return fail(
+                &format!("this document is {}, not an object", root.value.kind()),
+                "a manifest starts with `apiVersion:` and `kind:`",
+            );
+        }
+        let text = |node: Option<&Node>| node.and_then(Node::as_str).unwrap_or_default().to_owned();
+        let metadata = |field: &str| text(root.get("metadata").and_then(|metadata| metadata.get(field)));
+        let kind = text(root.get("kind"));
+        let api_version = text(root.get("apiVersion"));
+        if kind.is_empty() {
+            return fail("this object has no `kind`", "add `kind:`, or give the file another ending than .yaml");
+        }
+        if kind.ends_with("List") && root.get("items").and_then(Node::as_list).is_some() {
+            return fail("this is a list of objects", "write each object as a document of its own, after a `---` line");
+        }
+        let (group, version) = match api_version.split_once('/') {
+            None => (String::new(), api_version),
+            Some((group, version)) => (group.to_owned(), version.to_owned()),
+        };
+        if version.is_empty() || version.contains('/') {
+            return fail(
+                "this object has no proper `apiVersion`",
+                "write `apiVersion: v1`, or `group/version` such as `apps/v1`",
+            );
+        }
+        let id = Self { group, kind, namespace: metadata("namespace"), name: metadata("name") };
+        if id.name.is_empty() {
+            return fail("this object has no `metadata.name`", "every object of a payload needs a name of its own");
+        }
+        Ok((id, version))
+    }
+
+    /// `Deployment.apps`: the kind with its group, as `kubectl` takes it.
+    pub fn kind_and_group(&self) -> String {
+        if self.group.is_empty() { self.kind.clone() } else { format!("{}.{}", self.kind, self.group) }
+    }
+}
+
+impl fmt::Display for ObjectId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.kind_and_group(), self.name)?;
+        if !self.namespace.is_empty() {
+            write!(f, " in {}", self.namespace)?;
+        }
+        Ok(())
+    }
+}
+
+/// The annotations of an object as the cluster-version-operator sees them: all of them, or none if any is not text.
+pub struct Annotations<'a>(Option<&'a Node>);
+
+impl<'a> Annotations<'a> {
+    /// The annotations of an object.
+    pub fn of(root: &'a Node) -> Self {
+        let node = root.get("metadata").and_then(|metadata| metadata.get("annotations"));
+        let all_text = |node: &&Node| {
+            node.as_map().is_some_and(|map| map.iter().all(|entry| entry.value.as_str().is_some()))
+        };
+        Self(node.filter(all_text))
+    }
+
+    /// Whether there are any at all; an empty map counts.
+    pub fn exist(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// The value of one.
+    pub fn get(&self, key: &str) -> Option<&'a str> {
+        self.0?.get(key)?.as_str()
+    }
+}

@@ -1,0 +1,156 @@
+//! Which files of a folder are the payload's, and in which order.
+
+use std::path::{Path, PathBuf};
+
+use walkdir::{DirEntry, WalkDir};
+
+use super::RunLevel;
+use crate::diagnostic::{Diagnostic, Diagnostics, Location};
+
+/// The cluster-version-operator's own manifests in a release image.
+pub(super) const OWN_MANIFESTS: &str = "manifests";
+/// Everybody else's.
+pub(super) const RELEASE_MANIFESTS: &str = "release-manifests";
+pub(super) const IMAGE_REFERENCES: &str = "image-references";
+pub(super) const RELEASE_METADATA: &str = "release-metadata";
+
+/// How the folder is laid out.
+pub(super) enum Layout {
+    /// Manifests in a folder, and in folders below it.
+    Folder,
+    /// The two folders of a release image.
+    Release,
+}
+
+pub(super) struct Found {
+    pub(super) layout: Layout,
+    /// Paths below the root, in order.
+    pub(super) manifests: Vec<String>,
+    /// `image-references` files of components, below the root.
+    pub(super) image_references: Vec<String>,
+    pub(super) errors: Vec<Diagnostic>,
+}
+
+/// Finds the payload's files. Problems with single files are collected; only an unusable root is returned as an error.
+pub(super) fn files(root: &Path) -> Result<Found, Diagnostics> {
+    let canonical = std::fs::canonicalize(root).map_err(|error| {
+        Diagnostic::error(format!("the payload cannot be opened: {error}"))
+            .at(Location::file(root.display().to_string()))
+            .help("name a folder of manifests with --payload")
+    })?;
+    if !canonical.is_dir() {
+        return Err(Diagnostic::error("the payload is not a folder")
+            .at(Location::file(root.display().to_string()))
+            .help("name the folder that holds the manifests, not one of them")
+            .into());
+    }
+    let release = root.join(RELEASE_MANIFESTS).is_dir();
+    let layout = if release { Layout::Release } else { Layout::Folder };
+    let mut found = Found { layout, manifests: Vec::new(), image_references: Vec::new(), errors: Vec::new() };
+    if release {
+        for folder in [OWN_MANIFESTS, RELEASE_MANIFESTS] {
+            let from = found.manifests.len();
+            walk(root, &canonical, folder, 1, &mut found);
+            found.manifests[from..].sort_unstable();
+        }
+    } else {
+        walk(root, &canonical, "", usize::MAX, &mut found);
+        found.manifests.sort_unstable_by(|a, b| (base_name(a), a).cmp(&(base_name(b), b)));
+        found.image_references.sort_unstable();
+    }
+    Ok(found)
+}
+
+fn walk(root: &Path, canonical: &Path, below: &str, depth: usize, found: &mut Found) {
+    let start = root.join(below);
+    let mut entries = WalkDir::new(&start).follow_links(true).min_depth(1).max_depth(depth).into_iter();
+    while let Some(next) = entries.next() {
+        let entry = match next {
+            Ok(entry) => entry,
+            Err(error) => {
+                found.errors.push(unreadable(root, &error));
+                continue;
+            }
+        };
+        let hidden = entry.file_name().to_string_lossy().starts_with('.');
+        let outside = entry.path_is_symlink() && leaves(entry.path(), canonical);
+        if outside && !hidden {
+            found.errors.push(outside_link(&entry));
+        }
+        if hidden || outside {
+            if entry.file_type().is_dir() {
+                entries.skip_current_dir();
+            }
+            continue;
+        }
+        if let Err(error) = sort_in(root, &entry, found) {
+            found.errors.push(error);
+        }
+    }
+}
+
+fn sort_in(root: &Path, entry: &DirEntry, found: &mut Found) -> Result<(), Diagnostic> {
+    if entry.file_type().is_dir() {
+        return Ok(());
+    }
+    let shown = Location::file(entry.path().display().to_string());
+    let relative = entry.path().strip_prefix(root).unwrap_or(entry.path());
+    let Some(path) = relative.to_str().map(|path| path.replace('\\', "/")) else {
+        return Err(Diagnostic::error("the file's name is not UTF-8").at(shown).help("rename the file"));
+    };
+    if path.ends_with("/image-references") && matches!(found.layout, Layout::Folder) {
+        found.image_references.push(path);
+    } else if is_manifest(&path) {
+        if !entry.file_type().is_file() {
+            return Err(Diagnostic::error("not a regular file")
+                .at(shown)
+                .help("a manifest must be a file; remove the pipe, socket or device"));
+        }
+        found.manifests.push(path);
+    }
+    Ok(())
+}
+
+fn is_manifest(path: &str) -> bool {
+    let extension = base_name(path).rsplit_once('.').map(|(_, extension)| extension);
+    matches!(extension, Some("yaml" | "yml" | "json"))
+}
+
+fn base_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// The component that owns a file, from its path below the payload.
+pub(super) fn component(path: &str) -> &str {
+    match path.split_once('/') {
+        Some((folder, _)) if folder != OWN_MANIFESTS && folder != RELEASE_MANIFESTS => folder,
+        _ => RunLevel::of(base_name(path)).map_or("", |level| level.component),
+    }
+}
+
+fn leaves(link: &Path, root: &Path) -> bool {
+    std::fs::canonicalize(link).is_ok_and(|target: PathBuf| !target.starts_with(root))
+}
+
+fn outside_link(entry: &DirEntry) -> Diagnostic {
+    Diagnostic::error("a link that leaves the payload")
+        .at(Location::file(entry.path().display().to_string()))
+        .note("a payload is self-contained: its digest must name all there is in it")
+        .help("copy the file into the payload")
+}
+
+fn unreadable(root: &Path, error: &walkdir::Error) -> Diagnostic {
+    let path = error.path().unwrap_or(root).display().to_string();
+    let reason = match error.io_error() {
+        Some(error) => error.to_string(),
+        None => "a link that leads back to a folder above it".to_owned(),
+    };
+    Diagnostic::error(format!("cannot be opened: {reason}"))
+        .at(Location::file(path))
+        .help("make it readable, or take it out of the payload")
+}
+
+/// The path as messages show it: as the user would type it.
+pub(super) fn shown(root: &Path, path: &str) -> String {
+    root.join(path).display().to_string()
+}

@@ -1,0 +1,120 @@
+//! What is in the payload: files found, read, cut into documents and checked as the cluster-version-operator does.
+
+mod digest;
+mod find;
+mod parse;
+mod release;
+mod run_level;
+
+use std::path::Path;
+
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::object::ObjectId;
+use crate::parallel;
+use crate::yaml::{Node, Sources};
+
+pub use digest::{Sha256, cvo_hash};
+pub use release::{Images, Release};
+pub use run_level::RunLevel;
+
+/// A payload: its manifests in the order in which the cluster-version-operator takes them.
+#[derive(Debug)]
+pub struct Payload {
+    /// Every file that counts, in order.
+    pub files: Vec<File>,
+    /// Every document of every file, in order.
+    pub manifests: Vec<Manifest>,
+    /// The version and the images, where the payload is a release.
+    pub release: Option<Release>,
+    /// Which source repository stands for which image tag, by folder.
+    pub image_sources: ImageSources,
+    /// The names of the files that nodes come from.
+    pub sources: Sources,
+    /// What is not wrong but worth a look.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// A file of the payload.
+#[derive(Clone, Debug)]
+pub struct File {
+    /// The path below the payload's folder, with `/` on every system.
+    pub path: String,
+    /// The component that owns it: its folder, or in a flat payload what its name says. Empty if neither does.
+    pub component: String,
+    /// The digest of its bytes.
+    pub sha256: Sha256,
+}
+
+/// One document of one file: an object as it was written.
+#[derive(Clone, Debug)]
+pub struct Manifest {
+    /// The object.
+    pub root: Node,
+    /// Its identity.
+    pub id: ObjectId,
+    /// The version of its API.
+    pub version: String,
+    /// Its file: an index into [`Payload::files`].
+    pub file: usize,
+    /// Its place among the file's documents, from one.
+    pub document: usize,
+    /// Its text, if it was written in JSON.
+    pub json: Option<String>,
+}
+
+/// For each folder with an `image-references` file of its own: the repositories that manifests name, and the tags of
+/// the release that stand for them.
+pub type ImageSources = std::collections::BTreeMap<String, Images>;
+
+impl Payload {
+    /// Loads a payload: a folder of manifests, flat or nested, or the two folders of a release image.
+    pub fn load(root: &Path) -> Result<Self, Diagnostics> {
+        let found = find::files(root)?;
+        let mut sources = Sources::default();
+        let inputs: Vec<_> = found
+            .manifests
+            .into_iter()
+            .map(|path| parse::Input { source: sources.add(find::shown(root, &path)), name: find::shown(root, &path), path })
+            .collect();
+        let parsed = parallel::map(&inputs, |input| parse::manifests(root, input));
+        let mut payload = Self {
+            files: Vec::with_capacity(inputs.len()),
+            manifests: Vec::new(),
+            release: None,
+            image_sources: ImageSources::new(),
+            sources,
+            warnings: Vec::new(),
+        };
+        let mut errors = Diagnostics(found.errors);
+        for (input, result) in inputs.into_iter().zip(parsed) {
+            match result {
+                Ok(parsed) => payload.add(input.path, parsed),
+                Err(diagnostics) => errors.0.extend(diagnostics.0),
+            }
+        }
+        payload.release = release::load(root, &found.layout, &mut errors);
+        payload.image_sources = release::image_sources(root, &found.image_references, &mut errors);
+        errors.or(payload)
+    }
+
+    fn add(&mut self, path: String, parsed: parse::Parsed) {
+        let file = self.files.len();
+        self.files.push(File { component: find::component(&path).to_owned(), path, sha256: parsed.sha256 });
+        self.warnings.extend(parsed.warnings);
+        self.manifests.extend(parsed.manifests.into_iter().map(|manifest| Manifest { file, ..manifest }));
+    }
+
+    /// The file of a manifest.
+    pub fn file(&self, manifest: &Manifest) -> &File {
+        &self.files[manifest.file]
+    }
+
+    /// The digest of the whole: of every file's path and digest, in order.
+    pub fn sha256(&self) -> Sha256 {
+        let mut digest = digest::Hasher::default();
+        for file in &self.files {
+            digest.update(format!("{}  {}\n", file.sha256, file.path).as_bytes());
+        }
+        digest.finish()
+    }
+}

@@ -1,0 +1,254 @@
+//! The cluster-version-operator's eight filters, in its order; the first that fails gives the reason.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use crate::object::{Annotations, ObjectId};
+use crate::payload::Manifest;
+use crate::profile::{Capabilities, Filters, Override};
+
+const FEATURE_SET: &str = "release.openshift.io/feature-set";
+const FEATURE_GATE: &str = "release.openshift.io/feature-gate";
+const MAJOR_VERSION: &str = "release.openshift.io/major-version";
+const CAPABILITY: &str = "capability.openshift.io/name";
+
+/// In the order in which messages list them.
+const FEATURE_SETS: [&str; 5] = ["CustomNoUpgrade", "Default", "DevPreviewNoUpgrade", "OKD", "TechPreviewNoUpgrade"];
+
+/// Which filter a manifest failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Code {
+    /// It has no annotations at all.
+    NoAnnotations,
+    /// It excludes itself by an identifier.
+    Excluded,
+    /// It names a feature set and a feature gate, of which only one may be.
+    SetAndGate,
+    /// The feature set is another.
+    FeatureSet,
+    /// A feature gate is not as it must be.
+    FeatureGate,
+    /// The major version is another.
+    MajorVersion,
+    /// The cluster profile is another.
+    ClusterProfile,
+    /// A capability is off or unknown.
+    Capability,
+    /// The administrator has taken the object over.
+    Override,
+}
+
+/// Why a manifest is left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reason {
+    /// Which filter it failed.
+    pub code: Code,
+    /// The reason in the cluster-version-operator's words.
+    pub message: String,
+}
+
+impl Code {
+    /// The word for it in output.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NoAnnotations => "no-annotations",
+            Self::Excluded => "excluded",
+            Self::SetAndGate => "set-and-gate",
+            Self::FeatureSet => "feature-set",
+            Self::FeatureGate => "feature-gate",
+            Self::MajorVersion => "major-version",
+            Self::ClusterProfile => "cluster-profile",
+            Self::Capability => "capability",
+            Self::Override => "override",
+        }
+    }
+
+    fn because(self, message: impl Into<String>) -> Result<(), Reason> {
+        Err(Reason { code: self, message: message.into() })
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.code.name(), self.message)
+    }
+}
+
+/// Whether capabilities that nobody has heard of keep a manifest out.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unknown {
+    Excludes,
+    /// When an incoming payload is compared: it may know more capabilities than the cluster.
+    Allowed,
+}
+
+/// Whether a manifest is in.
+pub fn include(manifest: &Manifest, filters: &Filters) -> Result<(), Reason> {
+    include_with(manifest, filters, Unknown::Excludes)
+}
+
+pub(super) fn include_with(manifest: &Manifest, filters: &Filters, unknown: Unknown) -> Result<(), Reason> {
+    let annotations = Annotations::of(&manifest.root);
+    if !annotations.exist() {
+        return Code::NoAnnotations.because("no annotations");
+    }
+    if let Some(identifier) = &filters.exclude_identifier {
+        excluded(&annotations, identifier)?;
+    }
+    if filters.feature_set.is_some() && filters.feature_gates.is_some() {
+        set_and_gate(&annotations)?;
+    }
+    if let Some(set) = &filters.feature_set {
+        feature_set(&annotations, set)?;
+    }
+    if let Some(gates) = &filters.feature_gates {
+        feature_gates(&annotations, gates)?;
+    }
+    if let Some(version) = filters.major_version {
+        major_version(&annotations, &manifest.id, version)?;
+    }
+    if let Some(profile) = &filters.cluster_profile {
+        cluster_profile(&annotations, profile)?;
+    }
+    if let Some(capabilities) = &filters.capabilities {
+        capability(&annotations, capabilities, unknown)?;
+    }
+    overridden(&manifest.id, &filters.overrides)
+}
+
+fn excluded(annotations: &Annotations<'_>, identifier: &str) -> Result<(), Reason> {
+    let key = format!("exclude.release.openshift.io/{identifier}");
+    if annotations.get(&key) == Some("true") { Code::Excluded.because(format!("{key}=true")) } else { Ok(()) }
+}
+
+fn set_and_gate(annotations: &Annotations<'_>) -> Result<(), Reason> {
+    if annotations.get(FEATURE_SET).is_some() && annotations.get(FEATURE_GATE).is_some() {
+        return Code::SetAndGate.because(
+            "both feature set and feature gate annotations are present: manifests may specify either a feature set \
+             or a feature gate, but not both",
+        );
+    }
+    Ok(())
+}
+
+/// The list is taken as it is written: a space in it makes an unknown name, and one unknown name is enough.
+fn feature_set(annotations: &Annotations<'_>, required: &str) -> Result<(), Reason> {
+    let Some(value) = annotations.get(FEATURE_SET) else { return Ok(()) };
+    let required = if required.is_empty() { "Default" } else { required };
+    let sets: BTreeSet<&str> = value.split(',').collect();
+    if let Some(unknown) = value.split(',').find(|set| !FEATURE_SETS.contains(set)) {
+        let known = FEATURE_SETS.join(",");
+        return Code::FeatureSet
+            .because(format!("unrecognized value {unknown:?} in {FEATURE_SET}={value}; known values are: {known}"));
+    }
+    if !sets.contains(required) {
+        let sets: Vec<_> = sets.into_iter().collect();
+        return Code::FeatureSet.because(format!("{required:?} is required, and {FEATURE_SET}={}", sets.join(",")));
+    }
+    Ok(())
+}
+
+fn feature_gates(annotations: &Annotations<'_>, on: &BTreeSet<String>) -> Result<(), Reason> {
+    for gate in requirements(annotations.get(FEATURE_GATE)) {
+        match gate.strip_prefix('-') {
+            Some(gate) if on.contains(gate) => {
+                return Code::FeatureGate
+                    .because(format!("feature gate {gate} is enabled but manifest requires it to be disabled"));
+            }
+            None if !on.contains(gate) => {
+                return Code::FeatureGate.because(format!("feature gate {gate} is required but not enabled"));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn major_version(annotations: &Annotations<'_>, id: &ObjectId, version: u64) -> Result<(), Reason> {
+    let Some(value) = annotations.get(MAJOR_VERSION) else { return Ok(()) };
+    let supported = [("config.openshift.io", "FeatureGate"), ("apiextensions.k8s.io", "CustomResourceDefinition")];
+    if !supported.contains(&(id.group.as_str(), id.kind.as_str())) {
+        return Code::MajorVersion
+            .because("major version filtering is only supported for feature gates and custom resources");
+    }
+    let (mut wanted, mut unwanted) = (BTreeSet::new(), BTreeSet::new());
+    for requirement in requirements(Some(value)) {
+        let (set, word, digits) = match requirement.strip_prefix('-') {
+            Some(digits) => (&mut unwanted, "excluded", digits),
+            None => (&mut wanted, "included", requirement),
+        };
+        match parse_uint(digits) {
+            Ok(number) => set.insert(number),
+            Err(error) => {
+                let message = format!("invalid {word} major version {digits:?} in annotation: {error}");
+                return Code::MajorVersion.because(message);
+            }
+        };
+    }
+    let both: Vec<_> = wanted.intersection(&unwanted).map(u64::to_string).collect();
+    if !both.is_empty() {
+        return Code::MajorVersion
+            .because(format!("inclusion and exclusion requirements overlap: [{}]", both.join(" ")));
+    }
+    if unwanted.contains(&version) {
+        return Code::MajorVersion.because(format!("major version {version} matches excluded version {version}"));
+    }
+    if !wanted.is_empty() && !wanted.contains(&version) {
+        return Code::MajorVersion.because(format!("major version {version} does not match any required versions"));
+    }
+    Ok(())
+}
+
+/// Go's `strconv.ParseUint`, with its words: it takes digits only, where Rust would take a plus as well.
+fn parse_uint(digits: &str) -> Result<u64, String> {
+    let well_formed = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let why = if well_formed { "value out of range" } else { "invalid syntax" };
+    let number = digits.parse().ok().filter(|_| well_formed);
+    number.ok_or_else(|| format!("strconv.ParseUint: parsing {digits:?}: {why}"))
+}
+
+/// A comma list, trimmed, without its empty entries.
+fn requirements(value: Option<&str>) -> impl Iterator<Item = &str> {
+    value.unwrap_or_default().split(',').map(str::trim).filter(|requirement| !requirement.is_empty())
+}
+
+fn cluster_profile(annotations: &Annotations<'_>, profile: &str) -> Result<(), Reason> {
+    let key = format!("include.release.openshift.io/{profile}");
+    match annotations.get(&key) {
+        Some("true") => Ok(()),
+        Some(value) => Code::ClusterProfile.because(format!("unrecognized value {key}={value}")),
+        None => Code::ClusterProfile.because(format!("{key} unset")),
+    }
+}
+
+fn capability(annotations: &Annotations<'_>, cluster: &Capabilities, unknown: Unknown) -> Result<(), Reason> {
+    let names = capabilities(annotations);
+    let (known, strange): (Vec<_>, Vec<_>) =
+        names.into_iter().partition(|name| unknown == Unknown::Allowed || cluster.known.contains(*name));
+    if !strange.is_empty() {
+        return Code::Capability.because(format!("unrecognized capability names: {}", strange.join(", ")));
+    }
+    let off: Vec<_> = known.into_iter().filter(|name| !cluster.enabled.contains(*name)).collect();
+    if !off.is_empty() {
+        return Code::Capability.because(format!("disabled capabilities: {}", off.join(", ")));
+    }
+    Ok(())
+}
+
+/// The capabilities that a manifest belongs to; it needs all of them.
+pub(super) fn capabilities<'a>(annotations: &Annotations<'a>) -> Vec<&'a str> {
+    match annotations.get(CAPABILITY) {
+        None | Some("") => Vec::new(),
+        Some(value) => value.split('+').collect(),
+    }
+}
+
+fn overridden(id: &ObjectId, overrides: &[Override]) -> Result<(), Reason> {
+    let hit = |entry: &Override| {
+        entry.group == id.group
+            && entry.kind == id.kind
+            && entry.name == id.name
+            && (id.namespace.is_empty() || entry.namespace == id.namespace)
+    };
+    if overrides.iter().any(hit) { Code::Override.because("overridden") } else { Ok(()) }
+}

@@ -1,0 +1,122 @@
+//! Every manifest of a payload: in or out, where it goes, and why.
+
+use std::fmt::Write;
+
+use serde::Serialize;
+
+use super::Paint;
+use crate::object::Cluster;
+use crate::payload::{Manifest, Payload};
+use crate::profile::Profiles;
+use crate::select::{self, Reason};
+
+/// One manifest.
+#[derive(Debug, Serialize)]
+pub struct Row {
+    file: String,
+    document: usize,
+    group: String,
+    version: String,
+    kind: String,
+    namespace: String,
+    name: String,
+    included: bool,
+    reason: Option<RowReason>,
+    cluster: Option<&'static str>,
+}
+
+#[derive(Debug, Serialize)]
+struct RowReason {
+    code: &'static str,
+    message: String,
+}
+
+/// A row for each manifest, in the order of the payload.
+pub fn rows(payload: &Payload, out: &[Option<Reason>], cluster: Option<Cluster>) -> Vec<Row> {
+    payload.manifests.iter().zip(out).map(|(manifest, reason)| row(payload, manifest, reason.as_ref(), cluster)).collect()
+}
+
+/// The manifests that no profile takes in, and those that a standalone cluster has and HyperShift has no home for,
+/// each with the reason that the first profile concerned gives.
+pub fn orphans(payload: &Payload, profiles: &Profiles) -> Vec<Row> {
+    let all: Vec<_> = profiles.iter().map(|profile| (profile, select::by(&profile.select, payload))).collect();
+    let hosted: Vec<_> = all.iter().filter(|(profile, _)| profile.topology == "hypershift").collect();
+    let mut rows = Vec::new();
+    for (index, manifest) in payload.manifests.iter().enumerate() {
+        let home = all.iter().find(|(_, out)| out[index].is_none());
+        let hosted_out = hosted.iter().all(|(_, out)| out[index].is_some());
+        let reason = match home {
+            None => all.first().and_then(|(_, out)| out[index].as_ref()),
+            Some(_) if hosted_out => hosted.first().and_then(|(_, out)| out[index].as_ref()),
+            Some(_) => None,
+        };
+        if reason.is_some() {
+            let cluster = home.map(|(profile, _)| profile.cluster);
+            rows.push(Row {
+                included: home.is_some(),
+                cluster: cluster.map(Cluster::name),
+                ..row(payload, manifest, reason, None)
+            });
+        }
+    }
+    rows
+}
+
+fn row(payload: &Payload, manifest: &Manifest, reason: Option<&Reason>, cluster: Option<Cluster>) -> Row {
+    let id = manifest.id.clone();
+    Row {
+        file: payload.file(manifest).path.clone(),
+        document: manifest.document,
+        group: id.group,
+        version: manifest.version.clone(),
+        kind: id.kind,
+        namespace: id.namespace,
+        name: id.name,
+        included: reason.is_none(),
+        reason: reason.map(|reason| RowReason { code: reason.code.name(), message: reason.message.clone() }),
+        cluster: cluster.filter(|_| reason.is_none()).map(Cluster::name),
+    }
+}
+
+/// The rows as JSON, one a line in an array.
+pub fn to_json(rows: &[Row]) -> String {
+    let lines: Vec<String> = rows.iter().filter_map(|row| serde_json::to_string(row).ok()).collect();
+    if lines.is_empty() { "[]\n".to_owned() } else { format!("[\n{}\n]\n", lines.join(",\n")) }
+}
+
+/// The rows as a table for people.
+pub fn table(rows: &[Row], paint: Paint) -> String {
+    let header = ["", "CLUSTER", "OBJECT", "NAMESPACE", "FILE", "WHY NOT"].map(str::to_owned);
+    let cells: Vec<[String; 6]> = std::iter::once(header).chain(rows.iter().map(cells)).collect();
+    let widths: Vec<usize> = (0..6)
+        .map(|column| cells.iter().map(|row| row[column].chars().count()).max().unwrap_or_default())
+        .collect();
+    let mut out = String::new();
+    for (index, row) in cells.iter().enumerate() {
+        let mut line = String::new();
+        for (cell, width) in row.iter().zip(&widths) {
+            let _ = write!(line, "{cell:width$}  ");
+        }
+        let line = line.trim_end();
+        let line = match (index, row[0].as_str()) {
+            (0, _) => paint.bold(line),
+            (_, "out") => paint.dim(line),
+            _ => line.to_owned(),
+        };
+        let _ = writeln!(out, "{line}");
+    }
+    out
+}
+
+/// Short words for the eye: groups and folders are in the JSON.
+fn cells(row: &Row) -> [String; 6] {
+    let or_dash = |text: &str| if text.is_empty() { "-".to_owned() } else { text.to_owned() };
+    [
+        if row.included { "in" } else { "out" }.to_owned(),
+        row.cluster.unwrap_or("-").to_owned(),
+        format!("{}/{}", row.kind, row.name),
+        or_dash(&row.namespace),
+        row.file.rsplit('/').next().unwrap_or_default().to_owned(),
+        row.reason.as_ref().map(|reason| format!("{}: {}", reason.code, reason.message)).unwrap_or_default(),
+    ]
+}

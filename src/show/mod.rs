@@ -1,0 +1,12 @@
+//! How things are shown to people and to the machines that work for them.
+
+mod change;
+mod golden;
+mod list;
+mod mask;
+mod paint;
+
+pub use change::{Change, changes};
+pub use golden::{github, report};
+pub use list::{Row, orphans, rows, table, to_json};
+pub use paint::Paint;
