@@ -1,0 +1,152 @@
+//! Beside the tools people use: the same namespace and image change on the same objects, in one run on one machine.
+//!
+//! `make bench` runs it. CPU time is user plus system; ours is the median of five runs, kustomize's of one, since it
+//! takes minutes.
+
+mod generate;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::Duration;
+
+use nix::sys::resource::{UsageWho, getrusage};
+use transship::yaml::{self, Node, SourceId};
+
+const SIZES: [usize; 2] = [2000, 4000];
+const RUNS: usize = 5;
+
+/// What one run of a command cost.
+struct Cost {
+    cpu: Duration,
+    output: String,
+}
+
+fn main() -> ExitCode {
+    match bench() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("bench: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn bench() -> Result<(), String> {
+    let tools = tools()?;
+    let work = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let folders: Vec<PathBuf> = SIZES.iter().map(|size| work.path().join(size.to_string())).collect();
+    for (size, folder) in SIZES.iter().zip(&folders) {
+        generate::write(folder, *size).map_err(|error| error.to_string())?;
+    }
+    println!("reading, moving to one namespace, changing images, writing: CPU time in ms (user + system)\n");
+    let ours: Vec<Cost> = folders.iter().map(|folder| median(|| transship(folder))).collect::<Result<_, _>>()?;
+    let memory = peak_memory_mb();
+    row("", &SIZES.map(|size| format!("{size} objects")), "doubling");
+    row("transship render", &[millis(&ours[0]), millis(&ours[1])], &ratio(&ours[1], &ours[0]));
+    for (name, arguments) in [("kustomize build", &["kustomize", "build"]), ("kubectl kustomize", &["kubectl", "kustomize"])]
+    {
+        let run = |folder: &PathBuf| once(&tools, arguments, folder);
+        let theirs: Vec<Cost> = folders.iter().map(run).collect::<Result<_, _>>()?;
+        row(name, &[millis(&theirs[0]), millis(&theirs[1])], &ratio(&theirs[1], &theirs[0]));
+        let times = [ratio(&theirs[0], &ours[0]), ratio(&theirs[1], &ours[1])];
+        row("  ours is faster by", &times, "");
+        same_objects(&ours[0].output, &theirs[0].output)?;
+    }
+    println!("\ntransship's peak memory: {memory} MB; all three gave the same objects");
+    Ok(())
+}
+
+fn row(name: &str, cells: &[String], last: &str) {
+    print!("{name:<22}");
+    for cell in cells {
+        print!("{cell:>16}");
+    }
+    println!("{last:>12}");
+}
+
+fn millis(cost: &Cost) -> String {
+    format!("{:.0}", cost.cpu.as_secs_f64() * 1000.0)
+}
+
+fn ratio(a: &Cost, b: &Cost) -> String {
+    format!("{:.1}x", a.cpu.as_secs_f64() / b.cpu.as_secs_f64())
+}
+
+/// Builds kubectl and kustomize where they are not built yet, and gives their folder.
+fn tools() -> Result<PathBuf, String> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tools/build");
+    let built = Command::new(script)
+        .args(["kubectl", "kustomize"])
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| error.to_string())?;
+    if !built.status.success() {
+        return Err("kubectl and kustomize could not be built".into());
+    }
+    Ok(PathBuf::from(String::from_utf8_lossy(&built.stdout).trim()))
+}
+
+fn transship(folder: &Path) -> Result<Cost, String> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_transship"));
+    command.args(["render", "--profile", "bench"]).current_dir(folder);
+    measure(command)
+}
+
+fn once(tools: &Path, arguments: &[&str; 2], folder: &Path) -> Result<Cost, String> {
+    let mut command = Command::new(tools.join(arguments[0]));
+    command.arg(arguments[1]).arg(folder.join("kustomize"));
+    measure(command)
+}
+
+/// Runs a command to its end and reads off what the operating system charged for it.
+fn measure(mut command: Command) -> Result<Cost, String> {
+    let before = children_cpu();
+    let output = command.stderr(Stdio::inherit()).output().map_err(|error| error.to_string())?;
+    let cpu = children_cpu().saturating_sub(before);
+    if !output.status.success() {
+        return Err(format!("{command:?} failed"));
+    }
+    Ok(Cost { cpu, output: String::from_utf8_lossy(&output.stdout).into_owned() })
+}
+
+fn median(run: impl Fn() -> Result<Cost, String>) -> Result<Cost, String> {
+    let mut costs = (0..RUNS).map(|_| run()).collect::<Result<Vec<_>, _>>()?;
+    costs.sort_by_key(|cost| cost.cpu);
+    Ok(costs.swap_remove(RUNS / 2))
+}
+
+fn children_cpu() -> Duration {
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).expect("the kernel knows its children");
+    let time = |value: nix::sys::time::TimeVal| {
+        let micros = value.tv_sec() * 1_000_000 + value.tv_usec();
+        Duration::from_micros(u64::try_from(micros).unwrap_or_default())
+    };
+    time(usage.user_time()) + time(usage.system_time())
+}
+
+/// The most memory that any child had so far; asked before kustomize runs, that is ours.
+fn peak_memory_mb() -> i64 {
+    getrusage(UsageWho::RUSAGE_CHILDREN).expect("the kernel knows its children").max_rss() / 1024
+}
+
+/// A fast answer that is wrong is worth nothing: both tools must give the same objects, in whatever order.
+fn same_objects(ours: &str, theirs: &str) -> Result<(), String> {
+    let (ours, theirs) = (objects(ours)?, objects(theirs)?);
+    if ours.len() != theirs.len() {
+        return Err(format!("{} objects here, {} there", ours.len(), theirs.len()));
+    }
+    match ours.iter().find(|(id, node)| theirs.get(*id) != Some(node)) {
+        Some((id, _)) => Err(format!("{id} differs")),
+        None => Ok(()),
+    }
+}
+
+fn objects(stream: &str) -> Result<BTreeMap<String, Node>, String> {
+    let documents = yaml::read(stream, SourceId::default()).map_err(|error| error.message)?;
+    let id = |root: &Node| transship::object::ObjectId::of(root).map(|(id, _)| id.to_string());
+    documents
+        .into_iter()
+        .map(|document| Ok((id(&document.root).map_err(|error| error.message)?, document.root)))
+        .collect()
+}
