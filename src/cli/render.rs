@@ -55,6 +55,8 @@ impl Render {
             }
             None => output::result(&self.stream(&rendered))?,
         }
+        // The process ends here; giving a hundred thousand nodes back one by one would only take time.
+        std::mem::forget((payload, rendered));
         Ok(Outcome::Done)
     }
 

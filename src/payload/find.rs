@@ -1,6 +1,7 @@
 //! Which files of a folder are the payload's, and in which order.
 
-use std::path::{Path, PathBuf};
+use std::fs::FileType;
+use std::path::Path;
 
 use walkdir::{DirEntry, WalkDir};
 
@@ -63,7 +64,7 @@ pub(super) fn files(root: &Path) -> Result<Found, Diagnostics> {
 
 fn walk(root: &Path, canonical: &Path, below: &str, depth: usize, found: &mut Found) {
     let start = root.join(below);
-    let mut entries = WalkDir::new(&start).follow_links(true).min_depth(1).max_depth(depth).into_iter();
+    let mut entries = WalkDir::new(&start).min_depth(1).max_depth(depth).into_iter();
     while let Some(next) = entries.next() {
         let entry = match next {
             Ok(entry) => entry,
@@ -72,43 +73,59 @@ fn walk(root: &Path, canonical: &Path, below: &str, depth: usize, found: &mut Fo
                 continue;
             }
         };
-        let hidden = entry.file_name().to_string_lossy().starts_with('.');
-        let outside = entry.path_is_symlink() && leaves(entry.path(), canonical);
-        if outside && !hidden {
-            found.errors.push(outside_link(&entry));
-        }
-        if hidden || outside {
+        if entry.file_name().as_encoded_bytes().starts_with(b".") {
             if entry.file_type().is_dir() {
                 entries.skip_current_dir();
             }
-            continue;
-        }
-        if let Err(error) = sort_in(root, &entry, found) {
+        } else if let Err(error) = sort_in(root, canonical, &entry, found) {
             found.errors.push(error);
         }
     }
 }
 
-fn sort_in(root: &Path, entry: &DirEntry, found: &mut Found) -> Result<(), Diagnostic> {
-    if entry.file_type().is_dir() {
+fn sort_in(root: &Path, canonical: &Path, entry: &DirEntry, found: &mut Found) -> Result<(), Diagnostic> {
+    let mut file_type = entry.file_type();
+    if file_type.is_symlink() {
+        file_type = target_type(entry, canonical)?;
+    }
+    if file_type.is_dir() {
         return Ok(());
     }
-    let shown = Location::file(entry.path().display().to_string());
+    let shown = || Location::file(entry.path().display().to_string());
     let relative = entry.path().strip_prefix(root).unwrap_or(entry.path());
     let Some(path) = relative.to_str().map(|path| path.replace('\\', "/")) else {
-        return Err(Diagnostic::error("the file's name is not UTF-8").at(shown).help("rename the file"));
+        return Err(Diagnostic::error("the file's name is not UTF-8").at(shown()).help("rename the file"));
     };
     if path.ends_with("/image-references") && matches!(found.layout, Layout::Folder) {
         found.image_references.push(path);
     } else if is_manifest(&path) {
-        if !entry.file_type().is_file() {
+        if !file_type.is_file() {
             return Err(Diagnostic::error("not a regular file")
-                .at(shown)
+                .at(shown())
                 .help("a manifest must be a file; remove the pipe, socket or device"));
         }
         found.manifests.push(path);
     }
     Ok(())
+}
+
+/// What a link leads to. It must stay in the payload, and name a file: a folder's files would be there twice.
+fn target_type(entry: &DirEntry, root: &Path) -> Result<FileType, Diagnostic> {
+    let wrong = |message: String| Diagnostic::error(message).at(Location::file(entry.path().display().to_string()));
+    let broken = |error: std::io::Error| wrong(format!("a link that leads nowhere: {error}")).help("remove it");
+    let target = std::fs::canonicalize(entry.path()).map_err(broken)?;
+    if !target.starts_with(root) {
+        return Err(wrong("a link that leaves the payload".to_owned())
+            .note("a payload is self-contained: its digest must name all there is in it")
+            .help("copy the file into the payload"));
+    }
+    let file_type = std::fs::metadata(&target).map_err(broken)?.file_type();
+    if file_type.is_dir() {
+        return Err(wrong("a link to a folder of the payload".to_owned())
+            .note("every manifest in it would be there twice")
+            .help("link single files, or remove it"));
+    }
+    Ok(file_type)
 }
 
 fn is_manifest(path: &str) -> bool {
@@ -128,23 +145,9 @@ pub(super) fn component(path: &str) -> &str {
     }
 }
 
-fn leaves(link: &Path, root: &Path) -> bool {
-    std::fs::canonicalize(link).is_ok_and(|target: PathBuf| !target.starts_with(root))
-}
-
-fn outside_link(entry: &DirEntry) -> Diagnostic {
-    Diagnostic::error("a link that leaves the payload")
-        .at(Location::file(entry.path().display().to_string()))
-        .note("a payload is self-contained: its digest must name all there is in it")
-        .help("copy the file into the payload")
-}
-
 fn unreadable(root: &Path, error: &walkdir::Error) -> Diagnostic {
     let path = error.path().unwrap_or(root).display().to_string();
-    let reason = match error.io_error() {
-        Some(error) => error.to_string(),
-        None => "a link that leads back to a folder above it".to_owned(),
-    };
+    let reason = error.io_error().map_or_else(|| error.to_string(), ToString::to_string);
     Diagnostic::error(format!("cannot be opened: {reason}"))
         .at(Location::file(path))
         .help("make it readable, or take it out of the payload")

@@ -74,7 +74,10 @@ impl Payload {
         let inputs: Vec<_> = found
             .manifests
             .into_iter()
-            .map(|path| parse::Input { source: sources.add(find::shown(root, &path)), name: find::shown(root, &path), path })
+            .map(|path| {
+                let name = find::shown(root, &path);
+                parse::Input { source: sources.add(name.clone()), name, path }
+            })
             .collect();
         let parsed = parallel::map(&inputs, |input| parse::manifests(root, input));
         let mut payload = Self {

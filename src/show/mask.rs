@@ -23,5 +23,5 @@ fn hide(node: &mut Node) {
     let text = node.as_str().map_or_else(|| json::write(node), str::to_owned);
     let digest = Sha256::digest(text.as_bytes());
     let short: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
-    node.value = Value::String(format!("<hidden, {} bytes, sha256 {short}…>", text.len()));
+    node.value = Value::String(format!("<hidden, {} bytes, sha256 {short}…>", text.len()).into());
 }

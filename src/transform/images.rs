@@ -68,7 +68,7 @@ pub(super) fn fill_in(node: &mut Node, catalogue: &Catalogue) {
     match &mut node.value {
         Value::String(text) => {
             if let Some(new) = catalogue.replacement(text) {
-                new.clone_into(text);
+                *text = new.into();
             }
         }
         Value::List(items) => items.iter_mut().for_each(|item| fill_in(item, catalogue)),

@@ -72,7 +72,7 @@ fn list_mut(node: Option<&mut Node>) -> &mut [Node] {
 
 /// Sets a field; a new one takes the place of the map it goes into.
 fn set_text(node: &mut Node, key: &str, text: &str) {
-    let value = Value::String(text.to_owned());
+    let value = Value::String(text.into());
     if let Some(field) = node.get_mut(key) {
         field.value = value;
         return;

@@ -1,11 +1,10 @@
 //! Tokens to a tree: collections, anchors and aliases, merge keys, and the type of every scalar.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::cursor::Place;
 use super::error::SyntaxError;
-use super::node::{DuplicateKey, Entry, Map, Mark, Node, SourceId, Value};
+use super::node::{DuplicateKey, Entry, Map, Mark, Node, SourceId, Text, Value};
 use super::resolve::{self, Scalar};
 use super::scan::{Scanner, Token, TokenKind};
 use super::{MAX_DEPTH, Number};
@@ -70,7 +69,7 @@ enum Context {
 
 /// What a mapping's key turned out to be.
 enum Key {
-    Name(Box<str>),
+    Name(Text),
     Merge,
 }
 
@@ -390,7 +389,7 @@ impl<'a> Composer<'a, '_> {
         let node = self.compose(context)?.node;
         let scalar = match &node.value {
             Value::String(_) if self.merge_key => return Ok(Key::Merge),
-            Value::String(text) => return Ok(Key::Name(text.as_str().into())),
+            Value::String(text) => return Ok(Key::Name(text.clone())),
             Value::Null => Scalar::Null,
             Value::Bool(bool) => Scalar::Bool(*bool),
             Value::Number(Number::Float(float)) => Scalar::Float(*float),
@@ -424,7 +423,7 @@ impl<'a> Composer<'a, '_> {
             Scalar::Null => Value::Null,
             Scalar::Bool(bool) => Value::Bool(bool),
             Scalar::Integer(number) => Value::Number(number),
-            Scalar::Text => Value::String(Cow::into_owned(text)),
+            Scalar::Text => Value::String(text.into()),
             Scalar::Float(float) if float.is_finite() => Value::Number(Number::from_yaml_float(float)),
             Scalar::Float(_) => {
                 return Err(SyntaxError::new(at, "a number that JSON cannot hold").help("quote it if text is meant"));
@@ -447,7 +446,7 @@ impl<'a> Composer<'a, '_> {
     }
 }
 
-fn scalar_key(scalar: Scalar, text: &str, at: Place) -> Result<Box<str>> {
+fn scalar_key(scalar: Scalar, text: &str, at: Place) -> Result<Text> {
     match scalar {
         Scalar::Text => Ok(text.into()),
         Scalar::Bool(bool) => Ok(if bool { "true" } else { "false" }.into()),

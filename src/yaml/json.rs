@@ -41,7 +41,7 @@ impl<'a> Reader<'a> {
         let value = match self.cursor.byte(0) {
             b'{' => self.nested(Self::object)?,
             b'[' => self.nested(Self::array)?,
-            b'"' => Value::String(self.string()?),
+            b'"' => Value::String(self.string()?.into()),
             b't' => self.word("true", Value::Bool(true))?,
             b'f' => self.word("false", Value::Bool(false))?,
             b'n' => self.word("null", Value::Null)?,

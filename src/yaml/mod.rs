@@ -22,7 +22,7 @@ mod style;
 mod write;
 
 pub use error::SyntaxError;
-pub use node::{DuplicateKey, Entry, Map, Mark, Node, SourceId, Value};
+pub use node::{DuplicateKey, Entry, Map, Mark, Node, SourceId, Text, Value};
 pub use number::Number;
 pub use sources::Sources;
 pub use stream::{Document, read};

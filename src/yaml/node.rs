@@ -1,6 +1,11 @@
 //! The tree that every file becomes: a value, and the place each part of it was written.
 
+use smol_str::SmolStr;
+
 use super::Number;
+
+/// Text as the tree holds it: short ones, which are nearly all, in place; long ones shared by their copies.
+pub type Text = SmolStr;
 
 /// Which text a node was read from: an index into [`Sources`](super::Sources).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -36,7 +41,7 @@ pub enum Value {
     /// An integer or a float.
     Number(Number),
     /// Text.
-    String(String),
+    String(Text),
     /// A sequence.
     List(Vec<Node>),
     /// A mapping with text as keys.
@@ -47,7 +52,7 @@ pub enum Value {
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// The key.
-    pub key: Box<str>,
+    pub key: Text,
     /// Where the key was written.
     pub mark: Mark,
     /// The value.
@@ -64,7 +69,7 @@ pub struct Map {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DuplicateKey {
     /// The key.
-    pub key: Box<str>,
+    pub key: Text,
     /// Where the value that was dropped stands.
     pub dropped: Mark,
     /// Where the value that counts stands.
@@ -88,7 +93,7 @@ impl Node {
     /// The text, if this is text.
     pub fn as_str(&self) -> Option<&str> {
         match &self.value {
-            Value::String(text) => Some(text),
+            Value::String(text) => Some(text.as_str()),
             _ => None,
         }
     }
@@ -194,7 +199,7 @@ impl Map {
     }
 
     fn position(&self, key: &str) -> Result<usize, usize> {
-        self.entries.binary_search_by(|entry| (*entry.key).cmp(key))
+        self.entries.binary_search_by(|entry| entry.key.as_str().cmp(key))
     }
 }
 

@@ -54,6 +54,8 @@ pub(super) struct Scanner<'a> {
     tokens: VecDeque<Token<'a>>,
     /// How many tokens have been handed out.
     taken: usize,
+    /// Whether the first waiting token is known to be what it is: no `Key` can come before it any more.
+    settled: bool,
     ended: bool,
     /// The indentation of the innermost block collection, -1 outside of any.
     pub(super) indent: i64,
@@ -74,6 +76,7 @@ impl<'a> Scanner<'a> {
             cursor: Cursor::new(text, first_line),
             tokens: VecDeque::with_capacity(8),
             taken: 0,
+            settled: false,
             ended: false,
             indent: -1,
             indents: Vec::new(),
@@ -84,15 +87,8 @@ impl<'a> Scanner<'a> {
 
     /// The next token, left where it is.
     pub(super) fn peek(&mut self) -> Result<&Token<'a>> {
-        while self.tokens.is_empty() || self.head_may_be_key()? {
-            if self.ended {
-                break;
-            }
-            self.fetch()?;
-        }
-        let end = self.cursor.place();
-        if self.tokens.is_empty() {
-            self.push(TokenKind::StreamEnd, end);
+        if !self.settled {
+            self.settle()?;
         }
         Ok(&self.tokens[0])
     }
@@ -101,7 +97,19 @@ impl<'a> Scanner<'a> {
     pub(super) fn next(&mut self) -> Result<Token<'a>> {
         let end = self.peek()?.at;
         self.taken += 1;
+        self.settled = false;
         Ok(self.tokens.pop_front().unwrap_or(Token { kind: TokenKind::StreamEnd, at: end }))
+    }
+
+    fn settle(&mut self) -> Result<()> {
+        while !self.ended && (self.tokens.is_empty() || self.head_may_be_key()?) {
+            self.fetch()?;
+        }
+        if self.tokens.is_empty() {
+            self.push(TokenKind::StreamEnd, self.cursor.place());
+        }
+        self.settled = true;
+        Ok(())
     }
 
     pub(super) fn flow_depth(&self) -> usize {

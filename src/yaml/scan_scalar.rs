@@ -75,6 +75,11 @@ impl<'a> Scanner<'a> {
         let in_flow = self.in_flow();
         let (mut at, mut end) = (0, 0);
         let ended = loop {
+            let run = rest[at..].iter().take_while(|byte| WORD[**byte as usize]).count();
+            if run > 0 {
+                at += run;
+                end = at;
+            }
             match rest.get(at).copied().unwrap_or(0) {
                 0 => break true,
                 b' ' | b'\t' => {
@@ -414,6 +419,18 @@ impl<'a> Scanner<'a> {
         }
     }
 }
+
+/// Bytes that are always part of a word without quotes, wherever they stand in it.
+const WORD: [bool; 256] = {
+    let mut table = [true; 256];
+    let mut index = 0;
+    let special = b"\0 \t\n\r#:,?[]{}\xC2\xE2";
+    while index < special.len() {
+        table[special[index] as usize] = false;
+        index += 1;
+    }
+    table
+};
 
 #[derive(Clone, Copy, PartialEq)]
 enum Chomp {

@@ -87,22 +87,21 @@ fn yaml_behind_json(text: &str, (from, line): End) -> Option<End> {
 fn split(text: &str, first_line: u32) -> Result<Vec<(&str, u32)>, SyntaxError> {
     let mut pieces = Vec::new();
     let (mut start, mut start_line) = (0, first_line);
-    let (mut at, mut line) = (0, first_line);
-    while at < text.len() {
+    let first = text.starts_with("---").then_some(0);
+    for at in first.into_iter().chain(text.match_indices("\n---").map(|(at, _)| at + 1)) {
+        let line = start_line + lines(&text[start..at]);
         let end = text[at..].find('\n').map_or(text.len(), |length| at + length + 1);
-        if let Some(behind) = text[at..end].strip_prefix("---") {
-            let behind = behind.trim();
-            if !behind.is_empty() && !behind.starts_with('#') {
-                let place = Place { line, column: 0, index: 0 };
-                return Err(SyntaxError::new(place, "a line that begins with `---` must have nothing behind it")
-                    .help("put what follows on the next line; inside quoted or block text, indent the line"));
-            }
-            if at > start {
-                pieces.push((&text[start..at], start_line));
-                (start, start_line) = (end, line + 1);
-            }
+        let behind = text[at + "---".len()..end].trim();
+        if !behind.is_empty() && !behind.starts_with('#') {
+            let place = Place { line, column: 0, index: 0 };
+            return Err(SyntaxError::new(place, "a line that begins with `---` must have nothing behind it")
+                .help("put what follows on the next line; inside quoted or block text, indent the line"));
         }
-        (at, line) = (end, line + 1);
+        // A separator with nothing before it begins its piece instead of ending one.
+        if at > start {
+            pieces.push((&text[start..at], start_line));
+            (start, start_line) = (end, line + 1);
+        }
     }
     if start < text.len() {
         pieces.push((&text[start..], start_line));
@@ -110,10 +109,18 @@ fn split(text: &str, first_line: u32) -> Result<Vec<(&str, u32)>, SyntaxError> {
     Ok(pieces)
 }
 
+fn lines(text: &str) -> u32 {
+    let count = text.bytes().filter(|byte| *byte == b'\n').count();
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
 /// Control characters are in no YAML that Kubernetes reads.
 fn reject_control_characters(text: &str, first_line: u32) -> Result<(), SyntaxError> {
-    let suspicious = |byte: u8| byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r') || matches!(byte, 0x7f | 0xc2 | 0xef);
-    if !text.bytes().any(suspicious) {
+    // No early way out, so that the compiler can look at many bytes at once.
+    let suspicious = text.bytes().fold(false, |found, byte| {
+        found | (byte < 0x20 && byte != b'\t' && byte != b'\n' && byte != b'\r') | (byte == 0x7f) | (byte == 0xc2) | (byte == 0xef)
+    });
+    if !suspicious {
         return Ok(());
     }
     let mut place = Place { line: first_line, column: 0, index: 0 };

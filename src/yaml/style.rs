@@ -14,7 +14,7 @@ pub(super) enum Style {
 /// The style of a value: as plain as it can be, text of several lines as a literal block.
 pub(super) fn of_value(text: &str) -> Style {
     let shape = Shape::of(text);
-    if text.contains('\n') {
+    if shape.breaks && text.contains('\n') {
         return if shape.literal_allowed() { Style::Literal } else { Style::Double };
     }
     if misread_when_plain(text) {
@@ -38,7 +38,15 @@ pub(super) fn is_simple_key(text: &str) -> bool {
 
 /// Whether some YAML 1.1 reader would take the bare word for something else than text.
 fn misread_when_plain(text: &str) -> bool {
-    resolve::plain(text) != Scalar::Text || text == "=" || resolve::is_base60(text) || resolve::is_date(text)
+    match text.bytes().next() {
+        None => true,
+        Some(b'0'..=b'9' | b'+' | b'-' | b'.') => {
+            resolve::plain(text) != Scalar::Text || resolve::is_base60(text) || resolve::is_date(text)
+        }
+        Some(b'=') => text == "=",
+        // The longest of the words that mean something is `false`.
+        Some(_) => text.len() <= 5 && resolve::plain(text) != Scalar::Text,
+    }
 }
 
 /// What there is in a text that keeps it from some style.
@@ -55,12 +63,21 @@ struct Shape {
     indicator: bool,
 }
 
+/// Nearly everything in a manifest is made of these, and needs no closer look.
+const HARMLESS: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        table[byte] = (byte as u8).is_ascii_alphanumeric()
+            || matches!(byte as u8, b'.' | b'/' | b'_' | b'=' | b'(' | b')' | b'$' | b'-');
+        byte += 1;
+    }
+    table
+};
+
 impl Shape {
     fn of(text: &str) -> Self {
-        // Nearly everything in a manifest is made of these, and needs no closer look.
-        let harmless = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'/' | b'_' | b'=' | b'(' | b')' | b'$');
-        let dashed = |byte: u8| harmless(byte) || byte == b'-';
-        if text.bytes().all(dashed) && !text.starts_with('-') && !text.starts_with("...") {
+        if text.bytes().all(|byte| HARMLESS[byte as usize]) && !text.starts_with(['-', '.']) {
             return Self::default();
         }
         let mut shape = Self { indicator: text.starts_with("---") || text.starts_with("..."), ..Self::default() };
