@@ -2,6 +2,12 @@
 //!
 //! `make bench` runs it. CPU time is user plus system; ours is the median of five runs, kustomize's of one, since it
 //! takes minutes.
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::expect_used,
+    reason = "a bench talks to a terminal"
+)]
 
 mod generate;
 
@@ -40,11 +46,13 @@ fn bench() -> Result<(), String> {
         generate::write(folder, *size).map_err(|error| error.to_string())?;
     }
     println!("reading, moving to one namespace, changing images, writing: CPU time in ms (user + system)\n");
-    let ours: Vec<Cost> = folders.iter().map(|folder| median(|| transship(folder))).collect::<Result<_, _>>()?;
+    let ours: Vec<Cost> =
+        folders.iter().map(|folder| median(|| transship(folder))).collect::<Result<_, _>>()?;
     let memory = peak_memory_mb();
     row("", &SIZES.map(|size| format!("{size} objects")), "doubling");
     row("transship render", &[millis(&ours[0]), millis(&ours[1])], &ratio(&ours[1], &ours[0]));
-    for (name, arguments) in [("kustomize build", &["kustomize", "build"]), ("kubectl kustomize", &["kubectl", "kustomize"])]
+    for (name, arguments) in
+        [("kustomize build", &["kustomize", "build"]), ("kubectl kustomize", &["kubectl", "kustomize"])]
     {
         let run = |folder: &PathBuf| once(&tools, arguments, folder);
         let theirs: Vec<Cost> = folders.iter().map(run).collect::<Result<_, _>>()?;

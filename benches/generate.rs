@@ -19,16 +19,17 @@ const KINDS: [fn(usize) -> String; 10] = [
 ];
 
 /// The namespace that everything moves to.
-pub const NAMESPACE: &str = "bench-target";
+pub(crate) const NAMESPACE: &str = "bench-target";
 /// The image that manifests name, and what it becomes.
-pub const SOURCE_IMAGE: &str = "quay.io/openshift/origin-bench";
+pub(crate) const SOURCE_IMAGE: &str = "quay.io/openshift/origin-bench";
 const DIGEST: &str = "sha256:7b1e5d9c3a8f6042b7d1c9e5f3a0864d2b8e6c4a1f9d7053e8b2c6a4d0f1e395";
 const RELEASE_IMAGE: &str = "quay.io/openshift-release-dev/ocp-v4.0-art-dev";
 
 /// Writes a payload of `count` objects to `folder/payload`, a profile to `folder/profiles`, and for kustomize one file
 /// with all objects and a kustomization to `folder/kustomize`.
-pub fn write(folder: &Path, count: usize) -> std::io::Result<()> {
-    let (payload, profiles, kustomize) = (folder.join("payload"), folder.join("profiles"), folder.join("kustomize"));
+pub(crate) fn write(folder: &Path, count: usize) -> std::io::Result<()> {
+    let (payload, profiles, kustomize) =
+        (folder.join("payload"), folder.join("profiles"), folder.join("kustomize"));
     for folder in [&payload, &profiles, &kustomize] {
         std::fs::create_dir_all(folder)?;
     }
@@ -125,7 +126,8 @@ fn role_binding(n: usize) -> String {
 }
 
 fn cluster_role_binding(n: usize) -> String {
-    head("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", &format!("bench-{n}"), false) + &binding(n, "ClusterRole")
+    head("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", &format!("bench-{n}"), false)
+        + &binding(n, "ClusterRole")
 }
 
 fn binding(n: usize, kind: &str) -> String {
@@ -137,7 +139,9 @@ fn binding(n: usize, kind: &str) -> String {
 
 fn service(n: usize) -> String {
     head("v1", "Service", &format!("bench-{n}-metrics"), true)
-        + &format!("spec:\n  selector:\n    app: bench-{n}\n  ports:\n  - name: https\n    port: 443\n    targetPort: 8443\n")
+        + &format!(
+            "spec:\n  selector:\n    app: bench-{n}\n  ports:\n  - name: https\n    port: 443\n    targetPort: 8443\n"
+        )
 }
 
 fn pod_disruption_budget(n: usize) -> String {
@@ -169,6 +173,9 @@ fn workload(n: usize) -> String {
              - name: config\n          mountPath: /etc/{container}\n          readOnly: true\n"
         );
     }
-    let _ = writeln!(text, "      volumes:\n      - name: config\n        configMap:\n          name: bench-{n}-config");
+    let _ = writeln!(
+        text,
+        "      volumes:\n      - name: config\n        configMap:\n          name: bench-{n}-config"
+    );
     text
 }

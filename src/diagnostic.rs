@@ -83,7 +83,10 @@ impl Diagnostic {
     pub fn duplicate_key(duplicate: &DuplicateKey, file: &str) -> Self {
         Self::warning(format!("the key `{}` is written twice; the last one counts", duplicate.key))
             .at(Location::in_file(duplicate.kept, file))
-            .note(format!("the one at {} is dropped, as kubectl drops it", Location::in_file(duplicate.dropped, file)))
+            .note(format!(
+                "the one at {} is dropped, as kubectl drops it",
+                Location::in_file(duplicate.dropped, file)
+            ))
             .help("remove one of them")
     }
 

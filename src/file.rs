@@ -41,7 +41,8 @@ pub fn read_text(path: &Path) -> Result<String, Diagnostic> {
 }
 
 fn too_large(size: u64) -> Diagnostic {
-    let message = format!("the file has {} MiB, more than the {} MiB that are read", size >> 20, LARGEST >> 20);
+    let message =
+        format!("the file has {} MiB, more than the {} MiB that are read", size >> 20, LARGEST >> 20);
     Diagnostic::error(message)
         .note("an API server refuses objects above a few MiB")
         .help("take it out of the payload, or give it another ending than .yaml, .yml or .json")

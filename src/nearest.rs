@@ -2,7 +2,8 @@
 
 /// The candidate nearest to a word, if one is near enough to be what was meant.
 pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let distance = |candidate: &str| strsim::damerau_levenshtein(&word.to_lowercase(), &candidate.to_lowercase());
+    let distance =
+        |candidate: &str| strsim::damerau_levenshtein(&word.to_lowercase(), &candidate.to_lowercase());
     let limit = 1 + word.chars().count() / 3;
     candidates
         .into_iter()

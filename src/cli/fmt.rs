@@ -25,7 +25,8 @@ pub(super) struct Fmt {
 
 impl Fmt {
     pub(super) fn run(self) -> Result<Outcome, Diagnostics> {
-        let name = if self.file.as_os_str() == "-" { "<stdin>".into() } else { self.file.display().to_string() };
+        let name =
+            if self.file.as_os_str() == "-" { "<stdin>".into() } else { self.file.display().to_string() };
         let text = self.text(&name)?;
         let documents =
             yaml::read(&text, SourceId::default()).map_err(|error| Diagnostic::syntax(error, &name))?;
@@ -42,7 +43,9 @@ impl Fmt {
         }
         let mut text = String::new();
         std::io::stdin().lock().read_to_string(&mut text).map_err(|error| {
-            Diagnostic::error(format!("cannot be read: {error}")).at(Location::file(name)).help("the text must be UTF-8")
+            Diagnostic::error(format!("cannot be read: {error}"))
+                .at(Location::file(name))
+                .help("the text must be UTF-8")
         })?;
         Ok(text)
     }

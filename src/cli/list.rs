@@ -112,12 +112,14 @@ impl List {
 
 impl Flags {
     fn filters(&self, payload: &Payload) -> Result<Filters, Diagnostics> {
-        let any_capability =
-            !self.capability.is_empty() || !self.known_capability.is_empty() || self.previous_payload.is_some();
+        let any_capability = !self.capability.is_empty()
+            || !self.known_capability.is_empty()
+            || self.previous_payload.is_some();
         let mut filters = Filters {
             exclude_identifier: self.exclude_id.clone(),
             feature_set: self.feature_set.clone(),
-            feature_gates: (!self.feature_gate.is_empty()).then(|| self.feature_gate.iter().cloned().collect()),
+            feature_gates: (!self.feature_gate.is_empty())
+                .then(|| self.feature_gate.iter().cloned().collect()),
             major_version: self.major_version,
             cluster_profile: self.cluster_profile.clone(),
             capabilities: any_capability
@@ -138,7 +140,8 @@ impl Flags {
 }
 
 fn summary(payload: &Payload, out: &[Option<Reason>]) {
-    let included = || payload.manifests.iter().zip(out).filter(|(_, out)| out.is_none()).map(|(manifest, _)| manifest);
+    let included =
+        || payload.manifests.iter().zip(out).filter(|(_, out)| out.is_none()).map(|(manifest, _)| manifest);
     output::note(&format!(
         "{} manifests, {} in, {} out\npayload sha256:{}\nClusterVersion status.versionHash {}",
         payload.manifests.len(),

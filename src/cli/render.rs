@@ -48,7 +48,8 @@ impl Render {
             Some(folder) => {
                 for (profile, plan) in &rendered {
                     // One profile is the folder itself, several are folders in it.
-                    let folder = if self.profile.is_some() { folder.clone() } else { folder.join(&profile.name) };
+                    let folder =
+                        if self.profile.is_some() { folder.clone() } else { folder.join(&profile.name) };
                     Folder::of(plan).write(&folder)?;
                     output::note(&format!("{} objects in {}", plan.objects.len(), folder.display()));
                 }
@@ -78,7 +79,8 @@ impl Render {
             Format::Yaml => emit::stream(&plan.objects),
             Format::Json => emit::json_lines(&plan.objects),
         };
-        let streams: Vec<String> = rendered.iter().map(|(_, plan)| documents(plan)).filter(|text| !text.is_empty()).collect();
+        let streams: Vec<String> =
+            rendered.iter().map(|(_, plan)| documents(plan)).filter(|text| !text.is_empty()).collect();
         streams.join(match self.format {
             Format::Yaml => "---\n",
             Format::Json => "",

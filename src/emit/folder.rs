@@ -25,7 +25,9 @@ impl Folder {
     /// The files of a plan: every object, and the index.
     pub fn of(plan: &Plan) -> Self {
         let mut files: BTreeMap<String, String> =
-            parallel::map(&plan.objects, |object| (path(object), yaml::write(&object.root))).into_iter().collect();
+            parallel::map(&plan.objects, |object| (path(object), yaml::write(&object.root)))
+                .into_iter()
+                .collect();
         files.insert(INDEX.to_owned(), index(plan));
         Self { files }
     }
@@ -35,7 +37,9 @@ impl Folder {
         if !is_ours(folder) {
             return Err(Diagnostic::error("the folder holds files that are not ours")
                 .at(Location::file(folder.display().to_string()))
-                .note(format!("it has no {INDEX}, so it was not written by transship; all in it would be lost"))
+                .note(format!(
+                    "it has no {INDEX}, so it was not written by transship; all in it would be lost"
+                ))
                 .help("name an empty or a new folder"));
         }
         self.replace(folder).map_err(|error| {
@@ -46,7 +50,8 @@ impl Folder {
     }
 
     fn replace(&self, folder: &Path) -> std::io::Result<()> {
-        let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let parent =
+            folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         std::fs::create_dir_all(parent)?;
         let new = tempfile::Builder::new().prefix(".transship-new-").tempdir_in(parent)?;
         let content = new.path().join("content");

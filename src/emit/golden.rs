@@ -39,7 +39,11 @@ pub fn compare(expected: &Folder, folder: &Path) -> Result<Vec<Difference>, Diag
         match found.files.remove(path) {
             None => differences.push(Difference::Missing { path: path.clone() }),
             Some(golden) if golden != *rendered => {
-                differences.push(Difference::Changed { path: path.clone(), golden, rendered: rendered.clone() });
+                differences.push(Difference::Changed {
+                    path: path.clone(),
+                    golden,
+                    rendered: rendered.clone(),
+                });
             }
             Some(_) => {}
         }
@@ -65,7 +69,8 @@ fn read(folder: &Path) -> Result<Folder, Diagnostic> {
     }
     for entry in WalkDir::new(folder) {
         let failed = |path: &Path, error: &dyn std::fmt::Display| {
-            Diagnostic::error(format!("cannot be read: {error}")).at(Location::file(path.display().to_string()))
+            Diagnostic::error(format!("cannot be read: {error}"))
+                .at(Location::file(path.display().to_string()))
         };
         let entry = entry.map_err(|error| failed(error.path().unwrap_or(folder), &error))?;
         if entry.file_type().is_dir() {

@@ -84,10 +84,16 @@ impl ObjectId {
         let kind = text(root.get("kind"));
         let api_version = text(root.get("apiVersion"));
         if kind.is_empty() {
-            return fail("this object has no `kind`", "add `kind:`, or give the file another ending than .yaml");
+            return fail(
+                "this object has no `kind`",
+                "add `kind:`, or give the file another ending than .yaml",
+            );
         }
         if kind.ends_with("List") && root.get("items").and_then(Node::as_list).is_some() {
-            return fail("this is a list of objects", "write each object as a document of its own, after a `---` line");
+            return fail(
+                "this is a list of objects",
+                "write each object as a document of its own, after a `---` line",
+            );
         }
         let (group, version) = match api_version.split_once('/') {
             None => (String::new(), api_version),
@@ -101,7 +107,10 @@ impl ObjectId {
         }
         let id = Self { group, kind, namespace: metadata("namespace"), name: metadata("name") };
         if id.name.is_empty() {
-            return fail("this object has no `metadata.name`", "every object of a payload needs a name of its own");
+            return fail(
+                "this object has no `metadata.name`",
+                "every object of a payload needs a name of its own",
+            );
         }
         Ok((id, version))
     }

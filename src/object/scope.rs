@@ -103,7 +103,8 @@ impl Scopes {
             };
             Some(((group, kind), scope))
         };
-        let is_crd = |root: &&Node| root.get("kind").and_then(Node::as_str) == Some("CustomResourceDefinition");
+        let is_crd =
+            |root: &&Node| root.get("kind").and_then(Node::as_str) == Some("CustomResourceDefinition");
         Self { custom: objects.into_iter().filter(is_crd).filter_map(crd).collect() }
     }
 

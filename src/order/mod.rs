@@ -53,8 +53,10 @@ fn stages(objects: &[Object]) -> Vec<Stage> {
             (Some((last, was_job)), Some(level)) if !job && !was_job => last.number == level.number,
             _ => false,
         };
-        let same_component = joins && last.map(|(last, _)| last.component) == level.map(|level| level.component);
-        let chunk = Chunk { objects: index..index + 1, run_level: level.map(|level| level.number.to_owned()) };
+        let same_component =
+            joins && last.map(|(last, _)| last.component) == level.map(|level| level.component);
+        let chunk =
+            Chunk { objects: index..index + 1, run_level: level.map(|level| level.number.to_owned()) };
         match stages.last_mut() {
             Some(stage) if same_component => extend(stage),
             Some(stage) if joins => stage.chunks.push(chunk),

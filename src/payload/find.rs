@@ -111,8 +111,10 @@ fn sort_in(root: &Path, canonical: &Path, entry: &DirEntry, found: &mut Found) -
 
 /// What a link leads to. It must stay in the payload, and name a file: a folder's files would be there twice.
 fn target_type(entry: &DirEntry, root: &Path) -> Result<FileType, Diagnostic> {
-    let wrong = |message: String| Diagnostic::error(message).at(Location::file(entry.path().display().to_string()));
-    let broken = |error: std::io::Error| wrong(format!("a link that leads nowhere: {error}")).help("remove it");
+    let wrong =
+        |message: String| Diagnostic::error(message).at(Location::file(entry.path().display().to_string()));
+    let broken =
+        |error: std::io::Error| wrong(format!("a link that leads nowhere: {error}")).help("remove it");
     let target = std::fs::canonicalize(entry.path()).map_err(broken)?;
     if !target.starts_with(root) {
         return Err(wrong("a link that leaves the payload".to_owned())

@@ -26,12 +26,15 @@ pub(super) fn manifests(root: &Path, input: &Input) -> Result<Parsed, Diagnostic
     let text = file::read_text(&root.join(&input.path))?;
     let documents =
         yaml::read(&text, input.source).map_err(|error| Diagnostic::syntax(error, &input.name))?;
-    let mut parsed = Parsed { sha256: Sha256::of(text.as_bytes()), manifests: Vec::new(), warnings: Vec::new() };
+    let mut parsed =
+        Parsed { sha256: Sha256::of(text.as_bytes()), manifests: Vec::new(), warnings: Vec::new() };
     let mut errors = Diagnostics::default();
     let mut seen = HashMap::new();
     for (index, document) in documents.into_iter().enumerate() {
         let mark = document.root.mark;
-        parsed.warnings.extend(document.duplicates.iter().map(|duplicate| Diagnostic::duplicate_key(duplicate, &input.name)));
+        parsed.warnings.extend(
+            document.duplicates.iter().map(|duplicate| Diagnostic::duplicate_key(duplicate, &input.name)),
+        );
         let Some(manifest) = errors.collect(manifest(document, index + 1, &input.name)) else { continue };
         parsed.warnings.extend(annotations_not_text(&manifest, &input.name));
         match seen.insert(manifest.id.clone(), mark) {
@@ -62,6 +65,11 @@ fn annotations_not_text(manifest: &Manifest, file: &str) -> Option<Diagnostic> {
     let annotations = manifest.root.get("metadata")?.get("annotations").and_then(Node::as_map)?;
     let entry = annotations.iter().find(|entry| entry.value.as_str().is_none())?;
     let message = format!("the annotation `{}` is {}, not text", entry.key, entry.value.value.kind());
-    let warning = Diagnostic::warning(message).at(Location::in_file(entry.value.mark, file)).object(&manifest.id);
-    Some(warning.note("so none of this object's annotations count, and it is left out").help("put the value in quotes"))
+    let warning =
+        Diagnostic::warning(message).at(Location::in_file(entry.value.mark, file)).object(&manifest.id);
+    Some(
+        warning
+            .note("so none of this object's annotations count, and it is left out")
+            .help("put the value in quotes"),
+    )
 }

@@ -80,7 +80,9 @@ fn version(path: &Path) -> Result<String, Diagnostic> {
     }
     match root.get("version").and_then(Node::as_str) {
         Some(version) if is_semantic_version(version) => Ok(version.to_owned()),
-        Some(version) => wrong(&format!("`{version}` is no semantic version"), "write it as 4.22.0 or 4.22.0-rc.1"),
+        Some(version) => {
+            wrong(&format!("`{version}` is no semantic version"), "write it as 4.22.0 or 4.22.0-rc.1")
+        }
         None => wrong("the release has no `version`", "add one, such as \"version\": \"4.22.0\""),
     }
 }
@@ -108,7 +110,8 @@ fn images(path: &Path) -> Result<Images, Diagnostic> {
 fn single_document(path: &Path) -> Result<Node, Diagnostic> {
     let name = path.display().to_string();
     let text = file::read_text(path)?;
-    let mut documents = yaml::read(&text, SourceId::default()).map_err(|error| Diagnostic::syntax(error, &name))?;
+    let mut documents =
+        yaml::read(&text, SourceId::default()).map_err(|error| Diagnostic::syntax(error, &name))?;
     if documents.len() == 1 {
         return Ok(documents.remove(0).root);
     }
@@ -132,7 +135,9 @@ fn is_semantic_version(text: &str) -> bool {
         digits && (part.len() == 1 || !part.starts_with('0'))
     };
     let words = |text: &str| {
-        text.split('.').all(|word| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-'))
+        text.split('.').all(|word| {
+            !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+        })
     };
     core.split('.').count() == 3
         && core.split('.').all(number)

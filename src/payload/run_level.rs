@@ -30,7 +30,10 @@ mod tests {
     #[test]
     fn names_with_and_without_a_run_level() {
         let level = |name| RunLevel::of(name).map(|level| (level.number, level.component));
-        assert_eq!(level("0000_50_cluster-storage-operator_10_x.yaml"), Some(("50", "cluster-storage-operator")));
+        assert_eq!(
+            level("0000_50_cluster-storage-operator_10_x.yaml"),
+            Some(("50", "cluster-storage-operator"))
+        );
         assert_eq!(level("0000_7_a_.yaml"), Some(("7", "a")));
         for name in [
             "0000_01_cleanup.yaml",

@@ -77,9 +77,9 @@ impl<'a, 'e> Fields<'a, 'e> {
     /// A list of texts.
     pub(super) fn texts(&mut self, key: &'static str) -> Option<Vec<String>> {
         let node = self.take(key)?;
-        let texts = node
-            .as_list()
-            .and_then(|items| items.iter().map(|item| item.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>());
+        let texts = node.as_list().and_then(|items| {
+            items.iter().map(|item| item.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>()
+        });
         if texts.is_none() {
             self.wrong_type(key, "a list of texts", node);
         }

@@ -66,7 +66,10 @@ impl std::str::FromStr for Override {
                 namespace: namespace.into(),
                 name: name.into(),
             }),
-            _ => Err("write it as group/kind/namespace/name, such as apps/Deployment/ns/name or /Namespace//name".into()),
+            _ => Err(
+                "write it as group/kind/namespace/name, such as apps/Deployment/ns/name or /Namespace//name"
+                    .into(),
+            ),
         }
     }
 }

@@ -78,10 +78,12 @@ impl Profiles {
         let names = || self.profiles.iter().map(|profile| profile.name.as_str());
         match self.profiles.iter().find(|profile| profile.name == name) {
             Some(profile) => Ok(vec![profile]),
-            None => Err(Diagnostic::error(format!("there is no profile `{name}`")).help(match nearest(name, names()) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("there are {}", names().collect::<Vec<_>>().join(", ")),
-            })),
+            None => Err(Diagnostic::error(format!("there is no profile `{name}`")).help(
+                match nearest(name, names()) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => format!("there are {}", names().collect::<Vec<_>>().join(", ")),
+                },
+            )),
         }
     }
 }
@@ -110,7 +112,9 @@ fn document(path: &Path, sources: &mut Sources) -> Result<Node, Diagnostic> {
     let mut documents = yaml::read(&text, source).map_err(|error| Diagnostic::syntax(error, &name))?;
     if documents.len() != 1 {
         let message = format!("the file has {} documents, it must have one", documents.len());
-        return Err(Diagnostic::error(message).at(Location::file(name)).help("write one file for each profile"));
+        return Err(Diagnostic::error(message)
+            .at(Location::file(name))
+            .help("write one file for each profile"));
     }
     let document = documents.remove(0);
     if let Some(duplicate) = document.duplicates.first() {
@@ -133,14 +137,17 @@ fn profile(node: &Node, sources: &Sources, errors: &mut Diagnostics) -> Option<P
         metadata.finish();
         name
     });
-    let clusters = [Cluster::Management, Cluster::Guest, Cluster::Both].map(|cluster| (cluster.name(), cluster));
+    let clusters =
+        [Cluster::Management, Cluster::Guest, Cluster::Both].map(|cluster| (cluster.name(), cluster));
     let topology = fields.required_text("topology");
     let cluster = fields.choice("cluster", &clusters);
     let select = fields.map("select", "select").map(filters::read).unwrap_or_default();
     let namespace = fields.text("namespace");
     fields.finish();
     if name.is_none() && errors.0.len() == before {
-        errors.0.push(Diagnostic::error("a profile needs `metadata.name`").at(Location::of(node.mark, sources)));
+        errors
+            .0
+            .push(Diagnostic::error("a profile needs `metadata.name`").at(Location::of(node.mark, sources)));
     }
     Some(Profile { name: name?, topology: topology?, cluster: cluster?, select, namespace })
 }

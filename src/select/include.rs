@@ -13,7 +13,8 @@ const MAJOR_VERSION: &str = "release.openshift.io/major-version";
 const CAPABILITY: &str = "capability.openshift.io/name";
 
 /// In the order in which messages list them.
-const FEATURE_SETS: [&str; 5] = ["CustomNoUpgrade", "Default", "DevPreviewNoUpgrade", "OKD", "TechPreviewNoUpgrade"];
+const FEATURE_SETS: [&str; 5] =
+    ["CustomNoUpgrade", "Default", "DevPreviewNoUpgrade", "OKD", "TechPreviewNoUpgrade"];
 
 /// Which filter a manifest failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -138,12 +139,14 @@ fn feature_set(annotations: &Annotations<'_>, required: &str) -> Result<(), Reas
     let sets: BTreeSet<&str> = value.split(',').collect();
     if let Some(unknown) = value.split(',').find(|set| !FEATURE_SETS.contains(set)) {
         let known = FEATURE_SETS.join(",");
-        return Code::FeatureSet
-            .because(format!("unrecognized value {unknown:?} in {FEATURE_SET}={value}; known values are: {known}"));
+        return Code::FeatureSet.because(format!(
+            "unrecognized value {unknown:?} in {FEATURE_SET}={value}; known values are: {known}"
+        ));
     }
     if !sets.contains(required) {
         let sets: Vec<_> = sets.into_iter().collect();
-        return Code::FeatureSet.because(format!("{required:?} is required, and {FEATURE_SET}={}", sets.join(",")));
+        return Code::FeatureSet
+            .because(format!("{required:?} is required, and {FEATURE_SET}={}", sets.join(",")));
     }
     Ok(())
 }
@@ -152,8 +155,9 @@ fn feature_gates(annotations: &Annotations<'_>, on: &BTreeSet<String>) -> Result
     for gate in requirements(annotations.get(FEATURE_GATE)) {
         match gate.strip_prefix('-') {
             Some(gate) if on.contains(gate) => {
-                return Code::FeatureGate
-                    .because(format!("feature gate {gate} is enabled but manifest requires it to be disabled"));
+                return Code::FeatureGate.because(format!(
+                    "feature gate {gate} is enabled but manifest requires it to be disabled"
+                ));
             }
             None if !on.contains(gate) => {
                 return Code::FeatureGate.because(format!("feature gate {gate} is required but not enabled"));
@@ -166,7 +170,8 @@ fn feature_gates(annotations: &Annotations<'_>, on: &BTreeSet<String>) -> Result
 
 fn major_version(annotations: &Annotations<'_>, id: &ObjectId, version: u64) -> Result<(), Reason> {
     let Some(value) = annotations.get(MAJOR_VERSION) else { return Ok(()) };
-    let supported = [("config.openshift.io", "FeatureGate"), ("apiextensions.k8s.io", "CustomResourceDefinition")];
+    let supported =
+        [("config.openshift.io", "FeatureGate"), ("apiextensions.k8s.io", "CustomResourceDefinition")];
     if !supported.contains(&(id.group.as_str(), id.kind.as_str())) {
         return Code::MajorVersion
             .because("major version filtering is only supported for feature gates and custom resources");
@@ -191,10 +196,12 @@ fn major_version(annotations: &Annotations<'_>, id: &ObjectId, version: u64) -> 
             .because(format!("inclusion and exclusion requirements overlap: [{}]", both.join(" ")));
     }
     if unwanted.contains(&version) {
-        return Code::MajorVersion.because(format!("major version {version} matches excluded version {version}"));
+        return Code::MajorVersion
+            .because(format!("major version {version} matches excluded version {version}"));
     }
     if !wanted.is_empty() && !wanted.contains(&version) {
-        return Code::MajorVersion.because(format!("major version {version} does not match any required versions"));
+        return Code::MajorVersion
+            .because(format!("major version {version} does not match any required versions"));
     }
     Ok(())
 }

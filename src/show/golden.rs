@@ -58,7 +58,11 @@ fn changed(golden: &str, rendered: &str, paint: Paint, out: &mut String) {
         let _ = writeln!(out, "  and {} more", fields.len() - FIELDS_SHOWN);
     }
     let (golden, rendered) = (masked_text(golden), masked_text(rendered));
-    for line in TextDiff::from_lines(&golden, &rendered).unified_diff().header("golden", "rendered").to_string().lines()
+    for line in TextDiff::from_lines(&golden, &rendered)
+        .unified_diff()
+        .header("golden", "rendered")
+        .to_string()
+        .lines()
     {
         let line = match line.as_bytes().first() {
             Some(b'-') => paint.red(line),

@@ -33,13 +33,19 @@ struct RowReason {
 
 /// A row for each manifest, in the order of the payload.
 pub fn rows(payload: &Payload, out: &[Option<Reason>], cluster: Option<Cluster>) -> Vec<Row> {
-    payload.manifests.iter().zip(out).map(|(manifest, reason)| row(payload, manifest, reason.as_ref(), cluster)).collect()
+    payload
+        .manifests
+        .iter()
+        .zip(out)
+        .map(|(manifest, reason)| row(payload, manifest, reason.as_ref(), cluster))
+        .collect()
 }
 
 /// The manifests that no profile takes in, and those that a standalone cluster has and HyperShift has no home for,
 /// each with the reason that the first profile concerned gives.
 pub fn orphans(payload: &Payload, profiles: &Profiles) -> Vec<Row> {
-    let all: Vec<_> = profiles.iter().map(|profile| (profile, select::by(&profile.select, payload))).collect();
+    let all: Vec<_> =
+        profiles.iter().map(|profile| (profile, select::by(&profile.select, payload))).collect();
     let hosted: Vec<_> = all.iter().filter(|(profile, _)| profile.topology == "hypershift").collect();
     let mut rows = Vec::new();
     for (index, manifest) in payload.manifests.iter().enumerate() {

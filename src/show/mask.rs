@@ -22,6 +22,7 @@ pub(super) fn secret(root: &mut Node) {
 fn hide(node: &mut Node) {
     let text = node.as_str().map_or_else(|| json::write(node), str::to_owned);
     let digest = Sha256::digest(text.as_bytes());
-    let short: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
-    node.value = Value::String(format!("<hidden, {} bytes, sha256 {short}…>", text.len()).into());
+    let [a, b, c, d, ..] = <[u8; 32]>::from(digest);
+    let hidden = format!("<hidden, {} bytes, sha256 {a:02x}{b:02x}{c:02x}{d:02x}…>", text.len());
+    node.value = Value::String(hidden.into());
 }

@@ -14,8 +14,13 @@ use crate::select::Reason;
 /// namespace where it has one.
 pub fn all(payload: &Payload, profile: &Profile, out: &[Option<Reason>]) -> Result<Vec<Object>, Diagnostics> {
     let catalogues = images::catalogues(payload)?;
-    let included: Vec<&Manifest> =
-        payload.manifests.iter().zip(out).filter(|(_, out)| out.is_none()).map(|(manifest, _)| manifest).collect();
+    let included: Vec<&Manifest> = payload
+        .manifests
+        .iter()
+        .zip(out)
+        .filter(|(_, out)| out.is_none())
+        .map(|(manifest, _)| manifest)
+        .collect();
     let mut objects = parallel::map(&included, |manifest| {
         let file = payload.file(manifest);
         let mut root = manifest.root.clone();

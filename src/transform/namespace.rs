@@ -43,7 +43,9 @@ fn follow(root: &mut Node, moved: &HashSet<(String, String, String)>, namespace:
         moved.contains(&(kind.to_owned(), text("namespace"), text("name")))
     };
     for subject in list_mut(root.get_mut("subjects")) {
-        if subject.get("kind").and_then(Node::as_str) == Some("ServiceAccount") && is_moved(subject, "ServiceAccount") {
+        if subject.get("kind").and_then(Node::as_str) == Some("ServiceAccount")
+            && is_moved(subject, "ServiceAccount")
+        {
             set_text(subject, "namespace", namespace);
         }
     }

@@ -112,7 +112,13 @@ impl<'a> Composer<'a, '_> {
         Ok(composed)
     }
 
-    fn content(&mut self, context: Context, tag: Option<String>, anchored: bool, start: Place) -> Result<Composed> {
+    fn content(
+        &mut self,
+        context: Context,
+        tag: Option<String>,
+        anchored: bool,
+        start: Place,
+    ) -> Result<Composed> {
         let token = self.scanner.peek()?;
         let at = token.at;
         match &token.kind {
@@ -125,13 +131,18 @@ impl<'a> Composer<'a, '_> {
             TokenKind::BlockEntry if context == Context::BlockValue => {
                 self.nested(at, Self::unindented_sequence)
             }
-            TokenKind::BlockSequenceStart if context != Context::Flow => self.nested(at, Self::block_sequence),
+            TokenKind::BlockSequenceStart if context != Context::Flow => {
+                self.nested(at, Self::block_sequence)
+            }
             TokenKind::BlockMappingStart if context != Context::Flow => self.nested(at, Self::block_mapping),
             _ if anchored || tag.is_some() => {
                 let empty = TokenKind::Scalar { text: "".into(), plain: true };
                 self.scalar(Token { kind: empty, at: start }, tag)
             }
-            _ => Err(SyntaxError::new(at, "a value is missing here").help("check the indentation of this line")),
+            _ => {
+                Err(SyntaxError::new(at, "a value is missing here")
+                    .help("check the indentation of this line"))
+            }
         }
     }
 
@@ -156,13 +167,18 @@ impl<'a> Composer<'a, '_> {
         match self.anchors.get(name) {
             None => Err(SyntaxError::new(at, format!("no anchor `{name}` stands above this alias"))
                 .help("anchors do not reach beyond their document; quote a value that begins with `*`")),
-            Some(Anchor::Open) => Err(SyntaxError::new(at, format!("the alias `{name}` would contain itself"))),
+            Some(Anchor::Open) => {
+                Err(SyntaxError::new(at, format!("the alias `{name}` would contain itself")))
+            }
             Some(Anchor::Closed(composed, size)) => {
                 self.decoded += size;
                 self.aliased += size;
                 if excessive(self.aliased, self.decoded) {
-                    return Err(SyntaxError::new(at, "aliases make this document far larger than it is written")
-                        .help("Kubernetes refuses it as well; write the values out"));
+                    return Err(SyntaxError::new(
+                        at,
+                        "aliases make this document far larger than it is written",
+                    )
+                    .help("Kubernetes refuses it as well; write the values out"));
                 }
                 if self.depth + composed.height > MAX_DEPTH {
                     return Err(too_deep(at));
@@ -227,7 +243,7 @@ impl<'a> Composer<'a, '_> {
                     self.block_value(key, at, &mut entries)?;
                 }
                 TokenKind::Value => {
-                    let key = self.null_key(at)?;
+                    let key = null_key(at)?;
                     self.block_value(key, at, &mut entries)?;
                 }
                 _ => {
@@ -240,7 +256,7 @@ impl<'a> Composer<'a, '_> {
 
     fn block_key(&mut self, at: Place) -> Result<Key> {
         match self.scanner.peek()?.kind {
-            TokenKind::Key | TokenKind::Value | TokenKind::BlockEnd => self.null_key(at),
+            TokenKind::Key | TokenKind::Value | TokenKind::BlockEnd => null_key(at),
             _ => self.key(Context::BlockValue),
         }
     }
@@ -288,7 +304,7 @@ impl<'a> Composer<'a, '_> {
         let mut entries = Entries::default();
         let ends = [TokenKind::Value, TokenKind::FlowEntry, TokenKind::FlowSequenceEnd];
         let key =
-            if ends.contains(&self.scanner.peek()?.kind) { self.null_key(at)? } else { self.key(Context::Flow)? };
+            if ends.contains(&self.scanner.peek()?.kind) { null_key(at)? } else { self.key(Context::Flow)? };
         self.flow_value(key, at, &mut entries)?;
         Ok(entries.finish(self.duplicates))
     }
@@ -313,7 +329,7 @@ impl<'a> Composer<'a, '_> {
                     self.scanner.next()?;
                     let ends = [TokenKind::Value, TokenKind::FlowEntry, TokenKind::FlowMappingEnd];
                     let key = if ends.contains(&self.scanner.peek()?.kind) {
-                        self.null_key(at)?
+                        null_key(at)?
                     } else {
                         self.key(Context::Flow)?
                     };
@@ -367,7 +383,8 @@ impl<'a> Composer<'a, '_> {
                 Ok(())
             }
             Key::Merge => entries.merge(composed, aliased).ok_or_else(|| {
-                SyntaxError::new(at, "`<<` needs a map or a list of maps").help("quote the key if `<<` is meant as text")
+                SyntaxError::new(at, "`<<` needs a map or a list of maps")
+                    .help("quote the key if `<<` is meant as text")
             }),
         }
     }
@@ -378,7 +395,7 @@ impl<'a> Composer<'a, '_> {
         let at = token.at;
         if let TokenKind::Scalar { plain: true, .. } = token.kind {
             self.decoded += 1;
-            let TokenKind::Scalar { text, .. } = self.scanner.next()?.kind else { return self.null_key(at) };
+            let TokenKind::Scalar { text, .. } = self.scanner.next()?.kind else { return null_key(at) };
             if text == "<<" {
                 self.decoded -= 1;
                 return Ok(Key::Merge);
@@ -402,10 +419,6 @@ impl<'a> Composer<'a, '_> {
         scalar_key(scalar, "", at).map(Key::Name)
     }
 
-    fn null_key(&mut self, at: Place) -> Result<Key> {
-        scalar_key(Scalar::Null, "", at).map(Key::Name)
-    }
-
     fn scalar(&mut self, token: Token<'a>, tag: Option<String>) -> Result<Composed> {
         let at = token.at;
         let TokenKind::Scalar { text, plain } = token.kind else { return Ok(self.empty(at)) };
@@ -426,7 +439,9 @@ impl<'a> Composer<'a, '_> {
             Scalar::Text => Value::String(text.into()),
             Scalar::Float(float) if float.is_finite() => Value::Number(Number::from_yaml_float(float)),
             Scalar::Float(_) => {
-                return Err(SyntaxError::new(at, "a number that JSON cannot hold").help("quote it if text is meant"));
+                return Err(
+                    SyntaxError::new(at, "a number that JSON cannot hold").help("quote it if text is meant")
+                );
             }
         };
         Ok(Composed { node: self.node(value, at), height: 0 })
@@ -446,6 +461,10 @@ impl<'a> Composer<'a, '_> {
     }
 }
 
+fn null_key(at: Place) -> Result<Key> {
+    scalar_key(Scalar::Null, "", at).map(Key::Name)
+}
+
 fn scalar_key(scalar: Scalar, text: &str, at: Place) -> Result<Text> {
     match scalar {
         Scalar::Text => Ok(text.into()),
@@ -453,7 +472,9 @@ fn scalar_key(scalar: Scalar, text: &str, at: Place) -> Result<Text> {
         Scalar::Integer(Number::Uint(_)) => Err(SyntaxError::new(at, "this integer is too large for a key")),
         Scalar::Integer(number) => Ok(number.to_key().into()),
         Scalar::Float(float) => Ok(Number::Float(float).to_key().into()),
-        Scalar::Null => Err(SyntaxError::new(at, "null cannot be a key").help("quote the key if text is meant")),
+        Scalar::Null => {
+            Err(SyntaxError::new(at, "null cannot be a key").help("quote the key if text is meant"))
+        }
     }
 }
 
@@ -494,7 +515,7 @@ impl Items {
 /// A mapping's entries in the order of the text: the last one of a key wins, whether written or merged.
 #[derive(Default)]
 struct Entries {
-    entries: Vec<Entry>,
+    list: Vec<Entry>,
     /// Keys that `<<` brought; overriding one of those is what it is for, and no duplicate.
     merged: Vec<Mark>,
     height: usize,
@@ -503,7 +524,7 @@ struct Entries {
 impl Entries {
     fn push(&mut self, entry: Entry, height: usize) {
         self.height = self.height.max(height);
-        self.entries.push(entry);
+        self.list.push(entry);
     }
 
     /// Adds the entries of a map, or of a list of maps of which earlier ones take precedence.
@@ -519,7 +540,7 @@ impl Entries {
         };
         for entry in maps.iter().flat_map(Map::iter) {
             self.merged.push(entry.mark);
-            self.entries.push(entry.clone());
+            self.list.push(entry.clone());
         }
         Some(())
     }
@@ -528,7 +549,7 @@ impl Entries {
         let mut merged = self.merged;
         merged.sort_unstable();
         let by_merge = |mark: &Mark| merged.binary_search(mark).is_ok();
-        let map = Map::from_entries(self.entries, |dropped, kept| {
+        let map = Map::from_entries(self.list, |dropped, kept| {
             if !by_merge(&dropped.mark) && !by_merge(&kept.mark) {
                 duplicates.push(DuplicateKey { key: dropped.key, dropped: dropped.mark, kept: kept.mark });
             }

@@ -1,5 +1,7 @@
 //! A place in a text, moved forward: bytes, lines, and columns counted in characters.
 
+use super::bytes;
+
 /// A place relative to the start of the file: line and column count from zero here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Place {
@@ -122,14 +124,7 @@ impl<'a> Cursor<'a> {
 }
 
 /// Bytes that can neither be nor begin a line break.
-const ORDINARY: [bool; 256] = {
-    let mut table = [true; 256];
-    table[b'\n' as usize] = false;
-    table[b'\r' as usize] = false;
-    table[0xC2] = false;
-    table[0xE2] = false;
-    table
-};
+const ORDINARY: [bool; 256] = bytes::all_but(b"\n\r\xC2\xE2");
 
 fn width(first: u8) -> usize {
     match first {

@@ -125,17 +125,14 @@ impl<'a> Reader<'a> {
 
     fn number(&mut self) -> Result<Number> {
         let at = self.cursor.place();
-        let text = self.cursor.slice(self.cursor.pos(), self.cursor.pos() + number_length(self.cursor.rest()));
-        self.cursor.skip_to(self.cursor.pos() + text.len());
-        // A float that is out of range is an error there, as it is in Kubernetes.
-        let number: serde_json::Number =
-            serde_json::from_str(text).map_err(|_| SyntaxError::new(at, "a number that JSON cannot hold"))?;
-        match (number.as_i64(), number.as_u64(), number.as_f64()) {
-            (Some(int), _, _) => Ok(Number::Int(int)),
-            (_, Some(uint), _) => Ok(Number::Uint(uint)),
-            (_, _, Some(float)) => Ok(Number::Float(float)),
-            _ => Err(SyntaxError::new(at, "a number that JSON cannot hold")),
-        }
+        let wrong = || SyntaxError::new(at, "a number that JSON cannot hold");
+        let length = number_length(self.cursor.rest()).ok_or_else(wrong)?;
+        let text = self.cursor.slice(self.cursor.pos(), self.cursor.pos() + length);
+        self.cursor.skip_to(self.cursor.pos() + length);
+        let integer = text.parse().map(Number::Int).or_else(|_| text.parse().map(Number::Uint));
+        let number = integer.or_else(|_| text.parse().map(Number::Float)).map_err(|_| wrong())?;
+        // A float out of range is an error, as it is in Kubernetes.
+        if matches!(number, Number::Float(float) if float.is_infinite()) { Err(wrong()) } else { Ok(number) }
     }
 
     fn string(&mut self) -> Result<String> {
@@ -144,7 +141,8 @@ impl<'a> Reader<'a> {
         let mut text = String::new();
         loop {
             let rest = self.cursor.rest();
-            let run = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20)).unwrap_or(rest.len());
+            let run =
+                rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20)).unwrap_or(rest.len());
             let from = self.cursor.pos();
             text.push_str(self.cursor.slice(from, from + run));
             self.cursor.skip_to(from + run);
@@ -154,7 +152,12 @@ impl<'a> Reader<'a> {
                     return Ok(text);
                 }
                 b'\\' => text.push(self.escape()?),
-                _ => return Err(SyntaxError::new(start, "a string that is never closed, or holds a control character")),
+                _ => {
+                    return Err(SyntaxError::new(
+                        start,
+                        "a string that is never closed, or holds a control character",
+                    ));
+                }
             }
         }
     }
@@ -198,7 +201,8 @@ impl<'a> Reader<'a> {
         let mut code = 0;
         for _ in 0..4 {
             let digit = char::from(self.cursor.byte(0)).to_digit(16);
-            code = code << 4 | digit.ok_or_else(|| SyntaxError::new(at, "\\u needs four hexadecimal digits"))?;
+            code =
+                code << 4 | digit.ok_or_else(|| SyntaxError::new(at, "\\u needs four hexadecimal digits"))?;
             self.cursor.skip();
         }
         Ok(code)
@@ -222,19 +226,22 @@ impl<'a> Reader<'a> {
 }
 
 /// How many bytes are a number: JSON's grammar ends it at the first byte that cannot belong to it.
-fn number_length(bytes: &[u8]) -> usize {
-    let digits = |from: usize| bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+fn number_length(bytes: &[u8]) -> Option<usize> {
     let byte = |at: usize| bytes.get(at).copied().unwrap_or(0);
+    let digits = |from: usize| {
+        let count = bytes.iter().skip(from).take_while(|byte| byte.is_ascii_digit()).count();
+        (count > 0).then_some(count)
+    };
     let mut at = usize::from(byte(0) == b'-');
-    at += if byte(at) == b'0' { 1 } else { digits(at) };
+    at += if byte(at) == b'0' { 1 } else { digits(at)? };
     if byte(at) == b'.' {
-        at += 1 + digits(at + 1);
+        at += 1 + digits(at + 1)?;
     }
     if matches!(byte(at), b'e' | b'E') {
         at += 1 + usize::from(matches!(byte(at + 1), b'+' | b'-'));
-        at += digits(at);
+        at += digits(at)?;
     }
-    at
+    Some(at)
 }
 
 /// Writes a node as Go's `encoding/json` does: no spaces, keys sorted, and the characters escaped that HTML or

@@ -7,6 +7,7 @@
 //!
 //! One reader serves payload, patches, profiles and parameters, so `0640` means 416 in all of them.
 
+mod bytes;
 mod compose;
 mod cursor;
 mod error;

@@ -71,14 +71,18 @@ impl Number {
 }
 
 impl PartialEq for Number {
-    #[expect(clippy::cast_precision_loss, clippy::float_cmp, reason = "1 and 1.0 are one value in JSON")]
+    #[expect(clippy::cast_precision_loss, reason = "1 and 1.0 are one value in JSON")]
     fn eq(&self, other: &Self) -> bool {
         match (*self, *other) {
             (Self::Int(a), Self::Int(b)) => a == b,
             (Self::Uint(a), Self::Uint(b)) => a == b,
             (Self::Float(a), Self::Float(b)) => a == b,
-            (Self::Int(int), Self::Float(float)) | (Self::Float(float), Self::Int(int)) => int as f64 == float,
-            (Self::Uint(uint), Self::Float(float)) | (Self::Float(float), Self::Uint(uint)) => uint as f64 == float,
+            (Self::Int(int), Self::Float(float)) | (Self::Float(float), Self::Int(int)) => {
+                int as f64 == float
+            }
+            (Self::Uint(uint), Self::Float(float)) | (Self::Float(float), Self::Uint(uint)) => {
+                uint as f64 == float
+            }
             (Self::Int(_), Self::Uint(_)) | (Self::Uint(_), Self::Int(_)) => false,
         }
     }

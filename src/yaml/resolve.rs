@@ -31,8 +31,12 @@ pub(super) fn plain(text: &str) -> Scalar {
 
 fn word(text: &str) -> Scalar {
     match text {
-        "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => Scalar::Bool(true),
-        "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => Scalar::Bool(false),
+        "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => {
+            Scalar::Bool(true)
+        }
+        "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => {
+            Scalar::Bool(false)
+        }
         "~" | "null" | "Null" | "NULL" => Scalar::Null,
         _ => Scalar::Text,
     }
@@ -177,9 +181,12 @@ fn is_time(text: &str) -> bool {
     };
     let Some(at) = clock() else { return false };
     let fraction = text[at..].strip_prefix('.').unwrap_or(&text[at..]);
-    let zone = fraction.trim_start_matches(|digit: char| digit.is_ascii_digit()).trim_start_matches([' ', '\t']);
+    let zone =
+        fraction.trim_start_matches(|digit: char| digit.is_ascii_digit()).trim_start_matches([' ', '\t']);
     match zone.strip_prefix(['+', '-']) {
-        Some(offset) => !offset.is_empty() && offset.bytes().all(|byte| byte.is_ascii_digit() || byte == b':'),
+        Some(offset) => {
+            !offset.is_empty() && offset.bytes().all(|byte| byte.is_ascii_digit() || byte == b':')
+        }
         None => zone.is_empty() || zone == "Z",
     }
 }

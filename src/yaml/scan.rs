@@ -154,8 +154,11 @@ impl<'a> Scanner<'a> {
         }
         if at.column == 0 {
             if first == b'%' {
-                return Err(SyntaxError::new(at, "directives such as %YAML and %TAG cannot be read in a stream")
-                    .help("remove the directive: kubectl and the cluster-version-operator refuse it as well"));
+                return Err(SyntaxError::new(
+                    at,
+                    "directives such as %YAML and %TAG cannot be read in a stream",
+                )
+                .help("remove the directive: kubectl and the cluster-version-operator refuse it as well"));
             }
             if let Some(kind) = self.document_indicator() {
                 return self.fetch_document_indicator(kind);
@@ -176,11 +179,10 @@ impl<'a> Scanner<'a> {
             b'\'' | b'"' => self.fetch_quoted(first == b'\''),
             b'\t' => Err(SyntaxError::new(at, "a tab where only spaces may indent")
                 .help("indent with spaces; the rest of the file cannot be read until then")),
-            b'#' | b'|' | b'>' | b'%' | b'@' | b'`' => Err(SyntaxError::new(
-                at,
-                format!("`{}` cannot start a value", char::from(first)),
-            )
-            .help("put the text in quotes")),
+            b'#' | b'|' | b'>' | b'%' | b'@' | b'`' => {
+                Err(SyntaxError::new(at, format!("`{}` cannot start a value", char::from(first)))
+                    .help("put the text in quotes"))
+            }
             _ => self.fetch_plain(),
         }
     }
@@ -266,8 +268,9 @@ impl<'a> Scanner<'a> {
         let at = self.cursor.place();
         if !self.in_flow() {
             if !self.key_allowed {
-                return Err(SyntaxError::new(at, "a list item cannot start here")
-                    .help("put the `-` on a line of its own, below the key and not deeper than its siblings"));
+                return Err(SyntaxError::new(at, "a list item cannot start here").help(
+                    "put the `-` on a line of its own, below the key and not deeper than its siblings",
+                ));
             }
             self.open_block(at, self.tokens.len(), TokenKind::BlockSequenceStart);
         }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::bytes;
 use super::cursor::Place;
 use super::error::SyntaxError;
 use super::scan::Scanner;
@@ -127,9 +128,8 @@ impl<'a> Scanner<'a> {
         let mut text = String::new();
         loop {
             if self.document_indicator().is_some() || self.cursor.at_end() {
-                return Err(SyntaxError::new(start, "a quote that is never closed").help(
-                    "close it; a line that starts with `---` ends the document, even inside quotes",
-                ));
+                return Err(SyntaxError::new(start, "a quote that is never closed")
+                    .help("close it; a line that starts with `---` ends the document, even inside quotes"));
             }
             let joined = self.quoted_words(single, &mut text)?;
             if self.cursor.byte(0) == quote {
@@ -203,14 +203,10 @@ impl<'a> Scanner<'a> {
 
     fn scan_escape(&mut self) -> Result<char> {
         let at = self.cursor.place();
-        let letter = self.cursor.byte(1);
-        let hex_digits = match letter {
-            b'x' => 2,
-            b'u' => 4,
-            b'U' => 8,
-            _ => 0,
-        };
-        let simple = match letter {
+        let simple = match self.cursor.byte(1) {
+            b'x' => return self.scan_numeric_escape(at, 2),
+            b'u' => return self.scan_numeric_escape(at, 4),
+            b'U' => return self.scan_numeric_escape(at, 8),
             b'0' => '\0',
             b'a' => '\x07',
             b'b' => '\x08',
@@ -228,21 +224,25 @@ impl<'a> Scanner<'a> {
             b'_' => '\u{a0}',
             b'L' => '\u{2028}',
             b'P' => '\u{2029}',
-            b'x' | b'u' | b'U' => ' ',
             _ => {
-                return Err(SyntaxError::new(at, "an escape that YAML does not have")
-                    .help("in double quotes a backslash must be doubled; in single quotes it is just itself"));
+                return Err(SyntaxError::new(at, "an escape that YAML does not have").help(
+                    "in double quotes a backslash must be doubled; in single quotes it is just itself",
+                ));
             }
         };
         self.cursor.skip();
         self.cursor.skip();
-        if hex_digits == 0 {
-            return Ok(simple);
-        }
+        Ok(simple)
+    }
+
+    fn scan_numeric_escape(&mut self, at: Place, hex_digits: usize) -> Result<char> {
+        self.cursor.skip();
+        self.cursor.skip();
         let mut code = 0;
         for _ in 0..hex_digits {
             let digit = char::from(self.cursor.byte(0)).to_digit(16);
-            let digit = digit.ok_or_else(|| SyntaxError::new(at, "an escape with too few hexadecimal digits"))?;
+            let digit =
+                digit.ok_or_else(|| SyntaxError::new(at, "an escape with too few hexadecimal digits"))?;
             code = (code << 4) | digit;
             self.cursor.skip();
         }
@@ -421,16 +421,7 @@ impl<'a> Scanner<'a> {
 }
 
 /// Bytes that are always part of a word without quotes, wherever they stand in it.
-const WORD: [bool; 256] = {
-    let mut table = [true; 256];
-    let mut index = 0;
-    let special = b"\0 \t\n\r#:,?[]{}\xC2\xE2";
-    while index < special.len() {
-        table[special[index] as usize] = false;
-        index += 1;
-    }
-    table
-};
+const WORD: [bool; 256] = bytes::all_but(b"\0 \t\n\r#:,?[]{}\xC2\xE2");
 
 #[derive(Clone, Copy, PartialEq)]
 enum Chomp {

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
+use super::cursor::Place;
 use super::error::SyntaxError;
 use super::node::{DuplicateKey, Node, SourceId, Value};
-use super::cursor::Place;
 use super::{compose, json};
 
 /// One document of a file that is not empty.
@@ -26,24 +26,48 @@ pub fn read(text: &str, source: SourceId) -> Result<Vec<Document>, SyntaxError> 
     let mut documents: Vec<Document> = Vec::new();
     let mut offset = 0;
     let mut line = 0;
+    let mut json_error = None;
     if text.trim_start().starts_with('{') {
         match read_json(text, source, &mut documents) {
             Ok(()) => return Ok(without_nulls(documents)),
             // More than one value in a row can only be JSON; one alone may be followed by YAML, none be YAML itself.
             Err((error, end)) => match yaml_behind_json(text, end).filter(|_| documents.len() < 2) {
-                Some(rest) => (offset, line) = rest,
+                Some(rest) => {
+                    (offset, line) = rest;
+                    json_error = Some(error);
+                }
                 None => return Err(error),
             },
         }
     }
-    for (piece, first_line) in split(&text[offset..], line)? {
+    match read_yaml(&text[offset..], line, source, &mut documents) {
+        // What looks like JSON and is neither JSON nor YAML was meant as JSON.
+        Err(error) => {
+            Err(json_error.filter(|_| documents.is_empty() && looks_like_json(text)).unwrap_or(error))
+        }
+        Ok(()) => Ok(without_nulls(documents)),
+    }
+}
+
+fn read_yaml(
+    text: &str,
+    first_line: u32,
+    source: SourceId,
+    documents: &mut Vec<Document>,
+) -> Result<(), SyntaxError> {
+    for (piece, first_line) in split(text, first_line)? {
         reject_control_characters(piece, first_line)?;
-        let piece = if piece.ends_with('\n') { Cow::Borrowed(piece) } else { Cow::Owned(format!("{piece}\n")) };
+        let piece =
+            if piece.ends_with('\n') { Cow::Borrowed(piece) } else { Cow::Owned(format!("{piece}\n")) };
         let mut duplicates = Vec::new();
         let root = compose::document(&piece, first_line, source, &mut duplicates)?;
         documents.push(Document { root, json: None, duplicates });
     }
-    Ok(without_nulls(documents))
+    Ok(())
+}
+
+fn looks_like_json(text: &str) -> bool {
+    text.trim_start().strip_prefix('{').is_some_and(|rest| rest.trim_start().starts_with('"'))
 }
 
 fn without_nulls(mut documents: Vec<Document>) -> Vec<Document> {
@@ -116,11 +140,10 @@ fn lines(text: &str) -> u32 {
 
 /// Control characters are in no YAML that Kubernetes reads.
 fn reject_control_characters(text: &str, first_line: u32) -> Result<(), SyntaxError> {
-    // No early way out, so that the compiler can look at many bytes at once.
-    let suspicious = text.bytes().fold(false, |found, byte| {
-        found | (byte < 0x20 && byte != b'\t' && byte != b'\n' && byte != b'\r') | (byte == 0x7f) | (byte == 0xc2) | (byte == 0xef)
-    });
-    if !suspicious {
+    // Counting has no early way out, so the compiler can look at many bytes at once.
+    let suspicious =
+        |byte: &u8| matches!(byte, 0..0x20 | 0x7f | 0xc2 | 0xef) && !matches!(byte, b'\t' | b'\n' | b'\r');
+    if text.bytes().filter(suspicious).count() == 0 {
         return Ok(());
     }
     let mut place = Place { line: first_line, column: 0, index: 0 };
@@ -132,7 +155,9 @@ fn reject_control_characters(text: &str, first_line: u32) -> Result<(), SyntaxEr
         };
         if !allowed {
             let message = format!("the control character U+{:04X}", u32::from(character));
-            return Err(SyntaxError::new(place, message).help("remove it, or write it as an escape in double quotes"));
+            return Err(
+                SyntaxError::new(place, message).help("remove it, or write it as an escape in double quotes")
+            );
         }
         place.column += 1;
         if character == '\n' {

@@ -1,5 +1,6 @@
 //! How a string is written so that every YAML 1.1 reader gets the same string back.
 
+use super::bytes;
 use super::resolve::{self, Scalar};
 
 /// The ways to write a string.
@@ -51,6 +52,7 @@ fn misread_when_plain(text: &str) -> bool {
 
 /// What there is in a text that keeps it from some style.
 #[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an observation of its own")]
 struct Shape {
     /// Starts or ends with a space or a break.
     loose_ends: bool,
@@ -64,23 +66,16 @@ struct Shape {
 }
 
 /// Nearly everything in a manifest is made of these, and needs no closer look.
-const HARMLESS: [bool; 256] = {
-    let mut table = [false; 256];
-    let mut byte = 0;
-    while byte < 128 {
-        table[byte] = (byte as u8).is_ascii_alphanumeric()
-            || matches!(byte as u8, b'.' | b'/' | b'_' | b'=' | b'(' | b')' | b'$' | b'-');
-        byte += 1;
-    }
-    table
-};
+const HARMLESS: [bool; 256] =
+    bytes::only(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789./_=()$-");
 
 impl Shape {
     fn of(text: &str) -> Self {
         if text.bytes().all(|byte| HARMLESS[byte as usize]) && !text.starts_with(['-', '.']) {
             return Self::default();
         }
-        let mut shape = Self { indicator: text.starts_with("---") || text.starts_with("..."), ..Self::default() };
+        let mut shape =
+            Self { indicator: text.starts_with("---") || text.starts_with("..."), ..Self::default() };
         let mut characters = text.chars().peekable();
         let mut before = None;
         while let Some(character) = characters.next() {
@@ -91,11 +86,14 @@ impl Shape {
     }
 
     fn see(&mut self, before: Option<char>, character: char, after: Option<char>) {
-        let blank_or_end = |next: Option<char>| next.is_none_or(|next| matches!(next, ' ' | '\t') || is_break(next));
+        let blank_or_end =
+            |next: Option<char>| next.is_none_or(|next| matches!(next, ' ' | '\t') || is_break(next));
         let edge = before.is_none() || after.is_none();
         self.indicator |= match character {
             '#' => blank_or_end(before),
-            ',' | '[' | ']' | '{' | '}' | '&' | '*' | '!' | '|' | '>' | '\'' | '"' | '%' | '@' | '`' => before.is_none(),
+            ',' | '[' | ']' | '{' | '}' | '&' | '*' | '!' | '|' | '>' | '\'' | '"' | '%' | '@' | '`' => {
+                before.is_none()
+            }
             ':' => blank_or_end(after),
             '?' | '-' => before.is_none() && blank_or_end(after),
             _ => false,

@@ -25,12 +25,13 @@ pub fn write_into(node: &Node, out: &mut String) {
 /// Writes the entries of a map that is not empty, the first of them where `out` stands.
 fn write_map(map: &Map, column: usize, out: &mut String) {
     let natural: Vec<&Entry>;
-    let entries: &mut dyn Iterator<Item = &Entry> = if map.iter().is_sorted_by(|a, b| natural_less(&a.key, &b.key)) {
-        &mut map.iter()
-    } else {
-        natural = merge_sort(map.iter().collect(), &|a, b| natural_less(&a.key, &b.key));
-        &mut natural.iter().copied()
-    };
+    let entries: &mut dyn Iterator<Item = &Entry> =
+        if map.iter().is_sorted_by(|a, b| natural_less(&a.key, &b.key)) {
+            &mut map.iter()
+        } else {
+            natural = merge_sort(map.iter().collect(), &|a, b| natural_less(&a.key, &b.key));
+            &mut natural.iter().copied()
+        };
     for (index, entry) in entries.enumerate() {
         if index > 0 {
             indent(column, out);

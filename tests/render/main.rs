@@ -1,3 +1,26 @@
 //! Everything that needs no cluster, one module a capability.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::too_many_lines,
+    reason = "a test fails by panicking, and a table may be long"
+)]
 
+mod bad_input;
+mod commands;
+mod corpus;
+#[path = "../../benches/generate.rs"]
+mod generate;
+mod golden;
+mod list;
+mod order;
+mod profiles;
+mod pure;
+mod rooms;
+mod select;
+mod support;
+mod transform;
+mod yaml_properties;
 mod yaml_truth;
+mod yaml_write;

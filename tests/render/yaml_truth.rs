@@ -46,7 +46,8 @@ fn same(ours: &[String], theirs: &[String]) -> bool {
         let document = yaml::read(&format!("{{\"v\":{text}}}"), SourceId(0)).unwrap().remove(0);
         yaml::json::write(&document.root)
     };
-    ours.len() == theirs.len() && ours.iter().zip(theirs).all(|(ours, theirs)| canonical(ours) == canonical(theirs))
+    ours.len() == theirs.len()
+        && ours.iter().zip(theirs).all(|(ours, theirs)| canonical(ours) == canonical(theirs))
 }
 
 #[test]
@@ -85,7 +86,8 @@ fn writes_every_case_as_kubernetes_does() {
         // Go's writer reads its JSON with its YAML reader. A comment in front keeps ours from trying JSON first.
         let as_yaml = yaml::read(&format!("# YAML\n{json_text}\n"), SourceId(0));
         let documents = as_yaml.or_else(|_| yaml::read(json_text, SourceId(0))).unwrap();
-        let written = documents.first().map_or_else(|| "null\n".to_owned(), |document| yaml::write(&document.root));
+        let written =
+            documents.first().map_or_else(|| "null\n".to_owned(), |document| yaml::write(&document.root));
         let Some(theirs) = field(case, "yaml") else {
             let again = yaml::read(&written, SourceId(0)).unwrap().remove(0);
             assert_eq!(again.root, documents[0].root, "{name} must read back as it was");

@@ -1,0 +1,28 @@
+.DEFAULT_GOAL := help
+.PHONY: help test lint deny bench golden fuzz
+
+help: ## What there is to make
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+test: ## Run all tests
+	cargo test --locked
+	cargo check --locked --quiet --no-default-features --lib
+
+lint: deny ## Formatting, clippy with warnings denied, documentation, dependencies
+	cargo fmt --check
+	cargo clippy --locked --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --quiet
+
+deny: ## Licences, sources and bans of every dependency
+	@command -v cargo-deny > /dev/null || cargo install --locked cargo-deny
+	cargo deny check bans licenses sources
+
+bench: ## Beside kubectl and kustomize, as ratios (takes minutes: they do)
+	cargo bench --locked --bench beside
+
+golden: ## Rewrite golden/ from payload/ and profiles/
+	cargo run --locked --quiet -- golden update
+
+fuzz: ## Feed the YAML reader junk for two minutes
+	@command -v cargo-fuzz > /dev/null || cargo install --locked cargo-fuzz
+	RUSTC_BOOTSTRAP=1 cargo fuzz run --sanitizer none yaml -- -max_total_time=120 -timeout=5 -rss_limit_mb=1024

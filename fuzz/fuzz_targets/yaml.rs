@@ -1,0 +1,20 @@
+//! Any text: the reader must neither panic nor hang, and what it reads must survive being written.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use transship::yaml::{self, SourceId, Value};
+
+fuzz_target!(|text: &str| {
+    let Ok(documents) = yaml::read(text, SourceId(0)) else { return };
+    for document in documents {
+        // A bare scalar is no manifest, and may look like JSON once it is written.
+        if !matches!(document.root.value, Value::Map(_) | Value::List(_)) {
+            continue;
+        }
+        for written in [yaml::write(&document.root), yaml::json::write(&document.root)] {
+            let again = yaml::read(&written, SourceId(0)).expect("what is written can be read");
+            assert_eq!(again.len(), 1, "{written}");
+            assert_eq!(again[0].root, document.root, "{written}");
+        }
+    }
+});

@@ -1,0 +1,358 @@
+//! Every kind of bad input, and the message that answers it: what, where, and what to do.
+
+use std::os::unix::fs::symlink;
+
+use crate::support::{Folder, config_map, repository, run_in};
+
+/// The errors of a payload, as printed.
+fn errors(folder: &Folder) -> String {
+    folder.shown(&folder.payload().expect_err("the payload must be refused"))
+}
+
+fn refused(path: &str, text: impl AsRef<[u8]>) -> String {
+    let folder = Folder::with_payload(&[]);
+    folder.write(&format!("payload/{path}"), text);
+    errors(&folder)
+}
+
+#[test]
+fn text_that_is_no_yaml() {
+    for (text, message) in [
+        ("a: [1,\n", "payload/x.yaml:2:1: a value is missing here"),
+        ("a: b: c\n", "payload/x.yaml:1:5: a second `: ` in one value"),
+        ("a: 1\n b: 2\n", "payload/x.yaml:2:3: a second `: ` in one value"),
+        ("a:\n\t- b\n", "payload/x.yaml:2:1: a tab where only spaces may indent"),
+        ("a: *b\n", "payload/x.yaml:1:4: no anchor `b` stands above this alias"),
+        ("a: &b [*b]\n", "payload/x.yaml:1:8: the alias `b` would contain itself"),
+        ("a: \"b\n", "payload/x.yaml:1:4: a quote that is never closed"),
+        ("a: \"\\/\"\n", "payload/x.yaml:1:5: an escape that YAML does not have"),
+        ("a: {{ x }}\n", "payload/x.yaml:1:5: a list or map cannot be a key"),
+        ("a: 1\n---\nb: {\n", "payload/x.yaml:4:1: a value is missing here"),
+        ("a: 1\n--- b\n", "payload/x.yaml:2:1: a line that begins with `---` must have nothing behind it"),
+        ("%YAML 1.1\n---\na: 1\n", "payload/x.yaml:1:1: directives such as %YAML and %TAG cannot be read"),
+        ("a\nb: 1\n", "payload/x.yaml:2:2: a second `: ` in one value"),
+        ("a: 1\nb\n", "payload/x.yaml:2:1: a key without a `:` behind it"),
+        ("a: @b\n", "payload/x.yaml:1:4: `@` cannot start a value"),
+        ("a: .inf\n", "payload/x.yaml:1:4: a number that JSON cannot hold"),
+        ("~: 1\n", "payload/x.yaml:1:1: null cannot be a key"),
+        ("<<: 1\n", "payload/x.yaml:1:1: `<<` needs a map or a list of maps"),
+        ("a: !!int x\n", "payload/x.yaml:1:10: this value is not what its tag `tag:yaml.org,2002:int` says"),
+        ("a: \u{1}\n", "payload/x.yaml:1:4: the control character U+0001"),
+        ("- a\nb: 1\n", "payload/x.yaml:2:1: a list item must start with `-` here"),
+    ] {
+        let shown = refused("x.yaml", text);
+        assert!(shown.starts_with(&format!("error: {message}")), "{text:?} gave\n{shown}");
+    }
+}
+
+#[test]
+fn json_that_is_no_json_is_refused_where_it_breaks_off() {
+    let shown = refused("x.json", "{\n  \"a\": 1\n  \"b\": 2\n}\n");
+    assert!(shown.starts_with("error: payload/x.json:3:3: `,` is missing here"), "{shown}");
+    let shown = refused("x.yaml", "{a: b c: d}\n");
+    assert!(shown.starts_with("error: payload/x.yaml:1:8: `,` or `}` is missing before this"), "{shown}");
+}
+
+#[test]
+fn json_in_a_row_is_never_taken_for_yaml() {
+    let object = "{\"apiVersion\":\"v1\",\"kind\":\"A\",\"metadata\":{\"name\":\"a\"}}\n";
+    let shown = refused("x.json", format!("{object}{object}{{\"a\": tru}}\n"));
+    assert!(shown.starts_with("error: payload/x.json:3:7: `true` was expected here"), "{shown}");
+}
+
+#[test]
+fn documents_that_are_no_objects() {
+    for (text, message, help) in [
+        (
+            "- a\n",
+            "this document is a list, not an object",
+            "a manifest starts with `apiVersion:` and `kind:`",
+        ),
+        ("a: 1\n", "this object has no `kind`", "add `kind:`, or give the file another ending than .yaml"),
+        (
+            "kind: A\nmetadata: {name: a}\n",
+            "this object has no proper `apiVersion`",
+            "write `apiVersion: v1`",
+        ),
+        ("apiVersion: a/b/c\nkind: A\n", "this object has no proper `apiVersion`", "write `apiVersion: v1`"),
+        (
+            "apiVersion: v1\nkind: A\n",
+            "this object has no `metadata.name`",
+            "every object of a payload needs a name",
+        ),
+        (
+            "apiVersion: v1\nkind: List\nitems: []\n",
+            "this is a list of objects",
+            "write each object as a document",
+        ),
+    ] {
+        let shown = refused("x.yaml", text);
+        assert!(
+            shown.starts_with(&format!("error: payload/x.yaml:1:1: {message}\n  help: {help}")),
+            "{shown}"
+        );
+    }
+}
+
+#[test]
+fn the_same_object_twice_in_one_file() {
+    let object = config_map("a", "{}");
+    let shown = refused("x.yaml", format!("{object}---\n{object}"));
+    assert_eq!(
+        shown,
+        "error: payload/x.yaml:10:1: the same object twice in one file\n  object: ConfigMap/a in ns\n  \
+         note: the first is at payload/x.yaml:1:1\n  \
+         help: remove one; another API version does not make it another object"
+    );
+}
+
+#[test]
+fn the_same_object_in_two_files_names_both() {
+    let folder =
+        Folder::with_payload(&[("a.yaml", &config_map("a", "{}")), ("b.yaml", &config_map("a", "{x: y1}"))]);
+    let (payload, profiles) = (folder.payload().unwrap(), folder.profiles().unwrap());
+    let error = transship::render(&payload, profiles.named(None).unwrap()[0]).unwrap_err();
+    assert_eq!(
+        folder.shown(&error),
+        "error: payload/b.yaml:1:1: two manifests for one object\n  object: ConfigMap/a in ns\n  \
+         note: the other is at payload/a.yaml:1:1\n  \
+         note: whichever is applied last would win, and every pass would change the object back and forth\n  \
+         help: leave one out with CVO's annotations, a capability or a feature set"
+    );
+}
+
+#[test]
+fn duplicate_keys_are_read_as_kubectl_reads_them_and_reported_with_both_lines() {
+    for (file, text) in [
+        ("x.yaml", config_map("a", "\n  k: one\n  k: two")),
+        (
+            "x.json",
+            "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\"},\n\n\n\n\n\n\n\n\
+             \"data\":{\"k\":\"one\",\n  \"k\":\"two\"}}"
+                .to_owned(),
+        ),
+    ] {
+        let folder = Folder::with_payload(&[(file, &text)]);
+        let payload = folder.payload().unwrap();
+        let data = payload.manifests[0].root.get("data").unwrap();
+        assert_eq!(data.get("k").unwrap().as_str(), Some("two"));
+        let shown = folder.without_path(&payload.warnings[0].to_string());
+        let first = if file == "x.yaml" { "9:3" } else { "9:9" };
+        assert_eq!(
+            shown,
+            format!(
+                "warning: payload/{file}:10:3: the key `k` is written twice; the last one counts\n  \
+                 note: the one at payload/{file}:{first} is dropped, as kubectl drops it\n  \
+                 help: remove one of them"
+            )
+        );
+    }
+}
+
+#[test]
+fn an_annotation_that_is_not_text_is_reported() {
+    let text = config_map("a", "{}").replace("\"true\"", "true");
+    let folder = Folder::with_payload(&[("x.yaml", &text)]);
+    let shown = folder.without_path(&folder.payload().unwrap().warnings[0].to_string());
+    assert_eq!(
+        shown,
+        "warning: payload/x.yaml:7:40: the annotation `include.release.openshift.io/test` is a boolean, not text\n  \
+         object: ConfigMap/a in ns\n  note: so none of this object's annotations count, and it is left out\n  \
+         help: put the value in quotes"
+    );
+}
+
+#[test]
+fn a_file_that_is_not_utf8() {
+    let shown = refused("x.yaml", b"a: 1\nb: x\xff\n");
+    assert_eq!(
+        shown,
+        "error: payload/x.yaml:2:5: the text is not UTF-8 from here on\n  \
+         help: save the file as UTF-8; put binary data in base64"
+    );
+}
+
+#[test]
+fn a_file_that_is_too_large_is_not_read() {
+    let folder = Folder::with_payload(&[]);
+    let file = std::fs::File::create(folder.path().join("payload/x.yaml")).unwrap();
+    file.set_len((64 << 20) + 1).unwrap();
+    assert!(
+        errors(&folder).starts_with(
+            "error: payload/x.yaml: the file has 64 MiB, more than the 64 MiB that are read\n  note: "
+        ),
+        "{}",
+        errors(&folder)
+    );
+}
+
+#[test]
+fn nesting_without_end() {
+    for (file, text) in [
+        ("x.yaml", "[".repeat(100_000)),
+        ("x.json", format!("{{\"a\":{}", "[".repeat(100_000))),
+        ("y.yaml", "- ".repeat(100_000)),
+    ] {
+        let shown = refused(file, text);
+        assert!(shown.contains(": nested more than 500 levels deep"), "{shown}");
+    }
+}
+
+#[test]
+fn aliases_that_blow_up() {
+    let mut text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
+    for level in 1..9 {
+        let before = format!("*a{}, ", level - 1).repeat(10);
+        text = format!("{text}a{level}: &a{level} [{before}]\n");
+    }
+    let shown = refused("x.yaml", text);
+    assert!(shown.contains("aliases make this document far larger than it is written"), "{shown}");
+}
+
+#[test]
+fn links_that_leave_the_payload_or_lead_nowhere() {
+    let folder = Folder::with_payload(&[
+        ("real.yaml", &config_map("a", "{}")),
+        ("folder/b.yaml", &config_map("b", "{}")),
+    ]);
+    folder.write("outside.yaml", config_map("c", "{}"));
+    let payload = folder.path().join("payload");
+    symlink("../outside.yaml", payload.join("out.yaml")).unwrap();
+    symlink("nothing.yaml", payload.join("broken.yaml")).unwrap();
+    symlink("folder", payload.join("again")).unwrap();
+    symlink("/", payload.join("root")).unwrap();
+    let shown = errors(&folder);
+    for message in [
+        "error: payload/out.yaml: a link that leaves the payload",
+        "error: payload/root: a link that leaves the payload",
+        "error: payload/broken.yaml: a link that leads nowhere",
+        "error: payload/again: a link to a folder of the payload",
+    ] {
+        assert!(shown.contains(message), "{message} is not in\n{shown}");
+    }
+}
+
+#[test]
+fn links_within_the_payload_are_files_like_any_other() {
+    let folder = Folder::with_payload(&[("..data/a.yaml", &config_map("a", "{}"))]);
+    symlink("..data/a.yaml", folder.path().join("payload/a.yaml")).unwrap();
+    assert_eq!(folder.payload().unwrap().manifests.len(), 1);
+}
+
+#[test]
+fn something_that_is_no_file() {
+    let folder = Folder::with_payload(&[]);
+    let socket = folder.path().join("payload/x.yaml");
+    let _listener = std::os::unix::net::UnixListener::bind(socket).unwrap();
+    assert_eq!(
+        errors(&folder),
+        "error: payload/x.yaml: not a regular file\n  \
+         help: a manifest must be a file; remove the pipe, socket or device"
+    );
+}
+
+#[test]
+fn a_file_that_cannot_be_opened() {
+    // A link to itself cannot be opened by anybody, not even by root.
+    let folder = Folder::with_payload(&[]);
+    symlink("x.yaml", folder.path().join("payload/x.yaml")).unwrap();
+    assert!(
+        errors(&folder).starts_with("error: payload/x.yaml: a link that leads nowhere: "),
+        "{}",
+        errors(&folder)
+    );
+    let folder = Folder::new();
+    assert!(
+        errors(&folder).starts_with("error: payload: the payload cannot be opened: "),
+        "{}",
+        errors(&folder)
+    );
+    folder.write("payload", "a file");
+    assert!(
+        errors(&folder).starts_with("error: payload: the payload is not a folder"),
+        "{}",
+        errors(&folder)
+    );
+}
+
+#[test]
+fn all_errors_come_at_once_in_the_order_of_the_files() {
+    let folder = Folder::with_payload(&[
+        ("c.yaml", "a: [\n"),
+        ("a.yaml", "a: 1\n"),
+        ("b.yaml", &config_map("b", "{}")),
+    ]);
+    folder.write("payload/image-references", "kind: Pod\n");
+    let run = folder.run(&["render", "--profile", "test"]);
+    assert_eq!(run.code, 2);
+    assert_eq!(run.stdout, "");
+    let lines: Vec<&str> = run.stderr.lines().filter(|line| !line.starts_with("  ")).collect();
+    assert_eq!(
+        lines,
+        [
+            "error: payload/a.yaml:1:1: this object has no `kind`",
+            "error: payload/c.yaml:2:1: a value is missing here",
+            "error: payload/image-references: this is no image stream",
+            "3 errors",
+        ]
+    );
+}
+
+#[test]
+fn a_broken_release() {
+    let folder = Folder::with_payload(&[("release-manifests/a.yaml", &config_map("a", "{}"))]);
+    let shown = errors(&folder);
+    for missing in ["manifests", "release-manifests/release-metadata", "release-manifests/image-references"] {
+        assert!(shown.contains(&format!("error: payload/{missing}: missing from the release")), "{shown}");
+    }
+    folder.write("payload/manifests/b.yaml", config_map("b", "{}"));
+    folder.write(
+        "payload/release-manifests/image-references",
+        "{\"kind\":\"ImageStream\",\"apiVersion\":\"v1\"}",
+    );
+    for (metadata, message) in [
+        ("{\"kind\":\"x\"}", "this is no release metadata"),
+        ("{\"kind\":\"cincinnati-metadata-v0\"}", "the release has no `version`"),
+        ("{\"kind\":\"cincinnati-metadata-v0\",\"version\":\"4.22\"}", "`4.22` is no semantic version"),
+        ("{", "payload/release-manifests/release-metadata:1:2: "),
+    ] {
+        folder.write("payload/release-manifests/release-metadata", metadata);
+        let shown = errors(&folder);
+        assert!(shown.contains(message), "{shown}");
+        assert!(
+            shown.contains("payload/release-manifests/image-references: this is no image stream"),
+            "{shown}"
+        );
+    }
+    folder.write(
+        "payload/release-manifests/release-metadata",
+        "{\"kind\":\"cincinnati-metadata-v0\",\"version\":\"4.22.0\"}",
+    );
+    folder.write(
+        "payload/release-manifests/image-references",
+        "{\"kind\":\"ImageStream\",\"apiVersion\":\"image.openshift.io/v1\",\"metadata\":{\"name\":\"4.21.0\"}}",
+    );
+    assert_eq!(
+        errors(&folder),
+        "error: payload/release-manifests/image-references: the images are of `4.21.0`, the release is `4.22.0`\n  \
+         help: take image-references and release-metadata from one release"
+    );
+}
+
+#[test]
+fn a_secret_in_a_broken_file_is_not_printed() {
+    let text = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: s\nstringData:\n  key: CANARY: x\n";
+    let shown = refused("x.yaml", text);
+    assert!(shown.contains("x.yaml:6:14") && !shown.contains("CANARY"), "{shown}");
+}
+
+#[test]
+fn a_bad_command_line_is_usage() {
+    for arguments in
+        [&["render", "--nothing"][..], &["fmt", "-o", "xml"], &[], &["list", "--override", "a/b"]]
+    {
+        let run = run_in(&repository(), arguments, "");
+        assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{arguments:?}");
+        assert!(run.stderr.contains("Usage:") || run.stderr.contains("error:"), "{}", run.stderr);
+    }
+}

@@ -1,0 +1,81 @@
+//! The command line as people and scripts use it.
+
+use std::process::{Command, Stdio};
+
+use crate::support::{Folder, Run, config_map, repository, run_in};
+
+fn fmt(arguments: &[&str], input: &str) -> Run {
+    run_in(&repository(), &[&["fmt"][..], arguments].concat(), input)
+}
+
+#[test]
+fn fmt_reads_as_kubernetes_reads() {
+    let run = fmt(&["-o", "json"], "mode: 0640\non: yes\n---\n---\n[1_000, 1.0]\n");
+    assert_eq!((run.code, run.stdout.as_str()), (0, "{\"mode\":416,\"true\":true}\n[1000,1]\n"));
+    let run = fmt(&["-"], "b: 1\na: 'x'\n---\n{\"c\": \"yes\"}\n");
+    assert_eq!((run.code, run.stdout.as_str()), (0, "a: x\nb: 1\n---\nc: \"yes\"\n"));
+    let run = fmt(&[], "a: 1\na: 2\n");
+    assert_eq!((run.code, run.stdout.as_str()), (0, "a: 2\n"));
+    assert!(run.stderr.starts_with("warning: <stdin>:2:1: the key `a` is written twice"), "{}", run.stderr);
+    let run = fmt(&[], "a: [\n");
+    assert_eq!((run.code, run.stdout.as_str()), (2, ""));
+    assert!(run.stderr.starts_with("error: <stdin>:2:1: "), "{}", run.stderr);
+    assert_eq!(fmt(&["nothing.yaml"], "").code, 2);
+}
+
+#[test]
+fn render_writes_in_the_order_of_application() {
+    let run = run_in(&repository(), &["render", "--profile", "standalone", "-o", "json"], "");
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let kinds: Vec<String> = run
+        .stdout
+        .lines()
+        .map(|line| {
+            serde_json::from_str::<serde_json::Value>(line).unwrap()["kind"].as_str().unwrap().to_owned()
+        })
+        .collect();
+    assert_eq!(kinds.len(), 20);
+    assert_eq!(kinds[..3], ["CustomResourceDefinition", "CSISnapshotController", "ConfigMap"]);
+    assert_eq!(kinds[19], "ClusterOperator");
+}
+
+#[test]
+fn render_takes_one_component() {
+    let folder =
+        Folder::with_payload(&[("a/x.yaml", &config_map("a", "{}")), ("b/x.yaml", &config_map("b", "{}"))]);
+    let run = folder.run(&["render", "--component", "b"]);
+    assert!(run.stdout.contains("name: b") && !run.stdout.contains("name: a"), "{}", run.stdout);
+    let run = folder.run(&["render", "--component", "c"]);
+    assert_eq!(
+        (run.code, run.stderr.as_str()),
+        (2, "error: there is no component `c`\n  help: there are a, b\n")
+    );
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_transship"))
+        .args(["render", "--profile", "standalone"])
+        .current_dir(repository())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert!(output.status.success());
+}
+
+#[test]
+fn every_command_has_help_with_an_example() {
+    for command in ["render", "list", "fmt", "golden"] {
+        let run = run_in(&repository(), &[command, "--help"], "");
+        assert_eq!(run.code, 0);
+        assert!(
+            run.stdout.contains("Example") && run.stdout.contains(&format!("transship {command}")),
+            "{}",
+            run.stdout
+        );
+    }
+}

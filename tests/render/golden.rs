@@ -1,0 +1,163 @@
+//! `golden`: what is on disk beside what is rendered.
+
+use crate::support::{Folder, config_map, repository, run_in};
+
+fn folder() -> Folder {
+    let folder = Folder::with_payload(&[("op/0000_10_op_a.yaml", &config_map("a", "{key: one}"))]);
+    let run = folder.run(&["golden", "update"]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, "golden/default/test: 2 files written\n"));
+    folder
+}
+
+const FILE: &str = "golden/default/test/op/ns/configmap_a.yaml";
+
+#[test]
+fn the_bundled_payload_is_as_its_golden_files_say() {
+    let run = run_in(&repository(), &["golden", "check"], "");
+    assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
+    assert_eq!(run.stdout, "");
+}
+
+#[test]
+fn one_file_an_object_and_an_index() {
+    let folder = folder();
+    assert_eq!(
+        folder.read(FILE),
+        "apiVersion: v1\ndata:\n  key: one\nkind: ConfigMap\nmetadata:\n  annotations:\n    \
+         include.release.openshift.io/test: \"true\"\n  name: a\n  namespace: ns\n"
+    );
+    assert_eq!(
+        folder.read("golden/default/test/index.txt"),
+        "# Applied in this order: run-level, file, and the manifest it came from.\n\
+         10 op/ns/configmap_a.yaml op/0000_10_op_a.yaml#1\n"
+    );
+    assert_eq!(folder.run(&["golden", "check"]).code, 0);
+}
+
+#[test]
+fn a_value_of_the_payload_that_changes_is_a_difference() {
+    let folder = folder();
+    folder.write("payload/op/0000_10_op_a.yaml", config_map("a", "{key: two}"));
+    let run = folder.run(&["golden", "check"]);
+    assert_eq!(run.code, 1);
+    assert_eq!(
+        run.stdout,
+        format!(
+            "{FILE} differs\n  /data/key: \"one\" -> \"two\"\n  --- golden\n  +++ rendered\n  @@ -1,6 +1,6 @@\n   \
+             apiVersion: v1\n   data:\n  -  key: one\n  +  key: two\n   kind: ConfigMap\n   metadata:\n     annotations:\n"
+        )
+    );
+    assert_eq!(
+        run.stderr,
+        "golden/default/test: 1 of 2 files differ; `transship golden update` rewrites them\n"
+    );
+}
+
+#[test]
+fn any_byte_of_a_golden_file_that_changes_is_a_difference() {
+    let folder = folder();
+    let golden = folder.read(FILE);
+    for at in 0..golden.len() {
+        let mut changed = golden.clone().into_bytes();
+        changed[at] ^= 1;
+        folder.write(FILE, &changed);
+        assert_eq!(folder.run(&["golden", "check"]).code, 1, "byte {at}");
+    }
+    folder.write(FILE, format!("{golden}\n"));
+    let run = folder.run(&["golden", "check"]);
+    assert!(
+        run.stdout.starts_with(&format!("{FILE} differs\n  the same values, written another way\n")),
+        "{}",
+        run.stdout
+    );
+}
+
+#[test]
+fn stale_and_missing_files_and_another_order_are_named() {
+    let folder = folder();
+    folder.write("golden/default/test/op/ns/configmap_old.yaml", "a: 1\n");
+    folder.write("payload/op/0000_05_op_b.yaml", config_map("b", "{}"));
+    let run = folder.run(&["golden", "check"]);
+    assert_eq!(run.code, 1);
+    for line in [
+        "golden/default/test/op/ns/configmap_b.yaml is missing: it is rendered now\n",
+        "golden/default/test/op/ns/configmap_old.yaml is stale: nothing is rendered to it any more\n",
+        "golden/default/test/index.txt differs\n  the order in which objects are applied\n",
+        "  +05 op/ns/configmap_b.yaml op/0000_05_op_b.yaml#1\n",
+    ] {
+        assert!(run.stdout.contains(line), "{line} is not in\n{}", run.stdout);
+    }
+    assert_eq!(folder.run(&["golden", "update"]).code, 0);
+    assert_eq!(folder.run(&["golden", "check"]).code, 0);
+    assert!(!folder.path().join("golden/default/test/op/ns/configmap_old.yaml").exists());
+    let left: Vec<_> = std::fs::read_dir(folder.path().join("golden/default"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    assert_eq!(left, ["test"], "no temporary folder is left behind");
+}
+
+#[test]
+fn annotations_for_a_ci_system() {
+    let folder = folder();
+    folder.write("payload/op/0000_10_op_a.yaml", config_map("a", "{key: two, 'a%b': c}"));
+    let run = folder.run(&["golden", "check", "-o", "github"]);
+    assert_eq!(run.code, 1);
+    assert_eq!(
+        run.stdout,
+        format!("::error file={FILE},line=3::/data/a%25b: \"c\" is new%0A/data/key: \"one\" -> \"two\"\n")
+    );
+}
+
+#[test]
+fn a_secrets_values_are_not_shown() {
+    let secret = |value: &str| {
+        config_map("s", &format!("{{key: {value}}}")).replace("kind: ConfigMap", "kind: Secret")
+            + &format!("stringData:\n  other: {value}\n")
+    };
+    let folder = Folder::with_payload(&[("op/0000_10_op_a.yaml", &secret("CANARY1"))]);
+    assert_eq!(folder.run(&["golden", "update"]).code, 0);
+    folder.write("payload/op/0000_10_op_a.yaml", secret("CANARY2"));
+    for format in ["text", "github"] {
+        let run = folder.run(&["golden", "check", "-o", format]);
+        assert_eq!(run.code, 1);
+        assert!(run.stdout.contains("/data/key: \"\\u003chidden, 7 bytes, sha256 "), "{}", run.stdout);
+        assert!(!run.stdout.contains("CANARY") && !run.stderr.contains("CANARY"), "{}", run.stdout);
+    }
+    let path = "golden/default/test/op/ns/secret_s.yaml";
+    folder.write(path, folder.read(path).replace("key: ", "key: : "));
+    let run = folder.run(&["golden", "check"]);
+    assert!(
+        run.stdout.contains("cannot be read as one object") && !run.stdout.contains("CANARY"),
+        "{}",
+        run.stdout
+    );
+}
+
+#[test]
+fn a_folder_with_other_files_is_not_replaced() {
+    let folder = folder();
+    folder.write("mine/notes.txt", "keep me");
+    let run = folder.run(&["render", "--profile", "test", "--output", "mine"]);
+    assert_eq!(run.code, 2);
+    assert!(
+        run.stderr.starts_with("error: mine: the folder holds files that are not ours"),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(folder.read("mine/notes.txt"), "keep me");
+    let run = folder.run(&["render", "--profile", "test", "--output", "out"]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, "2 objects in out\n".replace('2', "1").as_str()));
+    assert_eq!(folder.read("out/op/ns/configmap_a.yaml"), folder.read(FILE));
+}
+
+#[test]
+fn names_that_file_systems_do_not_take_are_escaped() {
+    let role = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  name: \"system:a/../b%\"\n  \
+                annotations: {include.release.openshift.io/test: 'true'}\n";
+    let folder = Folder::with_payload(&[("x.yaml", role)]);
+    assert_eq!(folder.run(&["golden", "update"]).code, 0);
+    let path =
+        "golden/default/test/_/_cluster/clusterrole.rbac.authorization.k8s.io_system%3Aa%2F..%2Fb%25.yaml";
+    assert!(folder.path().join(path).is_file());
+}

@@ -1,0 +1,60 @@
+//! The same input gives the same bytes: again, on one core, and wherever the files lie.
+
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::unistd::Pid;
+
+use crate::generate;
+use crate::support::{Folder, Run, run_in};
+
+const OBJECTS: usize = 400;
+
+fn render(folder: &Folder) -> Run {
+    run_in(folder.path(), &["render", "--profile", "bench"], "")
+}
+
+/// Renders with the process bound to one core: it inherits what its parent thread may use.
+fn render_on_one_core(folder: &Folder) -> Run {
+    std::thread::scope(|scope| {
+        let bound = scope.spawn(|| {
+            let allowed = sched_getaffinity(Pid::from_raw(0)).unwrap();
+            let first = (0..CpuSet::count()).find(|cpu| allowed.is_set(*cpu).unwrap()).unwrap();
+            let mut one = CpuSet::new();
+            one.set(first).unwrap();
+            sched_setaffinity(Pid::from_raw(0), &one).unwrap();
+            render(folder)
+        });
+        bound.join().unwrap()
+    })
+}
+
+#[test]
+fn twice_and_on_one_core_or_more_the_bytes_are_the_same() {
+    let folder = Folder::new();
+    generate::write(folder.path(), OBJECTS).unwrap();
+    let first = render(&folder);
+    assert_eq!(first.code, 0, "{}", first.stderr);
+    assert_eq!(first.stdout.matches("\nkind: ").count(), OBJECTS);
+    assert!(first.stdout == render(&folder).stdout, "a second run differs");
+    assert!(first.stdout == render_on_one_core(&folder).stdout, "one core gives other bytes");
+}
+
+#[test]
+fn the_order_in_which_a_file_system_lists_files_does_not_matter() {
+    let (one, other) = (Folder::new(), Folder::new());
+    generate::write(one.path(), 100).unwrap();
+    generate::write(other.path(), 100).unwrap();
+    // Files made anew are listed elsewhere by most file systems.
+    let payload = other.path().join("payload");
+    let mut files: Vec<_> = walkdir::WalkDir::new(&payload)
+        .into_iter()
+        .map(|entry| entry.unwrap().into_path())
+        .filter(|path| path.is_file())
+        .collect();
+    files.sort_unstable_by(|a, b| b.cmp(a));
+    for file in files {
+        let text = std::fs::read(&file).unwrap();
+        std::fs::remove_file(&file).unwrap();
+        std::fs::write(file, text).unwrap();
+    }
+    assert!(render(&one).stdout == render(&other).stdout);
+}

@@ -1,0 +1,48 @@
+//! The walls of the house: a room uses rooms to its left, never to its right, and only some rooms touch the disk.
+
+use std::path::Path;
+
+use walkdir::WalkDir;
+
+use crate::support::repository;
+
+/// From left to right, as data flows.
+const ROOMS: [&str; 10] =
+    ["yaml", "object", "profile", "payload", "select", "transform", "check", "order", "emit", "show"];
+
+fn files_of(room: &str) -> Vec<(String, String)> {
+    let folder = repository().join("src").join(room);
+    let read = |path: &Path| (path.display().to_string(), std::fs::read_to_string(path).unwrap());
+    let files: Vec<_> = WalkDir::new(folder)
+        .into_iter()
+        .map(|entry| entry.unwrap().into_path())
+        .filter(|path| path.is_file())
+        .collect();
+    assert!(!files.is_empty(), "there is no room {room}");
+    files.iter().map(|path| read(path)).collect()
+}
+
+#[test]
+fn a_room_uses_rooms_to_its_left() {
+    for (index, room) in ROOMS.iter().enumerate() {
+        for (file, text) in files_of(room) {
+            for right in &ROOMS[index + 1..] {
+                assert!(
+                    !text.contains(&format!("crate::{right}")),
+                    "{file} uses {right}, which is to the right of {room}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn the_disk_is_touched_at_the_edges_only() {
+    for room in ["yaml", "object", "select", "transform", "check", "order", "show"] {
+        for (file, text) in files_of(room) {
+            for word in ["std::fs", "File::", "std::env", "std::net", "SystemTime", "Instant"] {
+                assert!(!text.contains(word), "{file} uses {word}");
+            }
+        }
+    }
+}
