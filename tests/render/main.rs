@@ -17,6 +17,7 @@ mod list;
 mod order;
 mod profiles;
 mod pure;
+mod readme;
 mod rooms;
 mod select;
 mod support;

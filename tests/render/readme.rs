@@ -1,0 +1,82 @@
+//! Every command that the README shows, run as it stands there, with the output that it shows.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::support::{Run, repository};
+
+fn readme() -> String {
+    std::fs::read_to_string(repository().join("README.md")).unwrap()
+}
+
+/// The text of every fenced block of a language.
+fn blocks<'a>(text: &'a str, language: &str) -> Vec<&'a str> {
+    let fence = format!("```{language}\n");
+    text.split(fence.as_str()).skip(1).map(|rest| rest.split("```").next().unwrap()).collect()
+}
+
+/// Runs a line in a shell that finds our command; what it says on both streams, in the order in which it says it.
+fn shell(line: &str) -> Run {
+    let binary = Path::new(env!("CARGO_BIN_EXE_transship")).parent().unwrap();
+    let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap());
+    let output = Command::new("sh")
+        .args(["-c", &format!("{{ {line}; }} 2>&1")])
+        .env("PATH", path)
+        .env("NO_COLOR", "1")
+        .current_dir(repository())
+        .output()
+        .unwrap();
+    Run::of(&output)
+}
+
+#[test]
+fn commands_give_the_output_that_is_shown() {
+    let text = readme();
+    let consoles = blocks(&text, "console");
+    assert_eq!(consoles.len(), 3);
+    for console in consoles {
+        let (command, expected) = console.strip_prefix("$ ").unwrap().split_once('\n').unwrap();
+        let run = shell(command);
+        let said: String = run
+            .stdout
+            .lines()
+            .filter(|line| {
+                !line.starts_with("payload sha256:")
+                    && !line.contains(" manifests, ")
+                    && !line.contains("versionHash")
+            })
+            .map(|line| format!("{line}\n"))
+            .collect();
+        assert_eq!(said, expected, "$ {command}");
+    }
+}
+
+#[test]
+fn the_command_to_run_renders_the_bundled_payload() {
+    let text = readme();
+    let run =
+        blocks(&text, "sh").iter().find_map(|block| block.strip_prefix("cargo run --release -- ")).unwrap();
+    let rendered = shell(&format!("transship {}", run.trim_end()));
+    assert_eq!(rendered.code, 0);
+    assert_eq!(rendered.stdout.matches("\nkind: ").count(), 20);
+}
+
+#[test]
+fn make_has_every_target_that_is_named() {
+    let makefile = std::fs::read_to_string(repository().join("Makefile")).unwrap();
+    let text = readme();
+    let named: Vec<&str> = text.split(['`', '\n']).filter_map(|piece| piece.strip_prefix("make ")).collect();
+    assert!(named.contains(&"test") && named.contains(&"bench"), "{named:?}");
+    for target in named {
+        assert!(makefile.contains(&format!("\n{target}:")), "make {target}");
+    }
+    assert!(std::fs::read_to_string(repository().join(".ci/run")).unwrap().contains("\nmake test\n"));
+}
+
+#[test]
+fn the_profile_that_is_shown_is_the_bundled_one() {
+    let text = readme();
+    let shown = blocks(&text, "yaml")[0];
+    let bundled = std::fs::read_to_string(repository().join("profiles/standalone.yaml")).unwrap();
+    assert!(bundled.ends_with(shown), "{shown}");
+}
