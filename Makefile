@@ -25,4 +25,5 @@ golden: ## Rewrite golden/ from payload/ and profiles/
 
 fuzz: ## Feed the YAML reader junk for two minutes
 	@command -v cargo-fuzz > /dev/null || cargo install --locked cargo-fuzz
-	RUSTC_BOOTSTRAP=1 cargo fuzz run --sanitizer none yaml -- -max_total_time=120 -timeout=5 -rss_limit_mb=1024
+	@mkdir -p fuzz/found
+	RUSTC_BOOTSTRAP=1 cargo fuzz run --sanitizer none yaml fuzz/found fuzz/corpus/yaml -- -max_total_time=120 -timeout=5 -rss_limit_mb=1024
