@@ -4,6 +4,7 @@ mod fmt;
 mod golden;
 mod list;
 mod output;
+mod patch;
 mod render;
 
 use std::path::PathBuf;
@@ -32,6 +33,7 @@ enum Command {
     List(list::List),
     Fmt(fmt::Fmt),
     Golden(golden::Golden),
+    Patch(patch::Patch),
 }
 
 /// Where the input is.
@@ -83,6 +85,7 @@ pub(crate) fn run() -> ExitCode {
         Command::List(command) => command.run(),
         Command::Fmt(command) => command.run(),
         Command::Golden(command) => command.run(),
+        Command::Patch(command) => command.run(),
     };
     match result {
         Ok(Outcome::Done) => ExitCode::SUCCESS,

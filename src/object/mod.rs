@@ -1,11 +1,13 @@
 //! What one manifest is: its identity, its scope, and the metadata everybody asks for.
 
+mod schema;
 mod scope;
 
 use std::fmt;
 
 use crate::yaml::Node;
 
+pub use schema::{ListStrategy, Shape};
 pub use scope::{Scope, Scopes};
 
 /// Group, kind, namespace and name. The version is no part of an identity: two versions are one object.

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::schema;
 use crate::yaml::Node;
 
 /// Where the objects of a kind live.
@@ -18,77 +19,6 @@ pub enum Scope {
 pub struct Scopes {
     custom: HashMap<(String, String), Scope>,
 }
-
-/// Groups that Kubernetes itself serves. What they have beyond [`CLUSTER_SCOPED`] lives in namespaces.
-const BUILT_IN_GROUPS: [&str; 24] = [
-    "",
-    "admissionregistration.k8s.io",
-    "apiextensions.k8s.io",
-    "apiregistration.k8s.io",
-    "apps",
-    "authentication.k8s.io",
-    "authorization.k8s.io",
-    "autoscaling",
-    "batch",
-    "certificates.k8s.io",
-    "coordination.k8s.io",
-    "discovery.k8s.io",
-    "events.k8s.io",
-    "extensions",
-    "flowcontrol.apiserver.k8s.io",
-    "internal.apiserver.k8s.io",
-    "networking.k8s.io",
-    "node.k8s.io",
-    "policy",
-    "rbac.authorization.k8s.io",
-    "resource.k8s.io",
-    "scheduling.k8s.io",
-    "storage.k8s.io",
-    "storagemigration.k8s.io",
-];
-
-const CLUSTER_SCOPED: [(&str, &str); 40] = [
-    ("", "ComponentStatus"),
-    ("", "Namespace"),
-    ("", "Node"),
-    ("", "PersistentVolume"),
-    ("admissionregistration.k8s.io", "MutatingAdmissionPolicy"),
-    ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"),
-    ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"),
-    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"),
-    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"),
-    ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"),
-    ("apiextensions.k8s.io", "CustomResourceDefinition"),
-    ("apiregistration.k8s.io", "APIService"),
-    ("authentication.k8s.io", "SelfSubjectReview"),
-    ("authentication.k8s.io", "TokenReview"),
-    ("authorization.k8s.io", "SelfSubjectAccessReview"),
-    ("authorization.k8s.io", "SelfSubjectRulesReview"),
-    ("authorization.k8s.io", "SubjectAccessReview"),
-    ("certificates.k8s.io", "CertificateSigningRequest"),
-    ("certificates.k8s.io", "ClusterTrustBundle"),
-    ("flowcontrol.apiserver.k8s.io", "FlowSchema"),
-    ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration"),
-    ("internal.apiserver.k8s.io", "StorageVersion"),
-    ("networking.k8s.io", "ClusterCIDR"),
-    ("networking.k8s.io", "IPAddress"),
-    ("networking.k8s.io", "IngressClass"),
-    ("networking.k8s.io", "ServiceCIDR"),
-    ("node.k8s.io", "RuntimeClass"),
-    ("policy", "PodSecurityPolicy"),
-    ("rbac.authorization.k8s.io", "ClusterRole"),
-    ("rbac.authorization.k8s.io", "ClusterRoleBinding"),
-    ("resource.k8s.io", "DeviceClass"),
-    ("resource.k8s.io", "DeviceTaintRule"),
-    ("resource.k8s.io", "ResourceSlice"),
-    ("scheduling.k8s.io", "PriorityClass"),
-    ("storage.k8s.io", "CSIDriver"),
-    ("storage.k8s.io", "CSINode"),
-    ("storage.k8s.io", "StorageClass"),
-    ("storage.k8s.io", "VolumeAttachment"),
-    ("storage.k8s.io", "VolumeAttributesClass"),
-    ("storagemigration.k8s.io", "StorageVersionMigration"),
-];
 
 impl Scopes {
     /// Learns the scopes that CustomResourceDefinitions declare.
@@ -113,9 +43,6 @@ impl Scopes {
         if let Some(scope) = self.custom.get(&(group.to_owned(), kind.to_owned())) {
             return Some(*scope);
         }
-        if CLUSTER_SCOPED.contains(&(group, kind)) {
-            return Some(Scope::Cluster);
-        }
-        BUILT_IN_GROUPS.contains(&group).then_some(Scope::Namespaced)
+        schema::built_in_scope(group, kind)
     }
 }

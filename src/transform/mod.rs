@@ -2,6 +2,7 @@
 
 mod images;
 mod namespace;
+pub mod patch;
 
 use crate::diagnostic::Diagnostics;
 use crate::object::Object;

@@ -178,6 +178,11 @@ impl Map {
         }
     }
 
+    /// Takes a key and its value away.
+    pub fn remove(&mut self, key: &str) -> Option<Entry> {
+        self.position(key).ok().map(|at| self.entries.remove(at))
+    }
+
     /// All entries, sorted by key, byte by byte.
     pub fn iter(&self) -> std::slice::Iter<'_, Entry> {
         self.entries.iter()

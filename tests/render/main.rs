@@ -15,6 +15,7 @@ mod generate;
 mod golden;
 mod list;
 mod order;
+mod patches;
 mod profiles;
 mod pure;
 mod readme;

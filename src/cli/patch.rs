@@ -1,0 +1,87 @@
+//! `transship patch`
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use transship::diagnostic::{Diagnostic, Diagnostics, Location};
+use transship::object::Shape;
+use transship::transform::patch::{self, PatchError, Position};
+use transship::yaml::{self, Node, SourceId};
+
+use super::{Outcome, output};
+
+/// Try one patch on one manifest, and print the result
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  transship patch deployment.yaml --patch add-sidecar.yaml
+  transship patch deployment.yaml --patch set-args.yaml-patch --type json")]
+pub(super) struct Patch {
+    /// The manifest
+    file: PathBuf,
+    /// The patch, in YAML or JSON
+    #[arg(long = "patch", value_name = "FILE")]
+    change: PathBuf,
+    /// The kind of patch; without it, a list is `json` and a map `strategic`
+    #[arg(long, value_enum)]
+    r#type: Option<Type>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Type {
+    /// Kubernetes' strategic merge, with its merge keys
+    Strategic,
+    /// RFC 7386
+    Merge,
+    /// RFC 6902, with `[name=x]` in paths
+    Json,
+}
+
+impl Patch {
+    pub(super) fn run(self) -> Result<Outcome, Diagnostics> {
+        let before = document(&self.file, SourceId(0))?;
+        let patch = document(&self.change, SourceId(1))?;
+        let mut after = before.clone();
+        self.apply(&mut after, &patch).map_err(|error| self.diagnostic(error))?;
+        if before == after {
+            output::note("the patch changes nothing");
+        }
+        output::result(&yaml::write(&after))?;
+        Ok(Outcome::Done)
+    }
+
+    fn apply(&self, target: &mut Node, patch: &Node) -> Result<(), PatchError> {
+        let guessed = if patch.as_list().is_some() { Type::Json } else { Type::Strategic };
+        match self.r#type.unwrap_or(guessed) {
+            Type::Json => patch::apply_operations(target, &patch::operations(patch)?),
+            Type::Strategic => {
+                let text = |field: &str| target.get(field).and_then(Node::as_str).unwrap_or_default();
+                let shape = Shape::built_in(text("apiVersion"), text("kind")).unwrap_or(Shape::Unknown);
+                patch::strategic(target, patch, shape, Position::Last)
+            }
+            Type::Merge => {
+                patch::merge(target, patch);
+                Ok(())
+            }
+        }
+    }
+
+    fn diagnostic(&self, error: PatchError) -> Diagnostic {
+        let file = if error.mark.source == SourceId(1) { &self.change } else { &self.file };
+        let location = Location::in_file(error.mark, &file.display().to_string());
+        Diagnostic { help: error.help, ..Diagnostic::error(error.message).at(location) }
+    }
+}
+
+fn document(path: &Path, source: SourceId) -> Result<Node, Diagnostic> {
+    let name = path.display().to_string();
+    let text = transship::read_text(path)?;
+    let mut documents = yaml::read(&text, source).map_err(|error| Diagnostic::syntax(error, &name))?;
+    if documents.len() == 1 {
+        return Ok(documents.remove(0).root);
+    }
+    let message = format!("the file has {} documents, it must have one", documents.len());
+    Err(Diagnostic::error(message)
+        .at(Location::file(name))
+        .help("put the one that is meant into a file of its own"))
+}

@@ -1,0 +1,36 @@
+//! Exceptions, written down: strategic merge, merge patch and RFC 6902, each with its own semantics to the letter.
+
+mod json;
+mod merge;
+mod path;
+mod strategic;
+
+pub use json::{Operation, apply as apply_operations, operations};
+pub use merge::merge;
+pub use strategic::{Position, strategic};
+
+use crate::yaml::Mark;
+
+/// Why a patch cannot be applied, and which line of it is at fault.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PatchError {
+    /// What is wrong.
+    pub message: String,
+    /// Where the patch says it.
+    pub mark: Mark,
+    /// What to do.
+    pub help: Option<String>,
+}
+
+impl PatchError {
+    fn new(mark: Mark, message: impl Into<String>) -> Self {
+        Self { message: message.into(), mark, help: None }
+    }
+
+    fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+type Result<T> = std::result::Result<T, PatchError>;

@@ -1,0 +1,328 @@
+//! Patches: what Kubernetes' own code and the RFC answer, and what ours adds.
+
+use proptest::prelude::*;
+use serde_json::Value as Json;
+use transship::object::Shape;
+use transship::transform::patch::{self, PatchError, Position};
+use transship::yaml::{self, Node, SourceId};
+
+use crate::support::{Folder, repository};
+
+fn node(text: &str) -> Node {
+    yaml::read(text, SourceId(0)).unwrap().remove(0).root
+}
+
+fn truth(file: &str) -> Vec<Json> {
+    serde_json::from_str(&std::fs::read_to_string(repository().join("tests/data/truth").join(file)).unwrap())
+        .unwrap()
+}
+
+fn strategic(original: &str, change: &str, position: Position) -> Result<Node, PatchError> {
+    let mut target = node(original);
+    let text = |field: &str| target.get(field).and_then(Node::as_str).unwrap().to_owned();
+    let shape = Shape::built_in(&text("apiVersion"), &text("kind")).unwrap();
+    patch::strategic(&mut target, &node(change), shape, position)?;
+    Ok(target)
+}
+
+/// Cases in which Kubernetes puts new items before those that only the object has, and we put them last.
+const APPENDED: [&str; 5] = [
+    "list/add-two-order",
+    "list/container-ports-string-key",
+    "list/sa-secrets",
+    "prim/finalizers-delete-and-add",
+    "prim/finalizers-union",
+];
+
+/// The same with every list sorted, for cases that differ in the order of a list and in nothing else.
+fn unordered(node: &Node) -> Json {
+    sorted(serde_json::from_str(&yaml::json::write(node)).unwrap())
+}
+
+fn sorted(value: Json) -> Json {
+    match value {
+        Json::Array(items) => {
+            let mut items: Vec<Json> = items.into_iter().map(sorted).collect();
+            items.sort_by_key(ToString::to_string);
+            Json::Array(items)
+        }
+        Json::Object(map) => Json::Object(map.into_iter().map(|(key, value)| (key, sorted(value))).collect()),
+        scalar => scalar,
+    }
+}
+
+#[test]
+fn strategic_merge_is_kubernetes() {
+    let cases = truth("strategic-merge.json");
+    assert_eq!(cases.len(), 48);
+    for case in cases {
+        let name = case["name"].as_str().unwrap();
+        let ours = strategic(&case["original"].to_string(), &case["patch"].to_string(), Position::Last);
+        match (case.get("result"), ours) {
+            (None, Err(_)) => {}
+            (Some(theirs), Ok(ours)) => {
+                let theirs = node(&theirs.to_string());
+                if ours != theirs {
+                    assert!(APPENDED.contains(&name), "{name}: {}", yaml::json::write(&ours));
+                    assert_eq!(unordered(&ours), unordered(&theirs), "{name}");
+                }
+            }
+            (theirs, ours) => panic!("{name}: {ours:?} instead of {theirs:?}"),
+        }
+    }
+}
+
+const POD: &str = "apiVersion: v1\nkind: Pod\nspec:\n  containers: [{name: a}, {name: b}]\n";
+
+#[test]
+fn new_items_come_last_or_first() {
+    let change = "spec: {containers: [{name: c}, {name: b, image: i}]}";
+    let names = |position| {
+        let patched = strategic(POD, change, position).unwrap();
+        let containers = patched.get("spec").unwrap().get("containers").unwrap().as_list().unwrap().to_vec();
+        containers
+            .iter()
+            .map(|item| item.get("name").unwrap().as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(names(Position::Last), ["a", "b", "c"]);
+    assert_eq!(names(Position::First), ["c", "a", "b"]);
+}
+
+#[test]
+fn strategic_mistakes_name_the_line() {
+    for (change, line, message, help) in [
+        (
+            "spec:\n  containers:\n  - image: i\n",
+            3,
+            "an item without `name`",
+            "items of this list are merged by `name`",
+        ),
+        (
+            "spec:\n  containers:\n  - {name: a, $patch: remove}\n",
+            3,
+            "a `$patch` that strategic merge does not know",
+            "it is `delete` or `replace`",
+        ),
+        (
+            "spec:\n  containers: [x]\n",
+            2,
+            "the items of the list and of the patch are of different types",
+            "",
+        ),
+        (
+            "spec:\n  $retainKeys: [nodeName]\n  hostname: h\n",
+            3,
+            "the patch sets `hostname`, which `$retainKeys` does not list",
+            "",
+        ),
+        ("- a\n", 1, "a strategic merge patch is a map, not a list", ""),
+    ] {
+        let error = strategic(POD, change, Position::Last).unwrap_err();
+        assert_eq!((error.mark.line, error.message.as_str()), (line, message));
+        assert!(error.help.unwrap_or_default().starts_with(help));
+    }
+}
+
+#[test]
+fn a_custom_kind_merges_by_the_keys_of_its_crd() {
+    let crd = node(
+        "properties:\n  spec:\n    properties:\n      rules:\n        x-kubernetes-list-type: map\n        \
+         x-kubernetes-list-map-keys: [id]\n        items: {properties: {id: {type: string}, tags: {x-kubernetes-list-type: set}}}\n",
+    );
+    let mut target = node("spec: {rules: [{id: one, v: 1, tags: [x]}, {id: two}], plain: [1]}");
+    let change = node("spec: {rules: [{id: one, w: 2, tags: [x, z]}, {id: three}]}");
+    patch::strategic(&mut target, &change, Shape::Custom(&crd), Position::Last).unwrap();
+    assert_eq!(
+        yaml::json::write(&target),
+        r#"{"spec":{"plain":[1],"rules":[{"id":"one","tags":["x","z"],"v":1,"w":2},{"id":"two"},{"id":"three"}]}}"#
+    );
+}
+
+fn json_patch(document: &str, change: &str) -> Result<String, PatchError> {
+    let mut target = node(document);
+    patch::apply_operations(&mut target, &patch::operations(&node(change))?)?;
+    Ok(yaml::json::write(&target))
+}
+
+#[test]
+fn json_patch_is_the_rfc() {
+    let cases = truth("json-patch.json");
+    assert_eq!(cases.len(), 25);
+    for case in cases {
+        let name = case["name"].as_str().unwrap();
+        let ours = json_patch(&case["doc"].to_string(), &case["patch"].to_string());
+        let rfc = case.get("rfc6902").and_then(Json::as_str);
+        match (rfc, case.get("result_text").and_then(Json::as_str)) {
+            (Some("error"), _) | (None, None) => assert!(ours.is_err(), "{name}: {ours:?}"),
+            (Some(_), _) => assert_eq!(ours.unwrap(), "{\"z\":1}", "{name}"),
+            (None, Some(theirs)) => assert_eq!(node(&ours.unwrap()), node(theirs), "{name}"),
+        }
+    }
+}
+
+const DOCUMENT: &str =
+    "{spec: {containers: [{name: a, args: [--v=2, run, --x]}, {name: b/c}], s: [1, 2]}, m: {k: v}}";
+
+#[test]
+fn paths_name_items_instead_of_counting_them() {
+    for (change, result) in [
+        (
+            "[{op: replace, path: '/spec/containers/[name=b~1c]/name', value: d}]",
+            r#"{"m":{"k":"v"},"spec":{"containers":[{"args":["--v=2","run","--x"],"name":"a"},{"name":"d"}],"s":[1,2]}}"#,
+        ),
+        (
+            "[{op: add, path: '/spec/containers/[*]/tty', value: true}, {op: remove, path: '/spec/s/[*]'}]",
+            r#"{"m":{"k":"v"},"spec":{"containers":[{"args":["--v=2","run","--x"],"name":"a","tty":true},{"name":"b/c","tty":true}],"s":[]}}"#,
+        ),
+        (
+            "[{op: remove, path: '/spec/containers/[name=a]/args/[--v]'}, {op: remove, path: '/spec/containers/[name=b~1c]'}]",
+            r#"{"m":{"k":"v"},"spec":{"containers":[{"args":["run","--x"],"name":"a"}],"s":[1,2]}}"#,
+        ),
+        (
+            "[{op: set-flag, path: '/spec/containers/[name=a]/args', value: --v=4}, {op: set-flag, path: '/spec/containers/[name=a]/args', value: --w}]",
+            r#"{"m":{"k":"v"},"spec":{"containers":[{"args":["--v=4","run","--x","--w"],"name":"a"},{"name":"b/c"}],"s":[1,2]}}"#,
+        ),
+        (
+            "[{op: append, path: '/spec/containers/[name=b~1c]/args', value: z}, {op: insert-before, path: '/spec/s/1', value: 9}, \
+              {op: insert-after, path: '/spec/containers/[name=a]/args/[--v]', value: i}]",
+            r#"{"m":{"k":"v"},"spec":{"containers":[{"args":["--v=2","i","run","--x"],"name":"a"},{"args":["z"],"name":"b/c"}],"s":[1,9,2]}}"#,
+        ),
+        (
+            "[{op: default, path: /m/k, value: new}, {op: default, path: /m/l, value: new}]",
+            r#"{"m":{"k":"v","l":"new"},"spec":{"containers":[{"args":["--v=2","run","--x"],"name":"a"},{"name":"b/c"}],"s":[1,2]}}"#,
+        ),
+    ] {
+        assert_eq!(json_patch(DOCUMENT, change).unwrap(), result, "{change}");
+    }
+}
+
+#[test]
+fn json_mistakes_say_what_was_meant() {
+    for (change, message, help) in [
+        (
+            "[{op: replace, path: '/spec/containers/[name=aa]/x', value: 1}]",
+            "does not have an item with name=aa",
+            "did you mean `[name=a]`?",
+        ),
+        (
+            "[{op: remove, path: /spec/container}]",
+            "does not have the key `container`",
+            "did you mean `containers`?",
+        ),
+        ("[{op: remove, path: '/spec/containers/[--v]'}]", "does not have the argument --v", ""),
+        (
+            "[{op: add, path: spec, value: 1}]",
+            "the path `spec` does not start with `/`",
+            "write it as a JSON pointer",
+        ),
+        (
+            "[{op: add, path: '/spec/containers/[name=a]', value: 1}]",
+            "`add` needs a key, an index or `-`",
+            "use `replace`",
+        ),
+        ("[{op: add, path: /spec/s/01, value: 1}]", "`01` is no index of a list", "write a number"),
+        ("[{op: add, path: /m/~2, value: 1}]", "`~` in `~2` stands for nothing", "write `~0`"),
+        ("[{op: remove, path: '/spec/[x]'}]", "`[x]` is no segment of a path", "write `[key=value]`"),
+        ("[{op: replac, path: /m, value: 1}]", "there is no operation `replac`", "did you mean `replace`?"),
+        ("[{op: add, value: 1}]", "an operation without `path`", ""),
+        ("[{op: move, from: /m, path: /m/k}]", "a value cannot be moved into itself", ""),
+        ("{op: add}", "a JSON patch is a list of operations, not a map", ""),
+    ] {
+        let error = json_patch(DOCUMENT, change).unwrap_err();
+        assert!(error.message.contains(message), "{change}: {}", error.message);
+        assert!(error.help.clone().unwrap_or_default().starts_with(help), "{change}: {:?}", error.help);
+    }
+    let two = "{l: [{name: a}, {name: a}]}";
+    let error = json_patch(two, "[{op: remove, path: '/l/[name=a]'}]").unwrap_err();
+    assert_eq!(error.message, "2 items have name=a");
+}
+
+#[test]
+fn merge_patch_is_rfc_7386() {
+    for (target, change, result) in [
+        ("{a: b}", "{a: c}", r#"{"a":"c"}"#),
+        ("{a: b, b: c}", "{a: null}", r#"{"b":"c"}"#),
+        ("{a: [b]}", "{a: c}", r#"{"a":"c"}"#),
+        ("{a: {b: c}}", "{a: {b: d, c: null}}", r#"{"a":{"b":"d"}}"#),
+        ("{a: [{b: c}]}", "{a: [1]}", r#"{"a":[1]}"#),
+        ("[a, b]", "[c, d]", r#"["c","d"]"#),
+        ("{e: null}", "{a: 1}", r#"{"a":1,"e":null}"#),
+        ("[1, 2]", "{a: b, c: null}", r#"{"a":"b"}"#),
+        ("{}", "{a: {bb: {ccc: null}}}", r#"{"a":{"bb":{}}}"#),
+    ] {
+        let mut node_ = node(target);
+        patch::merge(&mut node_, &node(change));
+        assert_eq!(yaml::json::write(&node_), result, "{target} and {change}");
+    }
+}
+
+/// Documents and operations that often fit each other.
+fn any_operation() -> impl Strategy<Value = String> {
+    let path = || {
+        prop_oneof![
+            Just("/a"),
+            Just("/a/0"),
+            Just("/a/-"),
+            Just("/b"),
+            Just("/b/c"),
+            Just("/a/1/x"),
+            Just("/b/c~1d"),
+            Just("")
+        ]
+    };
+    let value = || prop_oneof![Just("1"), Just("\"x\""), Just("[1,{\"x\":2}]"), Just("{\"c\":null}")];
+    (0..6usize, path(), path(), value()).prop_map(|(op, path, from, value)| {
+        let op = ["add", "remove", "replace", "move", "copy", "test"][op];
+        format!("{{\"op\":\"{op}\",\"path\":\"{path}\",\"from\":\"{from}\",\"value\":{value}}}")
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 1000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn json_patch_agrees_with_an_independent_implementation(operations in proptest::collection::vec(any_operation(), 1..5)) {
+        let document = r#"{"a":[1,{"x":true},"s"],"b":{"c":{"d":1},"c/d":2}}"#;
+        let change = format!("[{}]", operations.join(","));
+        let mut oracle: Json = serde_json::from_str(document).unwrap();
+        let parsed: json_patch::Patch = serde_json::from_str(&change).unwrap();
+        let theirs = json_patch::patch_unsafe(&mut oracle, &parsed).map(|()| oracle.to_string());
+        let ours = json_patch(document, &change);
+        match (ours, theirs) {
+            (Ok(ours), Ok(theirs)) => prop_assert_eq!(node(&ours), node(&theirs), "{}", change),
+            (Err(_), Err(_)) => {}
+            // Removing the whole document is nothing a manifest can survive; the crate allows it.
+            (Err(error), Ok(_)) if error.message.contains("as a whole") => {}
+            (ours, theirs) => prop_assert!(false, "{change}: {ours:?} and {theirs:?}"),
+        }
+    }
+}
+
+#[test]
+fn the_command_prints_the_result_and_says_when_nothing_changes() {
+    let folder = Folder::new();
+    folder.write("pod.yaml", POD);
+    folder.write("add.yaml", "spec: {containers: [{name: a, image: i}]}\n");
+    folder.write("ops.yaml-patch", "- {op: remove, path: '/spec/containers/[name=b]'}\n");
+    folder.write("none.yaml", "kind: Pod\n");
+    let run = folder.run(&["patch", "pod.yaml", "--patch", "add.yaml"]);
+    assert_eq!(
+        (run.code, run.stdout.as_str()),
+        (0, "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - image: i\n    name: a\n  - name: b\n")
+    );
+    let run = folder.run(&["patch", "pod.yaml", "--patch", "add.yaml", "--type", "merge"]);
+    assert_eq!(run.stdout, "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - image: i\n    name: a\n");
+    let run = folder.run(&["patch", "pod.yaml", "--patch", "ops.yaml-patch"]);
+    assert_eq!(run.stdout, "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - name: a\n");
+    let run = folder.run(&["patch", "pod.yaml", "--patch", "none.yaml"]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, "the patch changes nothing\n"));
+    folder.write("ops.yaml-patch", "- {op: remove, path: '/spec/containers/[name=c]'}\n");
+    let run = folder.run(&["patch", "pod.yaml", "--patch", "ops.yaml-patch"]);
+    assert_eq!(run.code, 2);
+    assert!(
+        run.stderr.starts_with("error: ops.yaml-patch:1:22: the object does not have an item with name=c"),
+        "{}",
+        run.stderr
+    );
+}
