@@ -1,6 +1,7 @@
 //! What the tool has to say about its input: one type for every message, so that all look alike and all can be
 //! collected before anything is printed.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use crate::yaml::{DuplicateKey, Mark, Sources, SyntaxError};
@@ -163,20 +164,27 @@ impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.severity)?;
         if let Some(location) = &self.location {
-            write!(f, "{location}: ")?;
+            write!(f, "{}: ", printable(&location.to_string()))?;
         }
-        write!(f, "{}", self.message)?;
-        if let Some(object) = &self.object {
-            write!(f, "\n  object: {object}")?;
-        }
-        for note in &self.notes {
-            write!(f, "\n  note: {note}")?;
-        }
-        if let Some(help) = &self.help {
-            write!(f, "\n  help: {help}")?;
+        write!(f, "{}", printable(&self.message))?;
+        let object = self.object.iter().map(|object| ("object", object));
+        let notes = self.notes.iter().map(|note| ("note", note));
+        for (word, text) in object.chain(notes).chain(self.help.iter().map(|help| ("help", help))) {
+            write!(f, "\n  {word}: {}", printable(text))?;
         }
         Ok(())
     }
+}
+
+/// A text without characters that move a terminal's cursor: names come from files that anybody may have written.
+pub(crate) fn printable(text: &str) -> Cow<'_, str> {
+    if !text.contains(char::is_control) {
+        return Cow::Borrowed(text);
+    }
+    let escape = |character: char| {
+        if character.is_control() { character.escape_default().collect() } else { character.to_string() }
+    };
+    Cow::Owned(text.chars().map(escape).collect())
 }
 
 impl fmt::Display for Diagnostics {

@@ -1,4 +1,4 @@
-//! One file's text: small enough, readable, UTF-8.
+//! One text file: small enough, readable, UTF-8.
 
 use std::fs::File;
 use std::io::Read;
@@ -11,39 +11,54 @@ const LARGEST: u64 = 64 << 20;
 
 /// Reads a text file, or says what is wrong with it.
 pub fn read_text(path: &Path) -> Result<String, Diagnostic> {
-    let at = || Location::file(path.display().to_string());
-    let failed = |error: std::io::Error| {
-        Diagnostic::error(format!("cannot be read: {error}"))
-            .at(at())
-            .help("make it readable, or take it out of the folder")
-    };
+    let name = || path.display().to_string();
+    let failed = |error: std::io::Error| unreadable(&error, &name());
     let mut file = File::open(path).map_err(failed)?;
-    let metadata = file.metadata().map_err(failed)?;
-    if metadata.len() > LARGEST {
-        return Err(too_large(metadata.len()).at(at()));
+    let size = file.metadata().map_err(failed)?.len();
+    if size > LARGEST {
+        return Err(too_large(&name()));
     }
-    let mut bytes = vec![0; usize::try_from(metadata.len()).unwrap_or_default()];
-    if metadata.is_file() {
-        // One call for all of it: a payload has thousands of small files.
-        file.read_exact(&mut bytes).map_err(failed)?;
-    } else {
-        file.take(LARGEST).read_to_end(&mut bytes).map_err(failed)?;
+    if size == 0 {
+        // Pipes and the files of the kernel do not say how long they are.
+        return read_stream(file, &name());
     }
+    let mut bytes = vec![0; usize::try_from(size).unwrap_or_default()];
+    // One call for all of it: a payload has thousands of small files.
+    file.read_exact(&mut bytes).map_err(failed)?;
+    utf8(bytes, &name())
+}
+
+/// Reads a stream to its end, or says what is wrong with it. The name is the one that messages show.
+pub fn read_stream(stream: impl Read, name: &str) -> Result<String, Diagnostic> {
+    let mut bytes = Vec::new();
+    stream.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|error| unreadable(&error, name))?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(too_large(name));
+    }
+    utf8(bytes, name)
+}
+
+fn too_large(name: &str) -> Diagnostic {
+    Diagnostic::error(format!("the file is larger than the {} MiB that are read", LARGEST >> 20))
+        .at(Location::file(name))
+        .note("an API server refuses objects above a few MiB")
+        .help("give it another ending than .yaml, .yml or .json if it is no manifest")
+}
+
+fn unreadable(error: &std::io::Error, name: &str) -> Diagnostic {
+    Diagnostic::error(format!("cannot be read: {error}"))
+        .at(Location::file(name))
+        .help("make it a readable file")
+}
+
+fn utf8(bytes: Vec<u8>, name: &str) -> Result<String, Diagnostic> {
     String::from_utf8(bytes).map_err(|error| {
         let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = valid.iter().filter(|byte| **byte == b'\n').count() + 1;
         let column = valid.iter().rev().take_while(|byte| **byte != b'\n').count() + 1;
         let position = (u32::try_from(line).unwrap_or(u32::MAX), u32::try_from(column).unwrap_or(u32::MAX));
         Diagnostic::error("the text is not UTF-8 from here on")
-            .at(Location { file: path.display().to_string(), position: Some(position) })
+            .at(Location { file: name.to_owned(), position: Some(position) })
             .help("save the file as UTF-8; put binary data in base64")
     })
-}
-
-fn too_large(size: u64) -> Diagnostic {
-    let message =
-        format!("the file has {} MiB, more than the {} MiB that are read", size >> 20, LARGEST >> 20);
-    Diagnostic::error(message)
-        .note("an API server refuses objects above a few MiB")
-        .help("take it out of the payload, or give it another ending than .yaml, .yml or .json")
 }

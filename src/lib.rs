@@ -24,7 +24,7 @@ pub mod show;
 pub mod transform;
 pub mod yaml;
 
-pub use file::read_text;
+pub use file::{read_stream, read_text};
 
 use diagnostic::Diagnostics;
 use order::Plan;
@@ -33,7 +33,9 @@ use profile::Profile;
 
 /// Renders a payload for one profile: the objects, in the order in which they are applied.
 pub fn render(payload: &Payload, profile: &Profile) -> Result<Plan, Diagnostics> {
+    select::check(&profile.select, payload)?;
     let out = select::by(&profile.select, payload);
+    select::some(&out, &format!("the profile `{}`", profile.name))?;
     let objects = transform::all(payload, profile, &out)?;
     check::unique(&objects, &payload.sources)?;
     Ok(order::plan(objects))

@@ -1,10 +1,9 @@
 //! `transship fmt`
 
-use std::io::Read;
 use std::path::PathBuf;
 
 use clap::Args;
-use transship::diagnostic::{Diagnostic, Diagnostics, Location};
+use transship::diagnostic::{Diagnostic, Diagnostics};
 use transship::yaml::{self, Document, SourceId, json};
 
 use super::{Format, Outcome, output};
@@ -38,16 +37,10 @@ impl Fmt {
     }
 
     fn text(&self, name: &str) -> Result<String, Diagnostic> {
-        if self.file.as_os_str() != "-" {
-            return transship::read_text(&self.file);
+        if self.file.as_os_str() == "-" {
+            return transship::read_stream(std::io::stdin().lock(), name);
         }
-        let mut text = String::new();
-        std::io::stdin().lock().read_to_string(&mut text).map_err(|error| {
-            Diagnostic::error(format!("cannot be read: {error}"))
-                .at(Location::file(name))
-                .help("the text must be UTF-8")
-        })?;
-        Ok(text)
+        transship::read_text(&self.file)
     }
 
     fn write(&self, documents: &[Document]) -> String {

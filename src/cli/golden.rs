@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use transship::diagnostic::Diagnostics;
 use transship::emit::{self, Folder};
+use transship::profile::{Profile, Profiles};
 use transship::show;
 
 use super::{Inputs, Outcome, output};
@@ -82,13 +83,22 @@ impl Options {
             if differences.is_empty() {
                 output::note(&format!("{shown}: {} files as they should be", expected.files.len()));
             } else {
+                let count = differences.len();
                 output::note(&format!(
-                    "{shown}: {} of {} files differ; `transship golden update` rewrites them",
-                    differences.len(),
-                    expected.files.len()
+                    "{shown}: {count} files differ; `transship golden update` rewrites them"
                 ));
                 outcome = Outcome::Differs;
             }
+        }
+        for stranger in self.strangers()? {
+            let folder = stranger.display();
+            output::result(&match report {
+                Report::Text => format!("{folder} is stale: there is no such profile any more\n"),
+                Report::Github => {
+                    format!("::error file={folder}::stale: there is no such profile any more\n")
+                }
+            })?;
+            outcome = Outcome::Differs;
         }
         Ok(outcome)
     }
@@ -98,17 +108,28 @@ impl Options {
             expected.write(&folder)?;
             output::note(&format!("{}: {} files written", folder.display(), expected.files.len()));
         }
+        for stranger in self.strangers()? {
+            emit::remove(&stranger)?;
+            output::note(&format!("{}: removed, there is no such profile any more", stranger.display()));
+        }
         Ok(Outcome::Done)
     }
 
     /// Every profile's folder and what it should hold.
     fn render(&self) -> Result<Vec<(PathBuf, Folder)>, Diagnostics> {
         let (payload, profiles) = self.inputs.load()?;
-        let mut rendered = Vec::new();
-        for profile in profiles.named(self.profile.as_deref())? {
-            let plan = transship::render(&payload, profile)?;
-            rendered.push((self.golden.join(SET).join(&profile.name), Folder::of(&plan)));
+        let rendered = super::render_each(&payload, &profiles.named(self.profile.as_deref())?)?;
+        let folder = |profile: &Profile| self.golden.join(SET).join(&profile.name);
+        Ok(rendered.iter().map(|(profile, plan)| (folder(profile), Folder::of(plan))).collect())
+    }
+
+    /// Folders of profiles that are gone; asked for one profile, nobody looks at the others.
+    fn strangers(&self) -> Result<Vec<PathBuf>, Diagnostics> {
+        if self.profile.is_some() {
+            return Ok(Vec::new());
         }
-        Ok(rendered)
+        let profiles = Profiles::load(&self.inputs.profiles)?;
+        let names: Vec<&str> = profiles.iter().map(|profile| profile.name.as_str()).collect();
+        Ok(emit::strangers(&self.golden.join(SET), &names)?)
     }
 }

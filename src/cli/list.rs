@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use transship::diagnostic::Diagnostics;
 use transship::object::Cluster;
-use transship::payload::{self, Payload};
-use transship::profile::{Capabilities, Filters, Override, Profiles};
-use transship::select::{self, Reason};
+use transship::payload::Payload;
+use transship::profile::{Capabilities, Filters, Override};
+use transship::select;
 use transship::show;
 
-use super::{Outcome, output};
+use super::{Inputs, Outcome, output};
 
 /// Show every manifest of the payload: in or out, where it goes, and why
 #[derive(Args)]
@@ -19,14 +19,10 @@ Examples:
   transship list --profile standalone
   transship list --payload release --cluster-profile self-managed-high-availability --feature-set Default -o json
 
-A filter whose flag is not given is off.")]
+A filter whose flag is not given is off; `--feature-gate ''` and `--capability ''` switch theirs on with none enabled.")]
 pub(super) struct List {
-    /// The folder of the payload
-    #[arg(long, value_name = "DIR", default_value = "payload")]
-    payload: PathBuf,
-    /// The folder of the profiles
-    #[arg(long, value_name = "DIR", default_value = "profiles")]
-    profiles: PathBuf,
+    #[command(flatten)]
+    inputs: Inputs,
     /// Select as this profile does
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
@@ -83,71 +79,69 @@ enum Format {
 
 impl List {
     pub(super) fn run(self) -> Result<Outcome, Diagnostics> {
-        let payload = Payload::load(&self.payload)?;
-        output::warn(&payload.warnings);
-        let (out, cluster) = self.select(&payload)?;
-        let mut rows = show::rows(&payload, &out, cluster);
         if self.orphans {
-            rows = show::orphans(&payload, &Profiles::load(&self.profiles)?);
+            let (payload, profiles) = self.inputs.load()?;
+            return self.print(&show::orphans(&payload, &profiles));
         }
-        output::result(&match self.format {
-            Format::Table => show::table(&rows, output::paint()),
-            Format::Json => show::to_json(&rows),
-        })?;
-        if matches!(self.format, Format::Table) && !self.orphans {
-            summary(&payload, &out);
+        let (payload, filters, cluster) = self.choose()?;
+        select::check(&filters, &payload)?;
+        let out = select::by(&filters, &payload);
+        let outcome = self.print(&show::rows(&payload, &out, cluster))?;
+        if matches!(self.format, Format::Table) {
+            output::note(&show::summary(&payload, &filters, &out));
         }
-        Ok(Outcome::Done)
+        Ok(outcome)
     }
 
-    fn select(&self, payload: &Payload) -> Result<(Vec<Option<Reason>>, Option<Cluster>), Diagnostics> {
+    /// The payload, and the filters of the profile or of the flags.
+    fn choose(&self) -> Result<(Payload, Filters, Option<Cluster>), Diagnostics> {
         let Some(name) = &self.profile else {
-            return Ok((select::by(&self.flags.filters(payload)?, payload), None));
+            let payload = Payload::load(&self.inputs.payload)?;
+            output::warn(&payload.warnings);
+            let filters = self.flags.filters(&payload)?;
+            return Ok((payload, filters, None));
         };
-        let profiles = Profiles::load(&self.profiles)?;
+        let (payload, profiles) = self.inputs.load()?;
         let profile = profiles.named(Some(name))?[0];
-        Ok((select::by(&profile.select, payload), Some(profile.cluster)))
+        Ok((payload, profile.select.clone(), Some(profile.cluster)))
+    }
+
+    fn print(&self, rows: &[show::Row]) -> Result<Outcome, Diagnostics> {
+        output::result(&match self.format {
+            Format::Table => show::table(rows, output::paint()),
+            Format::Json => show::to_json(rows),
+        })?;
+        Ok(Outcome::Done)
     }
 }
 
 impl Flags {
     fn filters(&self, payload: &Payload) -> Result<Filters, Diagnostics> {
-        let any_capability = !self.capability.is_empty()
-            || !self.known_capability.is_empty()
-            || self.previous_payload.is_some();
-        let mut filters = Filters {
+        // A flag with an empty value switches its filter on without naming anything.
+        let names =
+            |flag: &[String]| flag.iter().filter(|name| !name.is_empty()).cloned().collect::<Vec<_>>();
+        let any_capability = !self.capability.is_empty() || !self.known_capability.is_empty();
+        let filters = Filters {
             exclude_identifier: self.exclude_id.clone(),
             feature_set: self.feature_set.clone(),
             feature_gates: (!self.feature_gate.is_empty())
-                .then(|| self.feature_gate.iter().cloned().collect()),
+                .then(|| names(&self.feature_gate).into_iter().collect()),
             major_version: self.major_version,
             cluster_profile: self.cluster_profile.clone(),
             capabilities: any_capability
-                .then(|| Capabilities::new(self.capability.clone(), self.known_capability.clone())),
+                .then(|| Capabilities::new(names(&self.capability), names(&self.known_capability))),
             overrides: self.overrides.clone(),
         };
-        if let Some(previous) = &self.previous_payload {
-            let implied = select::implicitly_enabled(payload, &Payload::load(previous)?, &filters);
-            if !implied.is_empty() {
-                let names: Vec<&str> = implied.iter().map(String::as_str).collect();
-                output::note(&format!("implicitly enabled capabilities: {}", names.join(", ")));
-            }
-            let enabled = self.capability.iter().cloned().chain(implied);
-            filters.capabilities = Some(Capabilities::new(enabled, self.known_capability.clone()));
+        let Some(previous) = &self.previous_payload else { return Ok(filters) };
+        let previous = Payload::load(previous)?;
+        output::warn(&previous.warnings);
+        let filters =
+            Filters { capabilities: Some(filters.capabilities.clone().unwrap_or_default()), ..filters };
+        let (filters, implied) = select::for_update(&filters, payload, &previous);
+        if !implied.is_empty() {
+            let names: Vec<&str> = implied.iter().map(String::as_str).collect();
+            output::note(&format!("implicitly enabled capabilities: {}", names.join(", ")));
         }
         Ok(filters)
     }
-}
-
-fn summary(payload: &Payload, out: &[Option<Reason>]) {
-    let included =
-        || payload.manifests.iter().zip(out).filter(|(_, out)| out.is_none()).map(|(manifest, _)| manifest);
-    output::note(&format!(
-        "{} manifests, {} in, {} out\npayload sha256:{}\nClusterVersion status.versionHash {}",
-        payload.manifests.len(),
-        included().count(),
-        payload.manifests.len() - included().count(),
-        payload.sha256(),
-        payload::cvo_hash(included()),
-    ));
 }

@@ -12,8 +12,9 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use transship::diagnostic::Diagnostics;
+use transship::order::Plan;
 use transship::payload::Payload;
-use transship::profile::Profiles;
+use transship::profile::{Profile, Profiles};
 
 /// One release payload, every topology, the right cluster.
 #[derive(Parser)]
@@ -61,6 +62,22 @@ impl Inputs {
             }
         }
     }
+}
+
+/// Renders every one of these profiles; what is wrong with any of them is said at once.
+fn render_each<'p>(
+    payload: &Payload,
+    profiles: &[&'p Profile],
+) -> Result<Vec<(&'p Profile, Plan)>, Diagnostics> {
+    let mut errors = Diagnostics::default();
+    let mut rendered = Vec::new();
+    for profile in profiles {
+        match transship::render(payload, profile) {
+            Ok(plan) => rendered.push((*profile, plan)),
+            Err(found) => errors.0.extend(found.0),
+        }
+    }
+    errors.or(rendered)
 }
 
 /// How documents are written.

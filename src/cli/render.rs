@@ -1,13 +1,11 @@
 //! `transship render`
 
-use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use transship::diagnostic::{Diagnostic, Diagnostics};
 use transship::emit::{self, Folder};
-use transship::order::{self, Plan};
-use transship::payload::Payload;
+use transship::order::Plan;
 use transship::profile::Profile;
 
 use super::{Format, Inputs, Outcome, output};
@@ -22,7 +20,7 @@ Examples:
 pub(super) struct Render {
     #[command(flatten)]
     inputs: Inputs,
-    /// The profile; without it, every profile
+    /// The profile; without it, every profile, each into a folder of its own
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
     /// Only the objects of this component
@@ -40,50 +38,52 @@ impl Render {
     pub(super) fn run(self) -> Result<Outcome, Diagnostics> {
         let (payload, profiles) = self.inputs.load()?;
         let chosen = profiles.named(self.profile.as_deref())?;
-        let mut rendered = Vec::new();
-        for profile in chosen {
-            rendered.push((profile, self.plan(&payload, profile)?));
+        if let Some(component) = &self.component {
+            payload.has_component(component)?;
         }
+        if self.output.is_none() && chosen.len() > 1 {
+            let names: Vec<&str> = chosen.iter().map(|profile| profile.name.as_str()).collect();
+            return Err(Diagnostic::error("a stream can hold the objects of one profile only")
+                .note("those of several clusters in one stream would all be applied to one of them")
+                .help(format!(
+                    "choose one with --profile ({}), or name a folder with --output",
+                    names.join(", ")
+                ))
+                .into());
+        }
+        let rendered = super::render_each(&payload, &chosen)?;
+        let only = |plan: Plan| match &self.component {
+            Some(component) => plan.only(component),
+            None => plan,
+        };
+        let rendered: Vec<(&Profile, Plan)> =
+            rendered.into_iter().map(|(profile, plan)| (profile, only(plan))).collect();
         match &self.output {
-            Some(folder) => {
-                for (profile, plan) in &rendered {
-                    // One profile is the folder itself, several are folders in it.
-                    let folder =
-                        if self.profile.is_some() { folder.clone() } else { folder.join(&profile.name) };
-                    Folder::of(plan).write(&folder)?;
-                    output::note(&format!("{} objects in {}", plan.objects.len(), folder.display()));
-                }
-            }
-            None => output::result(&self.stream(&rendered))?,
+            Some(folder) => self.write(folder, &rendered)?,
+            None => self.print(&rendered)?,
         }
         // The process ends here; giving a hundred thousand nodes back one by one would only take time.
         std::mem::forget((payload, rendered));
         Ok(Outcome::Done)
     }
 
-    fn plan(&self, payload: &Payload, profile: &Profile) -> Result<Plan, Diagnostics> {
-        let plan = transship::render(payload, profile)?;
-        let Some(component) = &self.component else { return Ok(plan) };
-        let components: BTreeSet<&str> = payload.files.iter().map(|file| file.component.as_str()).collect();
-        if !components.contains(component.as_str()) {
-            let known: Vec<_> = components.into_iter().collect();
-            return Err(Diagnostic::error(format!("there is no component `{component}`"))
-                .help(format!("there are {}", known.join(", ")))
-                .into());
+    /// One profile is the folder itself, several are folders in it.
+    fn write(&self, folder: &Path, rendered: &[(&Profile, Plan)]) -> Result<(), Diagnostics> {
+        for (profile, plan) in rendered {
+            let folder = if self.profile.is_some() { folder.to_owned() } else { folder.join(&profile.name) };
+            Folder::of(plan).write(&folder)?;
+            output::note(&format!("{} objects in {}", plan.objects.len(), folder.display()));
         }
-        Ok(order::plan(plan.objects.into_iter().filter(|object| object.component == *component).collect()))
+        Ok(())
     }
 
-    fn stream(&self, rendered: &[(&Profile, Plan)]) -> String {
-        let documents = |plan: &Plan| match self.format {
-            Format::Yaml => emit::stream(&plan.objects),
-            Format::Json => emit::json_lines(&plan.objects),
-        };
-        let streams: Vec<String> =
-            rendered.iter().map(|(_, plan)| documents(plan)).filter(|text| !text.is_empty()).collect();
-        streams.join(match self.format {
-            Format::Yaml => "---\n",
-            Format::Json => "",
-        })
+    fn print(&self, rendered: &[(&Profile, Plan)]) -> Result<(), Diagnostics> {
+        for (_, plan) in rendered {
+            output::result(&match self.format {
+                Format::Yaml => emit::stream(&plan.objects),
+                Format::Json => emit::json_lines(&plan.objects),
+            })?;
+        }
+        Ok(())
     }
 }

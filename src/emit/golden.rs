@@ -1,10 +1,11 @@
 //! What is on disk beside what should be.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use walkdir::WalkDir;
 
-use super::Folder;
+use super::{Folder, folder};
 use crate::diagnostic::{Diagnostic, Location};
 
 /// A file that is not as it should be.
@@ -24,21 +25,22 @@ pub enum Difference {
     Changed {
         /// Its path below the folder.
         path: String,
-        /// What it holds.
+        /// What it holds; what is not UTF-8 in it is replaced.
         golden: String,
         /// What is rendered.
         rendered: String,
     },
 }
 
-/// Compares a folder on disk with what it should hold, file by file.
+/// Compares a folder on disk with what it should hold, byte by byte.
 pub fn compare(expected: &Folder, folder: &Path) -> Result<Vec<Difference>, Diagnostic> {
     let mut found = read(folder)?;
     let mut differences = Vec::new();
     for (path, rendered) in &expected.files {
-        match found.files.remove(path) {
+        match found.remove(path) {
             None => differences.push(Difference::Missing { path: path.clone() }),
-            Some(golden) if golden != *rendered => {
+            Some(golden) if golden != rendered.as_bytes() => {
+                let golden = String::from_utf8_lossy(&golden).into_owned();
                 differences.push(Difference::Changed {
                     path: path.clone(),
                     golden,
@@ -48,9 +50,30 @@ pub fn compare(expected: &Folder, folder: &Path) -> Result<Vec<Difference>, Diag
             Some(_) => {}
         }
     }
-    differences.extend(found.files.into_keys().map(|path| Difference::Stale { path }));
+    differences.extend(found.into_keys().map(|path| Difference::Stale { path }));
     differences.sort_by(|a, b| a.path().cmp(b.path()));
     Ok(differences)
+}
+
+/// Folders of ours below `root` that belong to none of these names: a profile that is gone leaves one.
+pub fn strangers(root: &Path, names: &[&str]) -> Result<Vec<PathBuf>, Diagnostic> {
+    let mut strangers = Vec::new();
+    if !root.exists() {
+        return Ok(strangers);
+    }
+    for entry in WalkDir::new(root).min_depth(1).max_depth(1).sort_by_file_name() {
+        let entry = entry.map_err(|error| unreadable(root, &error))?;
+        let known = entry.file_name().to_str().is_some_and(|name| names.contains(&name));
+        if !known && folder::is_written_by_us(entry.path()) {
+            strangers.push(entry.into_path());
+        }
+    }
+    Ok(strangers)
+}
+
+/// Takes away a folder of ours.
+pub fn remove(folder: &Path) -> Result<(), Diagnostic> {
+    std::fs::remove_dir_all(folder).map_err(|error| unreadable(folder, &error))
 }
 
 impl Difference {
@@ -62,24 +85,23 @@ impl Difference {
     }
 }
 
-fn read(folder: &Path) -> Result<Folder, Diagnostic> {
-    let mut found = Folder::default();
+fn read(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>, Diagnostic> {
+    let mut found = BTreeMap::new();
     if !folder.exists() {
         return Ok(found);
     }
     for entry in WalkDir::new(folder) {
-        let failed = |path: &Path, error: &dyn std::fmt::Display| {
-            Diagnostic::error(format!("cannot be read: {error}"))
-                .at(Location::file(path.display().to_string()))
-        };
-        let entry = entry.map_err(|error| failed(error.path().unwrap_or(folder), &error))?;
+        let entry = entry.map_err(|error| unreadable(error.path().unwrap_or(folder), &error))?;
         if entry.file_type().is_dir() {
             continue;
         }
-        let bytes = std::fs::read(entry.path()).map_err(|error| failed(entry.path(), &error))?;
+        let bytes = std::fs::read(entry.path()).map_err(|error| unreadable(entry.path(), &error))?;
         let path = entry.path().strip_prefix(folder).unwrap_or(entry.path());
-        let path = path.to_string_lossy().replace('\\', "/");
-        found.files.insert(path, String::from_utf8_lossy(&bytes).into_owned());
+        found.insert(path.to_string_lossy().replace('\\', "/"), bytes);
     }
     Ok(found)
+}
+
+fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> Diagnostic {
+    Diagnostic::error(format!("cannot be opened: {error}")).at(Location::file(path.display().to_string()))
 }

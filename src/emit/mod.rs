@@ -8,7 +8,7 @@ use crate::parallel;
 use crate::yaml::{self, json};
 
 pub use folder::{Folder, INDEX};
-pub use golden::{Difference, compare};
+pub use golden::{Difference, compare, remove, strangers};
 
 /// The objects as one YAML stream.
 pub fn stream(objects: &[Object]) -> String {

@@ -5,7 +5,7 @@ mod scope;
 
 use std::fmt;
 
-use crate::yaml::Node;
+use crate::yaml::{Mark, Node, Value};
 
 pub use schema::{ListStrategy, Shape};
 pub use scope::{Scope, Scopes};
@@ -67,6 +67,8 @@ impl Cluster {
 pub struct NotAnObject {
     /// What is wrong.
     pub message: String,
+    /// Where.
+    pub mark: Mark,
     /// What to do.
     pub help: &'static str,
 }
@@ -74,52 +76,58 @@ pub struct NotAnObject {
 impl ObjectId {
     /// Reads the identity and the version of an object.
     pub fn of(root: &Node) -> Result<(Self, String), NotAnObject> {
-        let fail = |message: &str, help| Err(NotAnObject { message: message.to_owned(), help });
+        let fail = |message: &str, help| NotAnObject { message: message.to_owned(), mark: root.mark, help };
         if root.as_map().is_none() {
-            return fail(
-                &format!("this document is {}, not an object", root.value.kind()),
-                "a manifest starts with `apiVersion:` and `kind:`",
-            );
+            let message = format!("this document is {}, not an object", root.value.kind());
+            return Err(fail(&message, "a manifest starts with `apiVersion:` and `kind:`"));
         }
-        let text = |node: Option<&Node>| node.and_then(Node::as_str).unwrap_or_default().to_owned();
-        let metadata = |field: &str| text(root.get("metadata").and_then(|metadata| metadata.get(field)));
-        let kind = text(root.get("kind"));
-        let api_version = text(root.get("apiVersion"));
+        let kind = text(root, "kind")?;
         if kind.is_empty() {
-            return fail(
+            return Err(fail(
                 "this object has no `kind`",
                 "add `kind:`, or give the file another ending than .yaml",
-            );
+            ));
         }
         if kind.ends_with("List") && root.get("items").and_then(Node::as_list).is_some() {
-            return fail(
+            return Err(fail(
                 "this is a list of objects",
                 "write each object as a document of its own, after a `---` line",
-            );
+            ));
         }
-        let (group, version) = match api_version.split_once('/') {
-            None => (String::new(), api_version),
-            Some((group, version)) => (group.to_owned(), version.to_owned()),
-        };
+        let api_version = text(root, "apiVersion")?;
+        let (group, version) = api_version.split_once('/').unwrap_or(("", &api_version));
         if version.is_empty() || version.contains('/') {
-            return fail(
-                "this object has no proper `apiVersion`",
-                "write `apiVersion: v1`, or `group/version` such as `apps/v1`",
-            );
+            let help = "write `apiVersion: v1`, or `group/version` such as `apps/v1`";
+            return Err(fail("this object has no proper `apiVersion`", help));
         }
-        let id = Self { group, kind, namespace: metadata("namespace"), name: metadata("name") };
-        if id.name.is_empty() {
-            return fail(
+        let metadata =
+            |field| root.get("metadata").map_or(Ok(String::new()), |metadata| text(metadata, field));
+        let (name, namespace) = (metadata("name")?, metadata("namespace")?);
+        if name.is_empty() {
+            return Err(fail(
                 "this object has no `metadata.name`",
                 "every object of a payload needs a name of its own",
-            );
+            ));
         }
-        Ok((id, version))
+        Ok((Self { group: group.to_owned(), kind, namespace, name }, version.to_owned()))
     }
 
     /// `Deployment.apps`: the kind with its group, as `kubectl` takes it.
     pub fn kind_and_group(&self) -> String {
         if self.group.is_empty() { self.kind.clone() } else { format!("{}.{}", self.kind, self.group) }
+    }
+}
+
+/// A field that must be text where it is there: `namespace: n` would silently be none.
+fn text(node: &Node, field: &str) -> Result<String, NotAnObject> {
+    match node.get(field).map(|value| (value, &value.value)) {
+        None | Some((_, Value::Null)) => Ok(String::new()),
+        Some((_, Value::String(text))) => Ok(text.to_string()),
+        Some((node, value)) => Err(NotAnObject {
+            message: format!("`{field}` is {}, not text", value.kind()),
+            mark: node.mark,
+            help: "put the value in quotes",
+        }),
     }
 }
 

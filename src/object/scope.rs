@@ -43,6 +43,20 @@ impl Scopes {
         if let Some(scope) = self.custom.get(&(group.to_owned(), kind.to_owned())) {
             return Some(*scope);
         }
-        schema::built_in_scope(group, kind)
+        schema::built_in_scope(group, kind).or_else(|| aggregated(group, kind))
     }
+}
+
+/// Kinds that OpenShift's own API servers serve: no CRD can say their scope.
+fn aggregated(group: &str, kind: &str) -> Option<Scope> {
+    let cluster: &[&str] = match group {
+        "apps.openshift.io" | "build.openshift.io" | "route.openshift.io" => &[],
+        "image.openshift.io" => &["Image", "ImageSignature"],
+        "template.openshift.io" => &["BrokerTemplateInstance"],
+        "oauth.openshift.io" | "user.openshift.io" | "project.openshift.io" | "security.openshift.io" => {
+            &[kind]
+        }
+        _ => return None,
+    };
+    Some(if cluster.contains(&kind) { Scope::Cluster } else { Scope::Namespaced })
 }

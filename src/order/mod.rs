@@ -19,6 +19,14 @@ pub struct Plan {
     pub stages: Vec<Stage>,
 }
 
+impl Plan {
+    /// The plan for the objects of one component.
+    #[must_use]
+    pub fn only(self, component: &str) -> Self {
+        plan(self.objects.into_iter().filter(|object| object.component == component).collect())
+    }
+}
+
 /// Chunks that may be applied at the same time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stage {

@@ -16,7 +16,8 @@ pub struct Sha256([u8; 32]);
 pub(super) struct Hasher(sha2::Sha256);
 
 impl Sha256 {
-    pub(super) fn of(bytes: &[u8]) -> Self {
+    /// The digest of bytes.
+    pub fn of(bytes: &[u8]) -> Self {
         let mut hasher = Hasher::default();
         hasher.update(bytes);
         hasher.finish()

@@ -51,7 +51,10 @@ pub(super) fn files(root: &Path) -> Result<Found, Diagnostics> {
     if release {
         for folder in [OWN_MANIFESTS, RELEASE_MANIFESTS] {
             let from = found.manifests.len();
-            walk(root, &canonical, folder, 1, &mut found);
+            match inside(&root.join(folder), &canonical) {
+                Ok(()) => walk(root, &canonical, folder, 1, &mut found),
+                Err(error) => found.errors.push(error),
+            }
             found.manifests[from..].sort_unstable();
         }
     } else {
@@ -59,7 +62,24 @@ pub(super) fn files(root: &Path) -> Result<Found, Diagnostics> {
         found.manifests.sort_unstable_by(|a, b| (base_name(a), a).cmp(&(base_name(b), b)));
         found.image_references.sort_unstable();
     }
+    if found.manifests.is_empty() && found.errors.is_empty() {
+        return Err(Diagnostic::error("no manifest in this folder")
+            .at(Location::file(root.display().to_string()))
+            .help("manifests are files that end in .yaml, .yml or .json")
+            .into());
+    }
     Ok(found)
+}
+
+/// A link must not leave the payload. What is not there at all is somebody else's error.
+fn inside(path: &Path, root: &Path) -> Result<(), Diagnostic> {
+    match std::fs::canonicalize(path) {
+        Ok(target) if !target.starts_with(root) => Err(Diagnostic::error("a link that leaves the payload")
+            .at(Location::file(path.display().to_string()))
+            .note("a payload is self-contained: its digest must name all there is in it")
+            .help("copy what it leads to into the payload")),
+        _ => Ok(()),
+    }
 }
 
 fn walk(root: &Path, canonical: &Path, below: &str, depth: usize, found: &mut Found) {
@@ -73,7 +93,9 @@ fn walk(root: &Path, canonical: &Path, below: &str, depth: usize, found: &mut Fo
                 continue;
             }
         };
-        if entry.file_name().as_encoded_bytes().starts_with(b".") {
+        // The cluster-version-operator knows no hidden files; in other folders they are an editor's or a mount's.
+        let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+        if hidden && matches!(found.layout, Layout::Folder) {
             if entry.file_type().is_dir() {
                 entries.skip_current_dir();
             }
@@ -96,14 +118,18 @@ fn sort_in(root: &Path, canonical: &Path, entry: &DirEntry, found: &mut Found) -
     let Some(path) = relative.to_str().map(|path| path.replace('\\', "/")) else {
         return Err(Diagnostic::error("the file's name is not UTF-8").at(shown()).help("rename the file"));
     };
-    if path.ends_with("/image-references") && matches!(found.layout, Layout::Folder) {
+    let images = path.ends_with("/image-references") && matches!(found.layout, Layout::Folder);
+    if !images && !is_manifest(&path) {
+        return Ok(());
+    }
+    if !file_type.is_file() {
+        return Err(Diagnostic::error("not a regular file")
+            .at(shown())
+            .help("remove the pipe, socket or device, or give it another name"));
+    }
+    if images {
         found.image_references.push(path);
-    } else if is_manifest(&path) {
-        if !file_type.is_file() {
-            return Err(Diagnostic::error("not a regular file")
-                .at(shown())
-                .help("a manifest must be a file; remove the pipe, socket or device"));
-        }
+    } else {
         found.manifests.push(path);
     }
     Ok(())
@@ -116,11 +142,7 @@ fn target_type(entry: &DirEntry, root: &Path) -> Result<FileType, Diagnostic> {
     let broken =
         |error: std::io::Error| wrong(format!("a link that leads nowhere: {error}")).help("remove it");
     let target = std::fs::canonicalize(entry.path()).map_err(broken)?;
-    if !target.starts_with(root) {
-        return Err(wrong("a link that leaves the payload".to_owned())
-            .note("a payload is self-contained: its digest must name all there is in it")
-            .help("copy the file into the payload"));
-    }
+    inside(entry.path(), root)?;
     let file_type = std::fs::metadata(&target).map_err(broken)?.file_type();
     if file_type.is_dir() {
         return Err(wrong("a link to a folder of the payload".to_owned())

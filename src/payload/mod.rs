@@ -6,9 +6,11 @@ mod parse;
 mod release;
 mod run_level;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::nearest::nearest;
 use crate::object::ObjectId;
 use crate::parallel;
 use crate::yaml::{Node, Sources};
@@ -105,6 +107,20 @@ impl Payload {
         self.files.push(File { component: find::component(&path).to_owned(), path, sha256: parsed.sha256 });
         self.warnings.extend(parsed.warnings);
         self.manifests.extend(parsed.manifests.into_iter().map(|manifest| Manifest { file, ..manifest }));
+    }
+
+    /// Checks that there is a component of this name.
+    pub fn has_component(&self, name: &str) -> Result<(), Diagnostic> {
+        let components: BTreeSet<&str> = self.files.iter().map(|file| file.component.as_str()).collect();
+        if components.contains(name) {
+            return Ok(());
+        }
+        Err(Diagnostic::error(format!("there is no component `{name}`")).help(
+            match nearest(name, components.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("there are {}", components.into_iter().collect::<Vec<_>>().join(", ")),
+            },
+        ))
     }
 
     /// The file of a manifest.

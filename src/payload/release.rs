@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use super::ImageSources;
 use super::find::{IMAGE_REFERENCES, Layout, OWN_MANIFESTS, RELEASE_MANIFESTS, RELEASE_METADATA};
-use super::{ImageSources, find};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::file;
-use crate::yaml::{self, Node, SourceId};
+use crate::yaml::{self, Mark, Node, SourceId};
 
 /// The release that a payload is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,6 +25,16 @@ pub struct Images {
     pub name: String,
     /// What each tag stands for.
     pub tags: BTreeMap<String, String>,
+    /// The file, as messages show it.
+    pub file: String,
+    marks: BTreeMap<String, Mark>,
+}
+
+impl Images {
+    /// Where a tag is written.
+    pub fn location(&self, tag: &str) -> Location {
+        Location::in_file(self.marks.get(tag).copied().unwrap_or_default(), &self.file)
+    }
 }
 
 /// Loads the two metadata files. A release image must have both; a folder may have either.
@@ -64,7 +74,8 @@ pub(super) fn load(root: &Path, layout: &Layout, errors: &mut Diagnostics) -> Op
 pub(super) fn image_sources(root: &Path, files: &[String], errors: &mut Diagnostics) -> ImageSources {
     let load = |path: &String| {
         let images = errors.collect(images(&root.join(path)))?;
-        Some((find::component(path).to_owned(), images))
+        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        Some((folder.to_owned(), images))
     };
     files.iter().filter_map(load).collect()
 }
@@ -73,7 +84,8 @@ pub(super) fn image_sources(root: &Path, files: &[String], errors: &mut Diagnost
 fn version(path: &Path) -> Result<String, Diagnostic> {
     let root = single_document(path)?;
     let wrong = |message: &str, help: &str| {
-        Err(Diagnostic::error(message).at(Location::file(path.display().to_string())).help(help))
+        let mark = root.get("version").map_or(root.mark, |version| version.mark);
+        Err(Diagnostic::error(message).at(Location::in_file(mark, &path.display().to_string())).help(help))
     };
     if root.get("kind").and_then(Node::as_str) != Some("cincinnati-metadata-v0") {
         return wrong("this is no release metadata", "its `kind` must be `cincinnati-metadata-v0`");
@@ -93,7 +105,7 @@ fn images(path: &Path) -> Result<Images, Diagnostic> {
     let is = |field: &str, value: &str| root.get(field).and_then(Node::as_str) == Some(value);
     if !is("kind", "ImageStream") || !is("apiVersion", "image.openshift.io/v1") {
         return Err(Diagnostic::error("this is no image stream")
-            .at(Location::file(path.display().to_string()))
+            .at(Location::in_file(root.mark, &path.display().to_string()))
             .help("it must be an ImageStream of image.openshift.io/v1"));
     }
     let tags = root.get("spec").and_then(|spec| spec.get("tags")).and_then(Node::as_list).unwrap_or_default();
@@ -101,14 +113,25 @@ fn images(path: &Path) -> Result<Images, Diagnostic> {
         let from = node.get("from")?;
         let image = from.get("kind").and_then(Node::as_str) == Some("DockerImage");
         let text = |node: Option<&Node>| Some(node?.as_str()?.to_owned());
-        if image { Some((text(node.get("name"))?, text(from.get("name"))?)) } else { None }
+        if image { Some((text(node.get("name"))?, text(from.get("name"))?, node.mark)) } else { None }
     };
     let name = root.get("metadata").and_then(|metadata| metadata.get("name")).and_then(Node::as_str);
-    Ok(Images { name: name.unwrap_or_default().to_owned(), tags: tags.iter().filter_map(tag).collect() })
+    let file = path.display().to_string();
+    let mut images = Images { name: name.unwrap_or_default().to_owned(), file, ..Images::default() };
+    for (name, image, mark) in tags.iter().filter_map(tag) {
+        images.marks.insert(name.clone(), mark);
+        images.tags.insert(name, image);
+    }
+    Ok(images)
 }
 
 fn single_document(path: &Path) -> Result<Node, Diagnostic> {
     let name = path.display().to_string();
+    if !path.is_file() {
+        return Err(Diagnostic::error("not a regular file")
+            .at(Location::file(name))
+            .help("it must be a file"));
+    }
     let text = file::read_text(path)?;
     let mut documents =
         yaml::read(&text, SourceId::default()).map_err(|error| Diagnostic::syntax(error, &name))?;

@@ -51,13 +51,34 @@ impl<'a, 'e> Fields<'a, 'e> {
 
     /// A text that must be there.
     pub(super) fn required_text(&mut self, key: &'static str) -> Option<String> {
-        if self.map.get(key).is_none() {
+        if self.required(key) { self.text(key) } else { None }
+    }
+
+    /// Whether a field is there; that it is not is an error.
+    pub(super) fn required(&mut self, key: &'static str) -> bool {
+        let there = self.map.get(key).is_some();
+        if !there {
             self.known.push(key);
             let message = format!("{} needs the field `{key}`", self.what);
             self.errors.0.push(Diagnostic::error(message).at(Location::of(self.mark, self.sources)));
+        }
+        there
+    }
+
+    /// A name as Kubernetes gives it to namespaces: it also becomes part of a path.
+    pub(super) fn label(&mut self, key: &'static str) -> Option<String> {
+        let at = self.map.get(key).map_or(self.mark, |node| node.mark);
+        let label = self.text(key)?;
+        let fine = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        let well_formed = !label.is_empty() && label.len() <= 63 && label.bytes().all(fine);
+        if !well_formed || label.starts_with('-') || label.ends_with('-') {
+            let error = Diagnostic::error(format!("`{key}` cannot be `{label}`"))
+                .at(Location::of(at, self.sources))
+                .help("it is at most 63 lower-case letters, digits and `-`, and neither begins nor ends with `-`");
+            self.errors.0.push(error);
             return None;
         }
-        self.text(key)
+        Some(label)
     }
 
     /// A whole number that is not negative.

@@ -54,6 +54,12 @@ pub struct Override {
     pub name: String,
 }
 
+impl std::fmt::Display for Override {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}/{}/{}", self.group, self.kind, self.namespace, self.name)
+    }
+}
+
 impl std::str::FromStr for Override {
     type Err = String;
 

@@ -9,7 +9,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::file;
 use crate::nearest::nearest;
 use crate::object::Cluster;
-use crate::yaml::{self, Mark, Node, Sources};
+use crate::yaml::{self, DuplicateKey, Mark, Node, Sources};
 use fields::Fields;
 
 pub use filters::{Capabilities, Filters, Override};
@@ -44,7 +44,13 @@ impl Profiles {
         let mut errors = Diagnostics::default();
         let mut profiles: Vec<(Profile, Mark)> = Vec::new();
         for path in files(folder)? {
-            let Some(node) = errors.collect(document(&path, &mut sources)) else { continue };
+            let node = match document(&path, &mut sources) {
+                Ok(node) => node,
+                Err(found) => {
+                    errors.0.extend(found.0);
+                    continue;
+                }
+            };
             let Some(profile) = profile(&node, &sources, &mut errors) else { continue };
             if let Some((_, first)) = profiles.iter().find(|(other, _)| other.name == profile.name) {
                 errors.0.push(
@@ -97,7 +103,8 @@ fn files(folder: &Path) -> Result<Vec<std::path::PathBuf>, Diagnostic> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
-        if path.extension().is_some_and(|extension| extension == "yaml") && path.is_file() {
+        let ending = path.extension().and_then(|ending| ending.to_str());
+        if matches!(ending, Some("yaml" | "yml" | "json")) && path.is_file() {
             files.push(path);
         }
     }
@@ -105,35 +112,34 @@ fn files(folder: &Path) -> Result<Vec<std::path::PathBuf>, Diagnostic> {
     Ok(files)
 }
 
-fn document(path: &Path, sources: &mut Sources) -> Result<Node, Diagnostic> {
+fn document(path: &Path, sources: &mut Sources) -> Result<Node, Diagnostics> {
     let name = path.display().to_string();
     let source = sources.add(&name);
     let text = file::read_text(path)?;
     let mut documents = yaml::read(&text, source).map_err(|error| Diagnostic::syntax(error, &name))?;
     if documents.len() != 1 {
         let message = format!("the file has {} documents, it must have one", documents.len());
-        return Err(Diagnostic::error(message)
-            .at(Location::file(name))
-            .help("write one file for each profile"));
+        let error =
+            Diagnostic::error(message).at(Location::file(name)).help("write one file for each profile");
+        return Err(error.into());
     }
     let document = documents.remove(0);
-    if let Some(duplicate) = document.duplicates.first() {
-        let message = format!("the key `{}` is written twice", duplicate.key);
-        return Err(Diagnostic::error(message)
+    let twice = |duplicate: &DuplicateKey| {
+        Diagnostic::error(format!("the key `{}` is written twice", duplicate.key))
             .at(Location::of(duplicate.kept, sources))
             .note(format!("the first is at {}", sources.show(duplicate.dropped)))
-            .help("remove one of them"));
-    }
-    Ok(document.root)
+            .help("remove one of them")
+    };
+    Diagnostics(document.duplicates.iter().map(twice).collect()).or(document.root)
 }
 
 fn profile(node: &Node, sources: &Sources, errors: &mut Diagnostics) -> Option<Profile> {
-    let before = errors.0.len();
     let mut fields = Fields::of(node, "a profile", sources, errors)?;
     fields.choice("apiVersion", &[(API_VERSION, ())]);
     fields.choice("kind", &[("Profile", ())]);
+    fields.required("metadata");
     let name = fields.map("metadata", "metadata").and_then(|mut metadata| {
-        let name = metadata.required_text("name");
+        let name = metadata.required("name").then(|| metadata.label("name")).flatten();
         metadata.finish();
         name
     });
@@ -142,12 +148,7 @@ fn profile(node: &Node, sources: &Sources, errors: &mut Diagnostics) -> Option<P
     let topology = fields.required_text("topology");
     let cluster = fields.choice("cluster", &clusters);
     let select = fields.map("select", "select").map(filters::read).unwrap_or_default();
-    let namespace = fields.text("namespace");
+    let namespace = fields.label("namespace");
     fields.finish();
-    if name.is_none() && errors.0.len() == before {
-        errors
-            .0
-            .push(Diagnostic::error("a profile needs `metadata.name`").at(Location::of(node.mark, sources)));
-    }
     Some(Profile { name: name?, topology: topology?, cluster: cluster?, select, namespace })
 }

@@ -27,6 +27,16 @@ pub fn implicitly_enabled(update: &Payload, current: &Payload, filters: &Filters
     enabled
 }
 
+/// The filters after an update from `current`, and what it switched on.
+pub fn for_update(filters: &Filters, update: &Payload, current: &Payload) -> (Filters, BTreeSet<String>) {
+    let implied = implicitly_enabled(update, current, filters);
+    let mut filters = filters.clone();
+    let capabilities = filters.capabilities.get_or_insert_default();
+    capabilities.enabled.extend(implied.iter().cloned());
+    capabilities.known.extend(implied.iter().cloned());
+    (filters, implied)
+}
+
 fn of(manifest: &Manifest) -> Vec<&str> {
     capabilities(&Annotations::of(&manifest.root))
 }

@@ -13,7 +13,7 @@ const MAJOR_VERSION: &str = "release.openshift.io/major-version";
 const CAPABILITY: &str = "capability.openshift.io/name";
 
 /// In the order in which messages list them.
-const FEATURE_SETS: [&str; 5] =
+pub(super) const FEATURE_SETS: [&str; 5] =
     ["CustomNoUpgrade", "Default", "DevPreviewNoUpgrade", "OKD", "TechPreviewNoUpgrade"];
 
 /// Which filter a manifest failed.
@@ -250,12 +250,18 @@ pub(super) fn capabilities<'a>(annotations: &Annotations<'a>) -> Vec<&'a str> {
     }
 }
 
-fn overridden(id: &ObjectId, overrides: &[Override]) -> Result<(), Reason> {
-    let hit = |entry: &Override| {
-        entry.group == id.group
-            && entry.kind == id.kind
-            && entry.name == id.name
-            && (id.namespace.is_empty() || entry.namespace == id.namespace)
-    };
-    if overrides.iter().any(hit) { Code::Override.because("overridden") } else { Ok(()) }
+fn overridden(id: &ObjectId, entries: &[Override]) -> Result<(), Reason> {
+    if entries.iter().any(|entry| overrides(entry, id)) {
+        Code::Override.because("overridden")
+    } else {
+        Ok(())
+    }
+}
+
+/// Whether an override is for an object. Its namespace does not count for objects that have none.
+pub(super) fn overrides(entry: &Override, id: &ObjectId) -> bool {
+    entry.group == id.group
+        && entry.kind == id.kind
+        && entry.name == id.name
+        && (id.namespace.is_empty() || entry.namespace == id.namespace)
 }

@@ -3,13 +3,68 @@
 mod capability;
 mod include;
 
+use std::collections::BTreeMap;
+
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::nearest::nearest;
 use crate::payload::Payload;
 use crate::profile::Filters;
 
-pub use capability::implicitly_enabled;
+pub use capability::{for_update, implicitly_enabled};
 pub use include::{Code, Reason, include};
 
 /// What became of a payload's manifests: for each one, in order, nothing if it is in, or the reason why it is out.
 pub fn by(filters: &Filters, payload: &Payload) -> Vec<Option<Reason>> {
     payload.manifests.iter().map(|manifest| include(manifest, filters).err()).collect()
+}
+
+/// The filters that the cluster-version-operator applies when it loads a payload, and hashes what is left;
+/// capabilities and overrides act only when it applies it.
+#[must_use]
+pub fn at_load(filters: &Filters) -> Filters {
+    Filters { capabilities: None, overrides: Vec::new(), ..filters.clone() }
+}
+
+/// Checks that every filter can do something: a name that does not exist would otherwise silently do nothing.
+pub fn check(filters: &Filters, payload: &Payload) -> Result<(), Diagnostics> {
+    let mut errors = Diagnostics::default();
+    let known = include::FEATURE_SETS;
+    if let Some(set) = filters.feature_set.as_deref().filter(|set| !set.is_empty() && !known.contains(set)) {
+        let help = match nearest(set, known) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("there are {}", known.join(", ")),
+        };
+        errors.0.push(Diagnostic::error(format!("there is no feature set `{set}`")).help(help));
+    }
+    for entry in &filters.overrides {
+        let hit = payload.manifests.iter().any(|manifest| include::overrides(entry, &manifest.id));
+        if !hit {
+            let names = payload.manifests.iter().map(|manifest| manifest.id.name.as_str());
+            let error =
+                Diagnostic::error(format!("the override `{entry}` is for no manifest of the payload"));
+            errors.0.push(match nearest(&entry.name, names) {
+                Some(near) if near != entry.name => error.help(format!("did you mean the name `{near}`?")),
+                _ => error.help("check group, kind and namespace; the group of core kinds is empty"),
+            });
+        }
+    }
+    errors.or(())
+}
+
+/// Checks that anything is selected at all: a misspelt cluster profile leaves out everything.
+pub fn some(out: &[Option<Reason>], what: &str) -> Result<(), Diagnostics> {
+    if out.iter().any(Option::is_none) {
+        return Ok(());
+    }
+    let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
+    for reason in out.iter().flatten() {
+        *reasons.entry(reason.to_string()).or_default() += 1;
+    }
+    let most = reasons.into_iter().max_by_key(|(_, count)| *count);
+    let error = Diagnostic::error(format!("{what} selects none of the payload's {} manifests", out.len()));
+    let error = match most {
+        Some((reason, count)) => error.note(format!("{count} of them for this reason: {reason}")),
+        None => error,
+    };
+    Err(error.help("check the names in `select`").into())
 }

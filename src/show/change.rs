@@ -1,6 +1,6 @@
 //! What differs between two values, field by field.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use crate::yaml::{Node, Value, json};
@@ -62,24 +62,28 @@ fn lists(old: &[Node], new: &[Node], path: &str, changes: &mut Vec<Change>) {
         }
         return;
     };
-    let find = |names: &[&str], name: &str| names.iter().position(|other| *other == name);
+    let (in_old, in_new) = (by_name(&old_names), by_name(&new_names));
     for (index, name) in old_names.iter().enumerate() {
-        let after = find(&new_names, name).map(|at| &new[at]);
+        let after = in_new.get(name).map(|at| &new[*at]);
         side_by_side(Some(&old[index]), after, &format!("{path}/[name={}]", escape(name)), changes);
     }
     for (index, name) in new_names.iter().enumerate() {
-        if find(&old_names, name).is_none() {
+        if !in_old.contains_key(name) {
             side_by_side(None, Some(&new[index]), &format!("{path}/[name={}]", escape(name)), changes);
         }
     }
-    let kept = |names: &[&str], others: &[&str]| -> Vec<String> {
-        names.iter().filter(|name| others.contains(name)).map(|name| (*name).to_owned()).collect()
+    let kept = |names: &[&str], others: &HashMap<&str, usize>| -> Vec<String> {
+        names.iter().filter(|name| others.contains_key(*name)).map(|name| (*name).to_owned()).collect()
     };
-    let (before, after) = (kept(&old_names, &new_names), kept(&new_names, &old_names));
+    let (before, after) = (kept(&old_names, &in_new), kept(&new_names, &in_old));
     if before != after {
         let order = |names: Vec<String>| Some(format!("order {}", names.join(", ")));
         changes.push(Change { path: path.to_owned(), before: order(before), after: order(after) });
     }
+}
+
+fn by_name<'n>(names: &[&'n str]) -> HashMap<&'n str, usize> {
+    names.iter().enumerate().map(|(index, name)| (*name, index)).collect()
 }
 
 /// The names of a list's items, if every one has a name of its own.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use similar::TextDiff;
 
 use super::{Paint, changes, mask};
-use crate::emit::Difference;
+use crate::emit::{Difference, INDEX};
 use crate::yaml::{self, Node, SourceId};
 
 /// More fields than this are counted, not listed.
@@ -15,17 +15,20 @@ const FIELDS_SHOWN: usize = 20;
 pub fn report(folder: &str, differences: &[Difference], paint: Paint) -> String {
     let mut out = String::new();
     for difference in differences {
-        let file = format!("{folder}/{}", difference.path());
+        let file = paint.bold(&format!("{folder}/{}", difference.path()));
         match difference {
             Difference::Missing { .. } => {
-                let _ = writeln!(out, "{} is missing: it is rendered now", paint.bold(&file));
+                let _ = writeln!(out, "{file} is missing: it is rendered now");
             }
             Difference::Stale { .. } => {
-                let _ = writeln!(out, "{} is stale: nothing is rendered to it any more", paint.bold(&file));
+                let _ = writeln!(out, "{file} is stale: nothing is rendered to it any more");
             }
-            Difference::Changed { golden, rendered, .. } => {
-                let _ = writeln!(out, "{} differs", paint.bold(&file));
-                changed(golden, rendered, paint, &mut out);
+            Difference::Changed { path, golden, rendered } => {
+                let _ = writeln!(out, "{file} differs");
+                let comparison = Comparison::of(path, golden, rendered);
+                for line in comparison.fields.iter().chain(&lines(&comparison, paint)) {
+                    let _ = writeln!(out, "  {line}");
+                }
             }
         }
     }
@@ -39,8 +42,8 @@ pub fn github(folder: &str, differences: &[Difference]) -> String {
         let (line, message) = match difference {
             Difference::Missing { .. } => (1, "missing: it is rendered now".to_owned()),
             Difference::Stale { .. } => (1, "stale: nothing is rendered to it any more".to_owned()),
-            Difference::Changed { golden, rendered, .. } => {
-                (first_difference(golden, rendered), fields(golden, rendered).join("\n"))
+            Difference::Changed { path, golden, rendered } => {
+                (first_difference(golden, rendered), Comparison::of(path, golden, rendered).fields.join("\n"))
             }
         };
         let file = format!("{folder}/{}", difference.path());
@@ -49,61 +52,66 @@ pub fn github(folder: &str, differences: &[Difference]) -> String {
     out
 }
 
-fn changed(golden: &str, rendered: &str, paint: Paint, out: &mut String) {
-    let fields = fields(golden, rendered);
-    for field in fields.iter().take(FIELDS_SHOWN) {
-        let _ = writeln!(out, "  {field}");
-    }
-    if fields.len() > FIELDS_SHOWN {
-        let _ = writeln!(out, "  and {} more", fields.len() - FIELDS_SHOWN);
-    }
-    let (golden, rendered) = (masked_text(golden), masked_text(rendered));
-    for line in TextDiff::from_lines(&golden, &rendered)
-        .unified_diff()
-        .header("golden", "rendered")
-        .to_string()
-        .lines()
-    {
-        let line = match line.as_bytes().first() {
-            Some(b'-') => paint.red(line),
-            Some(b'+') => paint.green(line),
-            _ => paint.dim(line),
-        };
-        let _ = writeln!(out, "  {line}");
-    }
+/// Two versions of one file, as they may be shown.
+struct Comparison {
+    /// What differs, in words.
+    fields: Vec<String>,
+    /// The texts, where they may be shown at all.
+    texts: Option<(String, String)>,
 }
 
-/// The fields that differ, or why there are none to show.
-fn fields(golden: &str, rendered: &str) -> Vec<String> {
-    match (object(golden), object(rendered)) {
-        (Some(golden), Some(rendered)) => {
-            let changes: Vec<_> = changes(&golden, &rendered).iter().map(ToString::to_string).collect();
-            if changes.is_empty() { vec!["the same values, written another way".to_owned()] } else { changes }
+impl Comparison {
+    fn of(path: &str, golden: &str, rendered: &str) -> Self {
+        let texts = || Some((golden.to_owned(), rendered.to_owned()));
+        if path == INDEX {
+            return Self {
+                fields: vec!["the order in which objects are applied".to_owned()],
+                texts: texts(),
+            };
         }
-        (None, Some(_)) => vec!["the golden file cannot be read as one object".to_owned()],
-        _ => vec!["the order in which objects are applied".to_owned()],
+        // A file that cannot be read may be a Secret's.
+        let (Some(mut before), Some(mut after)) = (object(golden), object(rendered)) else {
+            return Self {
+                fields: vec!["the golden file cannot be read as one object".to_owned()],
+                texts: None,
+            };
+        };
+        let secret = mask::is_secret(&before) || mask::is_secret(&after);
+        if secret {
+            mask::secrets(&mut before, &mut after);
+        }
+        let mut fields: Vec<String> = changes(&before, &after).iter().map(ToString::to_string).collect();
+        if fields.is_empty() {
+            fields.push("the same values, written another way".to_owned());
+        }
+        if fields.len() > FIELDS_SHOWN {
+            let more = fields.split_off(FIELDS_SHOWN).len();
+            fields.push(format!("and {more} more"));
+        }
+        Self {
+            fields,
+            texts: if secret { Some((yaml::write(&before), yaml::write(&after))) } else { texts() },
+        }
     }
 }
 
-/// A file's one object with its secrets masked.
+/// The lines of both versions that differ, with a few around them.
+fn lines(comparison: &Comparison, paint: Paint) -> Vec<String> {
+    let Some((golden, rendered)) = &comparison.texts else { return Vec::new() };
+    let diff = TextDiff::from_lines(golden, rendered).unified_diff().header("golden", "rendered").to_string();
+    let coloured = |line: &str| match line.as_bytes().first() {
+        Some(b'-') => paint.red(line),
+        Some(b'+') => paint.green(line),
+        _ => paint.dim(line),
+    };
+    diff.lines().map(coloured).collect()
+}
+
+/// A file's one object.
 fn object(text: &str) -> Option<Node> {
     let mut documents = yaml::read(text, SourceId::default()).ok()?;
-    let mut root = (documents.len() == 1).then(|| documents.remove(0).root)?;
-    root.as_map()?;
-    mask::secret(&mut root);
-    Some(root)
-}
-
-/// The text as it may be shown: a Secret's is written anew, masked; a text that merely mentions one is not shown.
-fn masked_text(text: &str) -> String {
-    if !text.contains("Secret") {
-        return text.to_owned();
-    }
-    match object(text) {
-        Some(root) if root.get("kind").and_then(Node::as_str) != Some("Secret") => text.to_owned(),
-        Some(root) => yaml::write(&root),
-        None => "(not shown: it cannot be read, and may hold a Secret)\n".to_owned(),
-    }
+    let root = (documents.len() == 1).then(|| documents.remove(0).root)?;
+    root.as_map().is_some().then_some(root)
 }
 
 fn first_difference(golden: &str, rendered: &str) -> usize {

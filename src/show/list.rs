@@ -5,9 +5,10 @@ use std::fmt::Write;
 use serde::Serialize;
 
 use super::Paint;
+use crate::diagnostic::printable;
 use crate::object::Cluster;
-use crate::payload::{Manifest, Payload};
-use crate::profile::Profiles;
+use crate::payload::{self, Manifest, Payload};
+use crate::profile::{Filters, Profiles};
 use crate::select::{self, Reason};
 
 /// One manifest.
@@ -93,7 +94,8 @@ pub fn to_json(rows: &[Row]) -> String {
 /// The rows as a table for people.
 pub fn table(rows: &[Row], paint: Paint) -> String {
     let header = ["", "CLUSTER", "OBJECT", "NAMESPACE", "FILE", "WHY NOT"].map(str::to_owned);
-    let cells: Vec<[String; 6]> = std::iter::once(header).chain(rows.iter().map(cells)).collect();
+    let printed = |row: &Row| cells(row).map(|cell| printable(&cell).into_owned());
+    let cells: Vec<[String; 6]> = std::iter::once(header).chain(rows.iter().map(printed)).collect();
     let widths: Vec<usize> = (0..6)
         .map(|column| cells.iter().map(|row| row[column].chars().count()).max().unwrap_or_default())
         .collect();
@@ -125,4 +127,19 @@ fn cells(row: &Row) -> [String; 6] {
         row.file.rsplit('/').next().unwrap_or_default().to_owned(),
         row.reason.as_ref().map(|reason| format!("{}: {}", reason.code, reason.message)).unwrap_or_default(),
     ]
+}
+
+/// What the list amounts to: how many are in, and which payload this is, for a person and for a live cluster.
+pub fn summary(payload: &Payload, filters: &Filters, out: &[Option<Reason>]) -> String {
+    let count = out.iter().filter(|reason| reason.is_none()).count();
+    let loaded = select::by(&select::at_load(filters), payload);
+    let loaded =
+        payload.manifests.iter().zip(&loaded).filter(|(_, out)| out.is_none()).map(|(manifest, _)| manifest);
+    format!(
+        "{} manifests, {count} in, {} out\npayload sha256:{}\nClusterVersion status.versionHash {}",
+        out.len(),
+        out.len() - count,
+        payload.sha256(),
+        payload::cvo_hash(loaded),
+    )
 }

@@ -8,5 +8,5 @@ mod paint;
 
 pub use change::{Change, changes};
 pub use golden::{github, report};
-pub use list::{Row, orphans, rows, table, to_json};
+pub use list::{Row, orphans, rows, summary, table, to_json};
 pub use paint::Paint;

@@ -14,7 +14,7 @@ use crate::select::Reason;
 /// Makes objects of the manifests that are in: images filled in from the release, then moved to the profile's
 /// namespace where it has one.
 pub fn all(payload: &Payload, profile: &Profile, out: &[Option<Reason>]) -> Result<Vec<Object>, Diagnostics> {
-    let catalogues = images::catalogues(payload)?;
+    let catalogues = images::Catalogues::of(payload)?;
     let included: Vec<&Manifest> = payload
         .manifests
         .iter()
@@ -25,9 +25,7 @@ pub fn all(payload: &Payload, profile: &Profile, out: &[Option<Reason>]) -> Resu
     let mut objects = parallel::map(&included, |manifest| {
         let file = payload.file(manifest);
         let mut root = manifest.root.clone();
-        if let Some(catalogue) = catalogues.get(&file.component) {
-            images::fill_in(&mut root, catalogue);
-        }
+        catalogues.fill_in(&mut root, &file.path);
         Object {
             root,
             id: manifest.id.clone(),

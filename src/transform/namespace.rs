@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::object::{Object, Scope, Scopes};
 use crate::payload::Payload;
-use crate::yaml::{Entry, Node, Value};
+use crate::yaml::{Entry, Node, Sources, Value};
 
 /// Moves all namespaced objects to `namespace`. A kind whose scope nobody knows is an error: guessing would put a
 /// namespace on something that has none.
@@ -20,11 +20,11 @@ pub(super) fn move_to(namespace: &str, objects: &mut [Object], payload: &Payload
                 moved.insert((object.id.kind.clone(), object.id.namespace.clone(), object.id.name.clone()));
                 set_namespace(object, namespace);
             }
-            None => errors.0.push(unknown_scope(object)),
+            None => errors.0.push(unknown_scope(object, &payload.sources)),
         }
     }
     for object in objects {
-        follow(&mut object.root, &moved, namespace);
+        follow(object, &moved, namespace);
     }
     errors.or(())
 }
@@ -37,32 +37,39 @@ fn set_namespace(object: &mut Object, namespace: &str) {
 }
 
 /// Rewrites the namespaces in role bindings' subjects, and in the Services that the API server calls.
-fn follow(root: &mut Node, moved: &HashSet<(String, String, String)>, namespace: &str) {
-    let is_moved = |reference: &Node, kind: &str| {
-        let text = |field: &str| reference.get(field).and_then(Node::as_str).unwrap_or_default().to_owned();
-        moved.contains(&(kind.to_owned(), text("namespace"), text("name")))
-    };
-    for subject in list_mut(root.get_mut("subjects")) {
-        if subject.get("kind").and_then(Node::as_str) == Some("ServiceAccount")
-            && is_moved(subject, "ServiceAccount")
-        {
-            set_text(subject, "namespace", namespace);
-        }
-    }
-    let follow_service = |service: Option<&mut Node>| {
-        if let Some(service) = service.filter(|service| is_moved(service, "Service")) {
-            set_text(service, "namespace", namespace);
+fn follow(object: &mut Object, moved: &HashSet<(String, String, String)>, namespace: &str) {
+    let follow = |reference: Option<&mut Node>, kind: &str| {
+        let text =
+            |node: &Node, field: &str| node.get(field).and_then(Node::as_str).unwrap_or_default().to_owned();
+        let is_moved =
+            |node: &Node| moved.contains(&(kind.to_owned(), text(node, "namespace"), text(node, "name")));
+        if let Some(reference) = reference.filter(|node| is_moved(node)) {
+            set_text(reference, "namespace", namespace);
         }
     };
-    for webhook in list_mut(root.get_mut("webhooks")) {
-        follow_service(webhook.get_mut("clientConfig").and_then(|config| config.get_mut("service")));
+    let root = &mut object.root;
+    match object.id.kind.as_str() {
+        "RoleBinding" | "ClusterRoleBinding" => {
+            let is_account =
+                |subject: &&mut Node| subject.get("kind").and_then(Node::as_str) == Some("ServiceAccount");
+            let subjects = list_mut(root.get_mut("subjects")).iter_mut().filter(is_account);
+            subjects.for_each(|subject| follow(Some(subject), "ServiceAccount"));
+        }
+        "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration" => {
+            for webhook in list_mut(root.get_mut("webhooks")) {
+                follow(down(webhook, &["clientConfig", "service"]), "Service");
+            }
+        }
+        "CustomResourceDefinition" => {
+            follow(down(root, &["spec", "conversion", "webhook", "clientConfig", "service"]), "Service");
+        }
+        "APIService" => follow(down(root, &["spec", "service"]), "Service"),
+        _ => {}
     }
-    let Some(spec) = root.get_mut("spec") else { return };
-    let conversion = spec.get_mut("conversion").and_then(|conversion| conversion.get_mut("webhook"));
-    follow_service(conversion.and_then(|webhook| webhook.get_mut("clientConfig")?.get_mut("service")));
-    if spec.get("groupPriorityMinimum").is_some() {
-        follow_service(spec.get_mut("service"));
-    }
+}
+
+fn down<'n>(node: &'n mut Node, keys: &[&str]) -> Option<&'n mut Node> {
+    keys.iter().try_fold(node, |node, key| node.get_mut(key))
 }
 
 fn list_mut(node: Option<&mut Node>) -> &mut [Node] {
@@ -85,9 +92,9 @@ fn set_text(node: &mut Node, key: &str, text: &str) {
     }
 }
 
-fn unknown_scope(object: &Object) -> Diagnostic {
+fn unknown_scope(object: &Object, sources: &Sources) -> Diagnostic {
     Diagnostic::error(format!("nobody knows whether {} lives in a namespace", object.id.kind_and_group()))
-        .at(crate::diagnostic::Location::file(object.file.clone()))
+        .at(Location::of(object.root.mark, sources))
         .object(&object.id)
         .help("put its CustomResourceDefinition into the payload")
 }

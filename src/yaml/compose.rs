@@ -165,11 +165,9 @@ impl<'a> Composer<'a, '_> {
             return Ok(self.empty(Place::default()));
         };
         match self.anchors.get(name) {
-            None => Err(SyntaxError::new(at, format!("no anchor `{name}` stands above this alias"))
+            None => Err(SyntaxError::new(at, "no anchor of this name stands above this alias")
                 .help("anchors do not reach beyond their document; quote a value that begins with `*`")),
-            Some(Anchor::Open) => {
-                Err(SyntaxError::new(at, format!("the alias `{name}` would contain itself")))
-            }
+            Some(Anchor::Open) => Err(SyntaxError::new(at, "this alias would contain itself")),
             Some(Anchor::Closed(composed, size)) => {
                 self.decoded += size;
                 self.aliased += size;

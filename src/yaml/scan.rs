@@ -45,6 +45,8 @@ struct KeyCandidate {
     required: bool,
     token: usize,
     at: Place,
+    /// It was given up because of its length alone.
+    too_long: bool,
 }
 
 const KEY_LENGTH_LIMIT: u32 = 1024;
@@ -140,6 +142,7 @@ impl<'a> Scanner<'a> {
                 return Err(missing_colon(candidate.at));
             }
             candidate.possible = false;
+            candidate.too_long = candidate.at.line == here.line;
         }
         Ok(candidate.possible)
     }
@@ -306,6 +309,10 @@ impl<'a> Scanner<'a> {
         } else {
             let at = self.cursor.place();
             if !self.in_flow() {
+                if !self.key_allowed && self.candidates[innermost].too_long {
+                    return Err(SyntaxError::new(at, "a key of more than 1,024 characters")
+                        .help("write it behind a `?` on a line of its own, with the `:` on the next"));
+                }
                 if !self.key_allowed {
                     return Err(SyntaxError::new(at, "a second `: ` in one value")
                         .help("put the value in quotes if the `:` belongs to it, or check the indentation"));
@@ -382,7 +389,8 @@ impl<'a> Scanner<'a> {
         let token = self.taken + self.tokens.len();
         self.drop_candidate()?;
         if let Some(innermost) = self.candidates.last_mut() {
-            *innermost = KeyCandidate { possible: true, required, token, at: self.cursor.place() };
+            *innermost =
+                KeyCandidate { possible: true, required, token, at: self.cursor.place(), too_long: false };
         }
         Ok(())
     }

@@ -22,8 +22,8 @@ fn text_that_is_no_yaml() {
         ("a: b: c\n", "payload/x.yaml:1:5: a second `: ` in one value"),
         ("a: 1\n b: 2\n", "payload/x.yaml:2:3: a second `: ` in one value"),
         ("a:\n\t- b\n", "payload/x.yaml:2:1: a tab where only spaces may indent"),
-        ("a: *b\n", "payload/x.yaml:1:4: no anchor `b` stands above this alias"),
-        ("a: &b [*b]\n", "payload/x.yaml:1:8: the alias `b` would contain itself"),
+        ("a: *b\n", "payload/x.yaml:1:4: no anchor of this name stands above this alias"),
+        ("a: &b [*b]\n", "payload/x.yaml:1:8: this alias would contain itself"),
         ("a: \"b\n", "payload/x.yaml:1:4: a quote that is never closed"),
         ("a: \"\\/\"\n", "payload/x.yaml:1:5: an escape that YAML does not have"),
         ("a: {{ x }}\n", "payload/x.yaml:1:5: a list or map cannot be a key"),
@@ -178,9 +178,8 @@ fn a_file_that_is_too_large_is_not_read() {
     let file = std::fs::File::create(folder.path().join("payload/x.yaml")).unwrap();
     file.set_len((64 << 20) + 1).unwrap();
     assert!(
-        errors(&folder).starts_with(
-            "error: payload/x.yaml: the file has 64 MiB, more than the 64 MiB that are read\n  note: "
-        ),
+        errors(&folder)
+            .starts_with("error: payload/x.yaml: the file is larger than the 64 MiB that are read\n  note: "),
         "{}",
         errors(&folder)
     );
@@ -247,7 +246,7 @@ fn something_that_is_no_file() {
     assert_eq!(
         errors(&folder),
         "error: payload/x.yaml: not a regular file\n  \
-         help: a manifest must be a file; remove the pipe, socket or device"
+         help: remove the pipe, socket or device, or give it another name"
     );
 }
 
@@ -292,7 +291,7 @@ fn all_errors_come_at_once_in_the_order_of_the_files() {
         [
             "error: payload/a.yaml:1:1: this object has no `kind`",
             "error: payload/c.yaml:2:1: a value is missing here",
-            "error: payload/image-references: this is no image stream",
+            "error: payload/image-references:1:1: this is no image stream",
             "3 errors",
         ]
     );
@@ -320,7 +319,7 @@ fn a_broken_release() {
         let shown = errors(&folder);
         assert!(shown.contains(message), "{shown}");
         assert!(
-            shown.contains("payload/release-manifests/image-references: this is no image stream"),
+            shown.contains("payload/release-manifests/image-references:1:1: this is no image stream"),
             "{shown}"
         );
     }
@@ -355,4 +354,86 @@ fn a_bad_command_line_is_usage() {
         assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{arguments:?}");
         assert!(run.stderr.contains("Usage:") || run.stderr.contains("error:"), "{}", run.stderr);
     }
+}
+
+#[test]
+fn a_name_or_namespace_that_yaml_reads_as_something_else() {
+    for (metadata, place, kind) in [
+        ("{name: y}", "3:18", "`name` is a boolean"),
+        ("{name: a, namespace: n}", "3:32", "`namespace` is a boolean"),
+        ("{name: 2024}", "3:18", "`name` is a number"),
+    ] {
+        let shown = refused("x.yaml", format!("apiVersion: v1\nkind: A\nmetadata: {metadata}\n"));
+        assert_eq!(
+            shown,
+            format!("error: payload/x.yaml:{place}: {kind}, not text\n  help: put the value in quotes")
+        );
+    }
+}
+
+#[test]
+fn a_payload_without_manifests() {
+    let folder = Folder::with_payload(&[("README.md", "nothing")]);
+    assert!(errors(&folder).starts_with("error: payload: no manifest in this folder"), "{}", errors(&folder));
+}
+
+#[test]
+fn metadata_files_that_are_no_files_do_not_hang() {
+    for path in ["release-metadata", "image-references", "op/image-references"] {
+        let folder = Folder::with_payload(&[("op/a.yaml", &config_map("a", "{}"))]);
+        let pipe = folder.path().join("payload").join(path);
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        assert!(
+            errors(&folder).starts_with(&format!("error: payload/{path}: not a regular file")),
+            "{}",
+            errors(&folder)
+        );
+    }
+}
+
+#[test]
+fn the_folders_of_a_release_must_not_be_elsewhere() {
+    let folder = Folder::with_payload(&[("manifests/a.yaml", &config_map("a", "{}"))]);
+    folder.write("elsewhere/b.yaml", config_map("b", "{}"));
+    symlink("../elsewhere", folder.path().join("payload/release-manifests")).unwrap();
+    assert!(
+        errors(&folder).starts_with("error: payload/release-manifests: a link that leaves the payload"),
+        "{}",
+        errors(&folder)
+    );
+}
+
+#[test]
+fn a_secret_that_looks_like_an_alias_is_not_printed() {
+    let shown = refused("x.yaml", "apiVersion: v1\nkind: Secret\nstringData: {p: *CANARY}\n");
+    assert!(shown.contains("x.yaml:3:17") && !shown.contains("CANARY"), "{shown}");
+}
+
+#[test]
+fn a_key_that_is_too_long() {
+    let shown = refused("x.yaml", format!("{}: 1\n", "k".repeat(1030)));
+    assert!(
+        shown.starts_with("error: payload/x.yaml:1:1031: a key of more than 1,024 characters"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn names_cannot_move_the_cursor_of_a_terminal() {
+    let shown = refused(
+        "x.yaml",
+        "apiVersion: v1\nkind: A\nmetadata: {name: \"a\\e[2J\"}\n---\napiVersion: v1\nkind: A\nmetadata: {name: \"a\\e[2J\"}\n",
+    );
+    assert!(shown.contains("object: A/a\\u{1b}[2J\n"), "{shown}");
+}
+
+#[test]
+fn a_stream_without_end_is_not_read_for_ever() {
+    let run = run_in(&repository(), &["fmt", "/dev/zero"], "");
+    assert_eq!(run.code, 2);
+    assert!(
+        run.stderr.starts_with("error: /dev/zero: the file is larger than the 64 MiB that are read"),
+        "{}",
+        run.stderr
+    );
 }

@@ -45,10 +45,10 @@ fn render_takes_one_component() {
         Folder::with_payload(&[("a/x.yaml", &config_map("a", "{}")), ("b/x.yaml", &config_map("b", "{}"))]);
     let run = folder.run(&["render", "--component", "b"]);
     assert!(run.stdout.contains("name: b") && !run.stdout.contains("name: a"), "{}", run.stdout);
-    let run = folder.run(&["render", "--component", "c"]);
+    let run = folder.run(&["render", "--component", "storage"]);
     assert_eq!(
         (run.code, run.stderr.as_str()),
-        (2, "error: there is no component `c`\n  help: there are a, b\n")
+        (2, "error: there is no component `storage`\n  help: there are a, b\n")
     );
 }
 
@@ -78,4 +78,22 @@ fn every_command_has_help_with_an_example() {
             run.stdout
         );
     }
+}
+
+#[test]
+fn a_stream_never_mixes_clusters() {
+    let folder = Folder::with_payload(&[("a/x.yaml", &config_map("a", "{}"))]);
+    folder.write("profiles/guest.yaml", crate::support::profile("guest", ""));
+    let run = folder.run(&["render"]);
+    assert_eq!((run.code, run.stdout.as_str()), (2, ""));
+    assert!(
+        run.stderr.contains("help: choose one with --profile (guest, test), or name a folder"),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(folder.run(&["render", "--output", "out"]).code, 0);
+    assert!(
+        folder.path().join("out/guest/index.txt").is_file()
+            && folder.path().join("out/test/index.txt").is_file()
+    );
 }

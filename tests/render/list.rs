@@ -185,3 +185,62 @@ fn orphans_are_in_no_profile_or_without_a_hosted_home() {
         ]
     );
 }
+
+#[test]
+fn a_filter_can_be_on_and_empty() {
+    let all = rows(&list(&release(), &["--feature-gate", "", "--capability", ""]));
+    let out: Vec<_> =
+        all.iter().filter(|row| row["included"] == false).map(|row| row["name"].clone()).collect();
+    assert_eq!(out, ["gate", "capability", "bare"]);
+}
+
+#[test]
+fn a_filter_that_cannot_do_anything_is_an_error() {
+    let run = list(&release(), &["--feature-set", "TechPreview", "--override", "/Namespace//overriden"]);
+    assert_eq!(run.code, 2);
+    assert_eq!(
+        run.stderr,
+        "error: there is no feature set `TechPreview`\n  \
+         help: there are CustomNoUpgrade, Default, DevPreviewNoUpgrade, OKD, TechPreviewNoUpgrade\n\
+         error: the override `/Namespace//overriden` is for no manifest of the payload\n  \
+         help: did you mean the name `overridden`?\n2 errors\n"
+    );
+}
+
+#[test]
+fn the_hash_does_not_depend_on_what_acts_only_when_applying() {
+    let hash = |more: &[&str]| {
+        let run = release()
+            .run(&[&["list", "--payload", "release", "--cluster-profile", "hypershift"][..], more].concat());
+        run.stderr.lines().last().unwrap().to_owned()
+    };
+    assert_eq!(hash(&[]), hash(&["--capability", "", "--override", "/Namespace//overridden"]));
+    assert_ne!(hash(&[]), hash(&["--feature-gate", ""]));
+}
+
+#[test]
+fn templates_of_the_operator_itself_are_pointed_out() {
+    let folder = release();
+    folder.write(
+        "release/manifests/0000_00_cvo_a.yaml",
+        object("ConfigMap", "t", "image: '{{.ReleaseImage}}'"),
+    );
+    let run = list(&folder, &[]);
+    assert!(
+        run.stderr
+            .starts_with("warning: release/manifests/0000_00_cvo_a.yaml: a Go template, taken as it is"),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
+fn a_forged_row_stays_one_row() {
+    let folder = Folder::new();
+    folder.write(
+        "payload/a.yaml",
+        object("ConfigMap", "'a'", "release.openshift.io/feature-set: \"x\\nin  both  Fake/row\""),
+    );
+    let run = folder.run(&["list", "--feature-set", "Default"]);
+    assert_eq!(run.stdout.lines().count(), 2, "{}", run.stdout);
+}

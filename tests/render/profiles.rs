@@ -99,10 +99,69 @@ fn a_key_written_twice_in_a_profile_is_an_error() {
 
 #[test]
 fn a_profile_that_does_not_exist_names_the_nearest() {
-    let folder = Folder::with_payload(&[]);
+    let folder = Folder::with_payload(&[("a.yaml", &crate::support::config_map("a", "{}"))]);
     for (name, help) in [("tset", "did you mean `test`?"), ("standalone", "there are test")] {
         let run = folder.run(&["render", "--profile", name]);
         assert_eq!(run.code, 2);
         assert_eq!(run.stderr, format!("error: there is no profile `{name}`\n  help: {help}\n"));
     }
+}
+
+#[test]
+fn names_become_paths_and_are_checked() {
+    for name in ["../../escaped", "/abs", "A", "-a", ""] {
+        let shown = refused(&profile("p", "").replace("name: p", &format!("name: \"{name}\"")));
+        assert!(
+            shown.starts_with(&format!("error: profiles/p.yaml:4:9: `name` cannot be `{name}`\n  help: ")),
+            "{shown}"
+        );
+    }
+    let shown = refused(&profile("p", "namespace: Not A/Name\n"));
+    assert!(shown.starts_with("error: profiles/p.yaml:9:12: `namespace` cannot be `Not A/Name`"), "{shown}");
+}
+
+#[test]
+fn a_profile_without_a_name_is_told_so_beside_its_other_mistakes() {
+    let shown = refused("apiVersion: transship.openshift.io/v1\nkind: Profile\ntopology: x\ncluster: bth\n");
+    assert!(
+        shown.contains("a profile needs the field `metadata`") && shown.contains("`cluster` cannot be `bth`"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn selecting_nothing_is_an_error() {
+    let folder = Folder::with_payload(&[("a.yaml", &crate::support::config_map("a", "{}"))]);
+    folder.write(
+        "profiles/test.yaml",
+        profile("test", "").replace("clusterProfile: test", "clusterProfile: tset"),
+    );
+    for arguments in [&["render", "--profile", "test"][..], &["golden", "update"]] {
+        let run = folder.run(arguments);
+        assert_eq!(run.code, 2);
+        assert_eq!(
+            run.stderr,
+            "error: the profile `test` selects none of the payload's 1 manifests\n  \
+             note: 1 of them for this reason: cluster-profile: include.release.openshift.io/tset unset\n  \
+             help: check the names in `select`\n"
+        );
+    }
+}
+
+#[test]
+fn errors_of_all_profiles_come_at_once() {
+    let folder = Folder::with_payload(&[("a.yaml", &crate::support::config_map("a", "{}"))]);
+    for name in ["one", "two"] {
+        folder.write(
+            &format!("profiles/{name}.yaml"),
+            profile(name, "").replace("clusterProfile: test", "clusterProfile: nobody"),
+        );
+    }
+    let run = folder.run(&["golden", "check"]);
+    assert_eq!(run.code, 2);
+    assert!(
+        run.stderr.contains("the profile `one` selects") && run.stderr.contains("the profile `two` selects"),
+        "{}",
+        run.stderr
+    );
 }

@@ -33,7 +33,7 @@ fn images_and_versions_come_from_the_release() {
         ours,
         "apiVersion: v1\nkind: Pod\nmetadata:\n  annotations:\n    include.release.openshift.io/test: \"true\"\n  name: a\n\
          spec:\n  containers:\n  - env:\n    - name: IMAGE\n      value: quay.io/r@sha256:01\n    - name: VERSION\n      \
-         value: 4.22.0\n    - name: TEXT\n      value: see quay.io/openshift/origin-op:latest\n    - name: OTHER\n      \
+         value: 4.22.0\n    - name: TEXT\n      value: see quay.io/r@sha256:01\n    - name: OTHER\n      \
          value: quay.io/openshift/origin-op-2\n    image: quay.io/r@sha256:01\n    name: c\n"
     );
     assert!(
@@ -44,11 +44,15 @@ fn images_and_versions_come_from_the_release() {
 
 #[test]
 fn an_image_that_the_release_does_not_have() {
-    let folder = Folder::with_payload(&[("op/image-references", SOURCES)]);
+    let folder = Folder::with_payload(&[
+        ("op/image-references", SOURCES),
+        ("op/a.yaml", &crate::support::config_map("a", "{}")),
+    ]);
     let run = folder.run(&["render", "--profile", "test"]);
     assert_eq!(run.code, 2);
     assert!(
-        run.stderr.starts_with("error: op/image-references: the release has no image `op`\n  note: "),
+        run.stderr
+            .starts_with("error: payload/op/image-references:5:5: the release has no image `op`\n  note: "),
         "{}",
         run.stderr
     );
@@ -61,12 +65,17 @@ fn a_repository_that_stands_for_two_images() {
     );
     let release =
         format!("{RELEASE}  - {{name: op2, from: {{kind: DockerImage, name: 'quay.io/r@sha256:02'}}}}\n");
-    let folder = Folder::with_payload(&[("op/image-references", &two), ("image-references", &release)]);
+    let manifest = crate::support::config_map("a", "{}");
+    let folder = Folder::with_payload(&[
+        ("op/image-references", &two),
+        ("image-references", &release),
+        ("op/a.yaml", &manifest),
+    ]);
     let run = folder.run(&["render", "--profile", "test"]);
     assert_eq!(run.code, 2);
     assert!(
         run.stderr.starts_with(
-            "error: op/image-references: the repository `quay.io/openshift/origin-op` stands for two tags"
+            "error: payload/op/image-references:6:5: the repository `quay.io/openshift/origin-op` stands for two tags"
         ),
         "{}",
         run.stderr
@@ -146,7 +155,7 @@ fn a_kind_whose_scope_nobody_knows_is_not_moved_by_guess() {
     assert_eq!(run.code, 2);
     assert_eq!(
         run.stderr,
-        "error: x.yaml: nobody knows whether Thing.example.com lives in a namespace\n  \
+        "error: payload/x.yaml:1:1: nobody knows whether Thing.example.com lives in a namespace\n  \
          object: Thing.example.com/a in old\n  help: put its CustomResourceDefinition into the payload\n"
     );
 }
