@@ -114,6 +114,9 @@ fn replace(text: &str, (from, to): (usize, usize), new: &str) -> String {
 
 /// Where a word stands in a text, with what `extend` adds to it, and with no letter of another word beside it.
 fn find_bounded(text: &str, word: &str, extend: fn(&str) -> usize) -> Option<(usize, usize)> {
+    if text.len() < word.len() {
+        return None;
+    }
     let in_word = |character: char| character.is_ascii_alphanumeric() || "-_./".contains(character);
     text.match_indices(word).find_map(|(from, _)| {
         let end = from + word.len();
