@@ -54,7 +54,7 @@ pub(crate) fn write(folder: &Path, count: usize) -> std::io::Result<()> {
 fn profile() -> String {
     format!(
         "apiVersion: transship.openshift.io/v1\nkind: Profile\nmetadata:\n  name: bench\ntopology: bench\n\
-         cluster: management\nselect:\n  clusterProfile: self-managed-high-availability\nnamespace: {NAMESPACE}\n"
+         cluster: both\nselect:\n  clusterProfile: self-managed-high-availability\nnamespace: {NAMESPACE}\n"
     )
 }
 

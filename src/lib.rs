@@ -13,6 +13,7 @@ pub mod check;
 pub mod diagnostic;
 pub mod emit;
 mod file;
+mod glob;
 mod nearest;
 pub mod object;
 pub mod order;
@@ -29,14 +30,18 @@ pub use file::{read_stream, read_text};
 use diagnostic::Diagnostics;
 use order::Plan;
 use payload::Payload;
-use profile::Profile;
+use profile::{Parameters, Profile};
+use yaml::Sources;
 
 /// Renders a payload for one profile: the objects, in the order in which they are applied.
-pub fn render(payload: &Payload, profile: &Profile) -> Result<Plan, Diagnostics> {
-    select::check(&profile.select, payload)?;
-    let out = select::by(&profile.select, payload);
-    select::some(&out, &format!("the profile `{}`", profile.name))?;
-    let objects = transform::all(payload, profile, &out)?;
-    check::unique(&objects, &payload.sources)?;
+pub fn render(
+    payload: &Payload,
+    profile: &Profile,
+    parameters: &Parameters,
+    sources: &Sources,
+) -> Result<Plan, Diagnostics> {
+    let out = select::decide(payload, profile, parameters, sources)?;
+    let objects = transform::all(payload, profile, parameters, sources, &out)?;
+    check::unique(&objects, sources)?;
     Ok(order::plan(objects))
 }

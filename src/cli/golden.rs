@@ -8,7 +8,7 @@ use transship::emit::{self, Folder};
 use transship::profile::{Profile, Profiles};
 use transship::show;
 
-use super::{Inputs, Outcome, output};
+use super::{Inputs, Outcome, Project, output};
 
 /// Compare what is rendered with the files in golden/, or rewrite them
 #[derive(Args)]
@@ -58,7 +58,7 @@ enum Report {
     Github,
 }
 
-/// The parameter set whose golden files these are: the payload as it is, without parameters.
+/// The parameter set whose golden files these are; its values are in `profiles/sets/`.
 const SET: &str = "default";
 
 impl Golden {
@@ -117,10 +117,17 @@ impl Options {
 
     /// Every profile's folder and what it should hold.
     fn render(&self) -> Result<Vec<(PathBuf, Folder)>, Diagnostics> {
-        let (payload, profiles) = self.inputs.load()?;
-        let rendered = super::render_each(&payload, &profiles.named(self.profile.as_deref())?)?;
+        let project = self.inputs.load_with(&self.set_file())?;
+        let chosen = project.profiles.named(self.profile.as_deref())?;
+        let rendered = project.each(&chosen, Project::render)?;
         let folder = |profile: &Profile| self.golden.join(SET).join(&profile.name);
         Ok(rendered.iter().map(|(profile, plan)| (folder(profile), Folder::of(plan))).collect())
+    }
+
+    /// The values of the set, where it has a file.
+    fn set_file(&self) -> Vec<PathBuf> {
+        let file = self.inputs.profiles.join("sets").join(format!("{SET}.yaml"));
+        if file.is_file() { vec![file] } else { Vec::new() }
     }
 
     /// Folders of profiles that are gone; asked for one profile, nobody looks at the others.

@@ -7,10 +7,10 @@ use transship::diagnostic::Diagnostics;
 use transship::object::Cluster;
 use transship::payload::Payload;
 use transship::profile::{Capabilities, Filters, Override};
-use transship::select;
+use transship::select::{self, Reason};
 use transship::show;
 
-use super::{Inputs, Outcome, output};
+use super::{Inputs, Outcome, Project, output};
 
 /// Show every manifest of the payload: in or out, where it goes, and why
 #[derive(Args)]
@@ -77,33 +77,44 @@ enum Format {
     Json,
 }
 
+/// A payload, and what becomes of its manifests.
+struct Chosen {
+    payload: Payload,
+    filters: Filters,
+    out: Vec<Option<Reason>>,
+    cluster: Option<Cluster>,
+}
+
 impl List {
     pub(super) fn run(self) -> Result<Outcome, Diagnostics> {
         if self.orphans {
-            let (payload, profiles) = self.inputs.load()?;
-            return self.print(&show::orphans(&payload, &profiles));
+            let project = self.inputs.load()?;
+            let all: Vec<_> = project.profiles.iter().collect();
+            return self.print(&show::orphans(&project.payload, &project.each(&all, Project::decide)?));
         }
-        let (payload, filters, cluster) = self.choose()?;
-        select::check(&filters, &payload)?;
-        let out = select::by(&filters, &payload);
-        let outcome = self.print(&show::rows(&payload, &out, cluster))?;
+        let chosen = self.choose()?;
+        let outcome = self.print(&show::rows(&chosen.payload, &chosen.out, chosen.cluster))?;
         if matches!(self.format, Format::Table) {
-            output::note(&show::summary(&payload, &filters, &out));
+            output::note(&show::summary(&chosen.payload, &chosen.filters, &chosen.out));
         }
         Ok(outcome)
     }
 
-    /// The payload, and the filters of the profile or of the flags.
-    fn choose(&self) -> Result<(Payload, Filters, Option<Cluster>), Diagnostics> {
+    /// The payload and what becomes of its manifests, by the profile or by the flags.
+    fn choose(&self) -> Result<Chosen, Diagnostics> {
         let Some(name) = &self.profile else {
             let payload = Payload::load(&self.inputs.payload)?;
             output::warn(&payload.warnings);
             let filters = self.flags.filters(&payload)?;
-            return Ok((payload, filters, None));
+            select::check(&filters, &payload)?;
+            let out = select::by(&filters, &payload);
+            return Ok(Chosen { payload, filters, out, cluster: None });
         };
-        let (payload, profiles) = self.inputs.load()?;
-        let profile = profiles.named(Some(name))?[0];
-        Ok((payload, profile.select.clone(), Some(profile.cluster)))
+        let project = self.inputs.load()?;
+        let profile = project.profiles.named(Some(name))?[0];
+        let out = project.decide(profile)?;
+        let (filters, cluster) = (profile.select.clone(), profile.cluster);
+        Ok(Chosen { payload: project.payload, filters, out, cluster: Some(cluster) })
     }
 
     fn print(&self, rows: &[show::Row]) -> Result<Outcome, Diagnostics> {

@@ -6,6 +6,7 @@ mod list;
 mod output;
 mod patch;
 mod render;
+mod schema;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -14,7 +15,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use transship::diagnostic::Diagnostics;
 use transship::order::Plan;
 use transship::payload::Payload;
-use transship::profile::{Profile, Profiles};
+use transship::profile::{Parameters, Profile, Profiles};
+use transship::select::{self, Reason};
+use transship::yaml::Sources;
 
 /// One release payload, every topology, the right cluster.
 #[derive(Parser)]
@@ -35,6 +38,7 @@ enum Command {
     Fmt(fmt::Fmt),
     Golden(golden::Golden),
     Patch(patch::Patch),
+    Schema(schema::Schema),
 }
 
 /// Where the input is.
@@ -46,15 +50,40 @@ struct Inputs {
     /// The folder of the profiles
     #[arg(long, value_name = "DIR", default_value = "profiles")]
     profiles: PathBuf,
+    /// A file with values of parameters; repeatable, later ones win
+    #[arg(long, value_name = "FILE")]
+    params: Vec<PathBuf>,
+    /// The value of one parameter; repeatable, stronger than files
+    #[arg(long, value_name = "NAME=VALUE")]
+    set: Vec<String>,
+}
+
+/// What there is to work with, all of it loaded.
+struct Project {
+    payload: Payload,
+    profiles: Profiles,
+    parameters: Parameters,
+    sources: Sources,
 }
 
 impl Inputs {
-    /// Loads both; if both are wrong, says so at once.
-    fn load(&self) -> Result<(Payload, Profiles), Diagnostics> {
-        match (Payload::load(&self.payload), Profiles::load(&self.profiles)) {
-            (Ok(payload), Ok(profiles)) => {
+    /// Loads all of it; if several parts are wrong, says so at once.
+    fn load(&self) -> Result<Project, Diagnostics> {
+        self.load_with(&[])
+    }
+
+    /// Loads all of it, with values of parameters that are weaker than the user's.
+    fn load_with(&self, weaker: &[PathBuf]) -> Result<Project, Diagnostics> {
+        let files = [weaker, &self.params].concat();
+        let profiles = Profiles::load(&self.profiles).and_then(|mut profiles| {
+            let parameters = profiles.bind(&files, &self.set)?;
+            Ok((profiles, parameters))
+        });
+        match (Payload::load(&self.payload), profiles) {
+            (Ok(payload), Ok((profiles, parameters))) => {
                 output::warn(&payload.warnings);
-                Ok((payload, profiles))
+                let sources = payload.sources.and(&profiles.sources);
+                Ok(Project { payload, profiles, parameters, sources })
             }
             (payload, profiles) => {
                 let errors = payload.err().into_iter().chain(profiles.err()).flat_map(|errors| errors.0);
@@ -64,20 +93,31 @@ impl Inputs {
     }
 }
 
-/// Renders every one of these profiles; what is wrong with any of them is said at once.
-fn render_each<'p>(
-    payload: &Payload,
-    profiles: &[&'p Profile],
-) -> Result<Vec<(&'p Profile, Plan)>, Diagnostics> {
-    let mut errors = Diagnostics::default();
-    let mut rendered = Vec::new();
-    for profile in profiles {
-        match transship::render(payload, profile) {
-            Ok(plan) => rendered.push((*profile, plan)),
-            Err(found) => errors.0.extend(found.0),
+impl Project {
+    /// Does something with every one of these profiles; what is wrong with any of them is said at once.
+    fn each<'p, T>(
+        &self,
+        profiles: &[&'p Profile],
+        action: impl Fn(&Self, &Profile) -> Result<T, Diagnostics>,
+    ) -> Result<Vec<(&'p Profile, T)>, Diagnostics> {
+        let mut errors = Diagnostics::default();
+        let mut results = Vec::new();
+        for profile in profiles {
+            match action(self, profile) {
+                Ok(result) => results.push((*profile, result)),
+                Err(found) => errors.0.extend(found.0),
+            }
         }
+        errors.or(results)
     }
-    errors.or(rendered)
+
+    fn render(&self, profile: &Profile) -> Result<Plan, Diagnostics> {
+        transship::render(&self.payload, profile, &self.parameters, &self.sources)
+    }
+
+    fn decide(&self, profile: &Profile) -> Result<Vec<Option<Reason>>, Diagnostics> {
+        select::decide(&self.payload, profile, &self.parameters, &self.sources)
+    }
 }
 
 /// How documents are written.
@@ -103,6 +143,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Fmt(command) => command.run(),
         Command::Golden(command) => command.run(),
         Command::Patch(command) => command.run(),
+        Command::Schema(command) => command.run(),
     };
     match result {
         Ok(Outcome::Done) => ExitCode::SUCCESS,

@@ -8,7 +8,7 @@ use transship::emit::{self, Folder};
 use transship::order::Plan;
 use transship::profile::Profile;
 
-use super::{Format, Inputs, Outcome, output};
+use super::{Format, Inputs, Outcome, Project, output};
 
 /// Print the objects of a profile, in the order in which they are applied
 #[derive(Args)]
@@ -36,10 +36,10 @@ pub(super) struct Render {
 
 impl Render {
     pub(super) fn run(self) -> Result<Outcome, Diagnostics> {
-        let (payload, profiles) = self.inputs.load()?;
-        let chosen = profiles.named(self.profile.as_deref())?;
+        let project = self.inputs.load()?;
+        let chosen = project.profiles.named(self.profile.as_deref())?;
         if let Some(component) = &self.component {
-            payload.has_component(component)?;
+            project.payload.has_component(component)?;
         }
         if self.output.is_none() && chosen.len() > 1 {
             let names: Vec<&str> = chosen.iter().map(|profile| profile.name.as_str()).collect();
@@ -51,7 +51,7 @@ impl Render {
                 ))
                 .into());
         }
-        let rendered = super::render_each(&payload, &chosen)?;
+        let rendered = project.each(&chosen, Project::render)?;
         let only = |plan: Plan| match &self.component {
             Some(component) => plan.only(component),
             None => plan,
@@ -63,7 +63,8 @@ impl Render {
             None => self.print(&rendered)?,
         }
         // The process ends here; giving a hundred thousand nodes back one by one would only take time.
-        std::mem::forget((payload, rendered));
+        std::mem::forget(rendered);
+        std::mem::forget(project);
         Ok(Outcome::Done)
     }
 

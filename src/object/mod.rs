@@ -1,5 +1,6 @@
 //! What one manifest is: its identity, its scope, and the metadata everybody asks for.
 
+mod pod;
 mod schema;
 mod scope;
 
@@ -7,6 +8,7 @@ use std::fmt;
 
 use crate::yaml::{Mark, Node, Value};
 
+pub use pod::{containers_mut, is_workload, pod, pod_mut};
 pub use schema::{ListStrategy, Shape};
 pub use scope::{Scope, Scopes};
 
@@ -38,6 +40,8 @@ pub struct Object {
     pub file: String,
     /// Its place among that file's documents, from one.
     pub document: usize,
+    /// The manifest it came from: an index into the payload's.
+    pub manifest: usize,
 }
 
 /// Where an object lives.

@@ -6,6 +6,7 @@ use std::path::Path;
 use walkdir::{DirEntry, WalkDir};
 
 use super::RunLevel;
+use super::page::PAGE;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 
 /// The cluster-version-operator's own manifests in a release image.
@@ -27,6 +28,8 @@ pub(super) struct Found {
     pub(super) layout: Layout,
     /// Paths below the root, in order.
     pub(super) manifests: Vec<String>,
+    /// Pages of components, below the root.
+    pub(super) pages: Vec<String>,
     /// `image-references` files of components, below the root.
     pub(super) image_references: Vec<String>,
     pub(super) errors: Vec<Diagnostic>,
@@ -47,7 +50,13 @@ pub(super) fn files(root: &Path) -> Result<Found, Diagnostics> {
     }
     let release = root.join(RELEASE_MANIFESTS).is_dir();
     let layout = if release { Layout::Release } else { Layout::Folder };
-    let mut found = Found { layout, manifests: Vec::new(), image_references: Vec::new(), errors: Vec::new() };
+    let mut found = Found {
+        layout,
+        manifests: Vec::new(),
+        pages: Vec::new(),
+        image_references: Vec::new(),
+        errors: Vec::new(),
+    };
     if release {
         for folder in [OWN_MANIFESTS, RELEASE_MANIFESTS] {
             let from = found.manifests.len();
@@ -61,6 +70,7 @@ pub(super) fn files(root: &Path) -> Result<Found, Diagnostics> {
         walk(root, &canonical, "", usize::MAX, &mut found);
         found.manifests.sort_unstable_by(|a, b| (base_name(a), a).cmp(&(base_name(b), b)));
         found.image_references.sort_unstable();
+        found.pages.sort_unstable();
     }
     if found.manifests.is_empty() && found.errors.is_empty() {
         return Err(Diagnostic::error("no manifest in this folder")
@@ -127,11 +137,13 @@ fn sort_in(root: &Path, canonical: &Path, entry: &DirEntry, found: &mut Found) -
             .at(shown())
             .help("remove the pipe, socket or device, or give it another name"));
     }
-    if images {
-        found.image_references.push(path);
-    } else {
-        found.manifests.push(path);
-    }
+    let is_page = matches!(found.layout, Layout::Folder) && base_name(&path) == PAGE;
+    let list = match (images, is_page) {
+        (true, _) => &mut found.image_references,
+        (_, true) => &mut found.pages,
+        _ => &mut found.manifests,
+    };
+    list.push(path);
     Ok(())
 }
 

@@ -2,18 +2,20 @@
 
 mod digest;
 mod find;
+mod page;
 mod parse;
 mod release;
 mod run_level;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::nearest::nearest;
 use crate::object::ObjectId;
 use crate::parallel;
-use crate::yaml::{Node, Sources};
+use crate::profile::Component;
+use crate::yaml::{Node, Sources, Text};
 
 pub use digest::{Sha256, cvo_hash};
 pub use release::{Images, Release};
@@ -28,6 +30,9 @@ pub struct Payload {
     pub manifests: Vec<Manifest>,
     /// The version and the images, where the payload is a release.
     pub release: Option<Release>,
+    /// The pages, by component.
+    pub pages: BTreeMap<String, Component>,
+    patch_files: BTreeMap<String, Vec<page::PatchFile>>,
     /// Which source repository stands for which image tag, by folder.
     pub image_sources: ImageSources,
     /// The names of the files that nodes come from.
@@ -60,13 +65,15 @@ pub struct Manifest {
     pub file: usize,
     /// Its place among the file's documents, from one.
     pub document: usize,
-    /// Its text, if it was written in JSON.
+    /// Its text in JSON, if it was written so or its page lent it something.
     pub json: Option<String>,
+    /// Annotations that its page lent it for being selected.
+    pub lent: Vec<Text>,
 }
 
 /// For each folder with an `image-references` file of its own: the repositories that manifests name, and the tags of
 /// the release that stand for them.
-pub type ImageSources = std::collections::BTreeMap<String, Images>;
+pub type ImageSources = BTreeMap<String, Images>;
 
 impl Payload {
     /// Loads a payload: a folder of manifests, flat or nested, or the two folders of a release image.
@@ -86,11 +93,14 @@ impl Payload {
             files: Vec::with_capacity(inputs.len()),
             manifests: Vec::new(),
             release: None,
+            pages: BTreeMap::new(),
+            patch_files: BTreeMap::new(),
             image_sources: ImageSources::new(),
             sources,
             warnings: Vec::new(),
         };
         let mut errors = Diagnostics(found.errors);
+        payload.load_pages(root, &found.pages, &mut errors);
         for (input, result) in inputs.into_iter().zip(parsed) {
             match result {
                 Ok(parsed) => payload.add(input.path, parsed),
@@ -102,11 +112,32 @@ impl Payload {
         errors.or(payload)
     }
 
+    fn load_pages(&mut self, root: &Path, paths: &[String], errors: &mut Diagnostics) {
+        for path in paths {
+            match page::load(root, path, &mut self.sources) {
+                Ok(loaded) => {
+                    let component = find::component(path).to_owned();
+                    self.patch_files.insert(component.clone(), loaded.patch_files);
+                    self.pages.insert(component, loaded.page);
+                }
+                Err(found) => errors.0.extend(found.0),
+            }
+        }
+    }
+
     fn add(&mut self, path: String, parsed: parse::Parsed) {
         let file = self.files.len();
-        self.files.push(File { component: find::component(&path).to_owned(), path, sha256: parsed.sha256 });
+        let component = find::component(&path).to_owned();
+        let page = self.pages.get(&component);
         self.warnings.extend(parsed.warnings);
-        self.manifests.extend(parsed.manifests.into_iter().map(|manifest| Manifest { file, ..manifest }));
+        self.manifests.extend(parsed.manifests.into_iter().map(|mut manifest| {
+            manifest.file = file;
+            if let Some(page) = page {
+                page::lend_annotations(&mut manifest, page);
+            }
+            manifest
+        }));
+        self.files.push(File { component, path, sha256: parsed.sha256 });
     }
 
     /// Checks that there is a component of this name.

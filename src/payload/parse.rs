@@ -50,7 +50,15 @@ fn manifest(document: Document, number: usize, file: &str) -> Result<Manifest, D
     let (id, version) = ObjectId::of(&document.root).map_err(|error| {
         Diagnostic::error(error.message).at(Location::in_file(error.mark, file)).help(error.help)
     })?;
-    Ok(Manifest { id, version, file: 0, document: number, json: document.json, root: document.root })
+    Ok(Manifest {
+        id,
+        version,
+        file: 0,
+        document: number,
+        json: document.json,
+        lent: Vec::new(),
+        root: document.root,
+    })
 }
 
 /// In a release image the cluster-version-operator's own manifests are Go templates.

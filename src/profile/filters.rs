@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::Fields;
+use super::typed::typed;
 
 /// The inputs of the eight filters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -80,22 +80,57 @@ impl std::str::FromStr for Override {
     }
 }
 
-/// Reads the `select` field of a profile.
-pub(super) fn read(mut fields: Fields<'_, '_>) -> Filters {
-    let gates = fields.texts("featureGates");
-    let enabled = fields.texts("capabilities");
-    let known = fields.texts("knownCapabilities");
-    let capabilities = (enabled.is_some() || known.is_some())
-        .then(|| Capabilities::new(enabled.unwrap_or_default(), known.unwrap_or_default()));
-    let filters = Filters {
-        exclude_identifier: fields.text("excludeIdentifier"),
-        feature_set: fields.text("featureSet"),
-        feature_gates: gates.map(|gates| gates.into_iter().collect()),
-        major_version: fields.whole("majorVersion"),
-        cluster_profile: fields.text("clusterProfile"),
-        capabilities,
-        overrides: Vec::new(),
-    };
-    fields.finish();
-    filters
+typed! {
+    /// What the cluster-version-operator's filters are asked. A filter that is not set is off.
+    #[derive(Default)]
+    pub(super) struct FilterFields ("select") {
+        /// Leaves out what is annotated `exclude.release.openshift.io/<this>`.
+        "excludeIdentifier" exclude_identifier: Option<String>,
+        /// The feature set of the cluster; empty or `Default` for the default one.
+        "featureSet" feature_set: Option<String>,
+        /// The feature gates that are on.
+        "featureGates" feature_gates: Option<Vec<String>>,
+        /// The major version of the cluster.
+        "majorVersion" major_version: Option<u64>,
+        /// Takes in what is annotated `include.release.openshift.io/<this>`.
+        "clusterProfile" cluster_profile: Option<String>,
+        /// The capabilities that are on.
+        "capabilities" capabilities: Option<Vec<String>>,
+        /// Further capabilities that exist.
+        "knownCapabilities" known_capabilities: Option<Vec<String>>,
+    }
+}
+
+impl FilterFields {
+    /// What a child says, and what its parent says where the child is silent.
+    pub(super) fn over(self, parent: &Self) -> Self {
+        let parent = parent.clone();
+        Self {
+            exclude_identifier: self.exclude_identifier.or(parent.exclude_identifier),
+            feature_set: self.feature_set.or(parent.feature_set),
+            feature_gates: self.feature_gates.or(parent.feature_gates),
+            major_version: self.major_version.or(parent.major_version),
+            cluster_profile: self.cluster_profile.or(parent.cluster_profile),
+            capabilities: self.capabilities.or(parent.capabilities),
+            known_capabilities: self.known_capabilities.or(parent.known_capabilities),
+        }
+    }
+
+    pub(super) fn filters(self) -> Filters {
+        let any_capability = self.capabilities.is_some() || self.known_capabilities.is_some();
+        Filters {
+            exclude_identifier: self.exclude_identifier,
+            feature_set: self.feature_set,
+            feature_gates: self.feature_gates.map(|gates| gates.into_iter().collect()),
+            major_version: self.major_version,
+            cluster_profile: self.cluster_profile,
+            capabilities: any_capability.then(|| {
+                Capabilities::new(
+                    self.capabilities.unwrap_or_default(),
+                    self.known_capabilities.unwrap_or_default(),
+                )
+            }),
+            overrides: Vec::new(),
+        }
+    }
 }

@@ -37,6 +37,8 @@ pub enum Code {
     Capability,
     /// The administrator has taken the object over.
     Override,
+    /// A page or the profile leaves it out, or it lives in another cluster.
+    Omitted,
 }
 
 /// Why a manifest is left out.
@@ -61,6 +63,7 @@ impl Code {
             Self::ClusterProfile => "cluster-profile",
             Self::Capability => "capability",
             Self::Override => "override",
+            Self::Omitted => "omitted",
         }
     }
 

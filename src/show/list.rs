@@ -8,7 +8,7 @@ use super::Paint;
 use crate::diagnostic::printable;
 use crate::object::Cluster;
 use crate::payload::{self, Manifest, Payload};
-use crate::profile::{Filters, Profiles};
+use crate::profile::{Filters, Profile};
 use crate::select::{self, Reason};
 
 /// One manifest.
@@ -44,9 +44,8 @@ pub fn rows(payload: &Payload, out: &[Option<Reason>], cluster: Option<Cluster>)
 
 /// The manifests that no profile takes in, and those that a standalone cluster has and HyperShift has no home for,
 /// each with the reason that the first profile concerned gives.
-pub fn orphans(payload: &Payload, profiles: &Profiles) -> Vec<Row> {
-    let all: Vec<_> =
-        profiles.iter().map(|profile| (profile, select::by(&profile.select, payload))).collect();
+pub fn orphans(payload: &Payload, decisions: &[(&Profile, Vec<Option<Reason>>)]) -> Vec<Row> {
+    let all = decisions;
     let hosted: Vec<_> = all.iter().filter(|(profile, _)| profile.topology == "hypershift").collect();
     let mut rows = Vec::new();
     for (index, manifest) in payload.manifests.iter().enumerate() {

@@ -188,6 +188,11 @@ impl Map {
         self.entries.iter()
     }
 
+    /// All keys with their values, of which the values can be changed.
+    pub fn entries_mut(&mut self) -> impl Iterator<Item = (&str, &mut Node)> {
+        self.entries.iter_mut().map(|entry| (entry.key.as_str(), &mut entry.value))
+    }
+
     /// All values, to be changed.
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut Node> {
         self.entries.iter_mut().map(|entry| &mut entry.value)

@@ -110,8 +110,7 @@ fn the_same_object_twice_in_one_file() {
 fn the_same_object_in_two_files_names_both() {
     let folder =
         Folder::with_payload(&[("a.yaml", &config_map("a", "{}")), ("b.yaml", &config_map("a", "{x: y1}"))]);
-    let (payload, profiles) = (folder.payload().unwrap(), folder.profiles().unwrap());
-    let error = transship::render(&payload, profiles.named(None).unwrap()[0]).unwrap_err();
+    let error = folder.render().unwrap_err();
     assert_eq!(
         folder.shown(&error),
         "error: payload/b.yaml:1:1: two manifests for one object\n  object: ConfigMap/a in ns\n  \

@@ -181,7 +181,7 @@ fn orphans_are_in_no_profile_or_without_a_hosted_home() {
         found,
         [
             json!(["nowhere", false, null, "include.release.openshift.io/alone unset"]),
-            json!(["homeless", true, "management", "include.release.openshift.io/guest unset"]),
+            json!(["homeless", true, "both", "include.release.openshift.io/guest unset"]),
         ]
     );
 }

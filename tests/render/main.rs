@@ -13,6 +13,7 @@ mod corpus;
 #[path = "../../benches/generate.rs"]
 mod generate;
 mod golden;
+mod language;
 mod list;
 mod order;
 mod patches;

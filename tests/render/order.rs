@@ -16,8 +16,7 @@ fn stages(files: &[&str]) -> Vec<String> {
         files.iter().enumerate().map(|(index, file)| (*file, text(file, index))).collect();
     let folder =
         Folder::with_payload(&files.iter().map(|(path, text)| (*path, text.as_str())).collect::<Vec<_>>());
-    let (payload, profiles) = (folder.payload().unwrap(), folder.profiles().unwrap());
-    let plan: Plan = transship::render(&payload, profiles.named(None).unwrap()[0]).unwrap();
+    let plan: Plan = folder.render().unwrap();
     let chunk = |chunk: &transship::order::Chunk| {
         let files: Vec<_> =
             plan.objects[chunk.objects.clone()].iter().map(|object| object.file.as_str()).collect();

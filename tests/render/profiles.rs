@@ -19,8 +19,8 @@ fn a_profile_says_what_is_selected_and_where_it_goes() {
     let profiles = folder.profiles().unwrap();
     let p = profiles.named(Some("p")).unwrap()[0];
     assert_eq!(
-        (p.cluster, p.topology.as_str(), p.namespace.as_deref()),
-        (Cluster::Management, "p", Some("clusters-a"))
+        (p.cluster, p.topology.as_str(), p.namespace.as_ref().map(|namespace| namespace.value.as_str())),
+        (Cluster::Both, "p", Some("clusters-a"))
     );
     let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     assert_eq!(p.select.cluster_profile.as_deref(), Some("test"));
@@ -42,14 +42,13 @@ fn mistakes_come_all_at_once_with_line_and_hint() {
          cluster: [a]\nselect:\n  clusterProfil: x\n  majorVersion: -1\n  featureGates: A\n",
     );
     for message in [
-        "error: profiles/p.yaml:2:7: `kind` cannot be `Profil`\n  help: it is one of Profile",
+        "error: profiles/p.yaml:2:7: `kind` cannot be `Profil`\n  help: did you mean `Profile`?",
         "error: profiles/p.yaml:3:21: metadata has no field `labels`\n  help: its fields are name",
-        "error: profiles/p.yaml:1:1: a profile needs the field `topology`",
         "error: profiles/p.yaml:4:1: a profile has no field `topologie`\n  help: did you mean `topology`?",
         "error: profiles/p.yaml:5:10: `cluster` must be text, not a list",
         "error: profiles/p.yaml:7:3: select has no field `clusterProfil`\n  help: did you mean `clusterProfile`?",
-        "error: profiles/p.yaml:8:17: `majorVersion` must be a whole number, not a number",
-        "error: profiles/p.yaml:9:17: `featureGates` must be a list of texts, not text",
+        "error: profiles/p.yaml:8:17: `majorVersion` must be a whole number, zero or more, not a number",
+        "error: profiles/p.yaml:9:17: `featureGates` must be a list, not text",
     ] {
         assert!(shown.contains(message), "{message}\nis not in\n{shown}");
     }
@@ -57,7 +56,7 @@ fn mistakes_come_all_at_once_with_line_and_hint() {
 
 #[test]
 fn a_cluster_that_does_not_exist() {
-    let shown = refused(&profile("p", "").replace("management", "mgmt"));
+    let shown = refused(&profile("p", "").replace("cluster: both", "cluster: mgmt"));
     assert_eq!(
         shown,
         "error: profiles/p.yaml:6:10: `cluster` cannot be `mgmt`\n  help: it is one of management, guest, both"
@@ -116,8 +115,13 @@ fn names_become_paths_and_are_checked() {
             "{shown}"
         );
     }
-    let shown = refused(&profile("p", "namespace: Not A/Name\n"));
-    assert!(shown.starts_with("error: profiles/p.yaml:9:12: `namespace` cannot be `Not A/Name`"), "{shown}");
+    let folder = Folder::with_payload(&[("a.yaml", &crate::support::config_map("a", "{}"))]);
+    folder.write("profiles/test.yaml", profile("test", "namespace: Not A/Name\n"));
+    let shown = folder.shown(&folder.render().unwrap_err());
+    assert!(
+        shown.starts_with("error: profiles/test.yaml:9:12: `Not A/Name` is no name of a namespace"),
+        "{shown}"
+    );
 }
 
 #[test]
@@ -163,5 +167,15 @@ fn errors_of_all_profiles_come_at_once() {
         run.stderr.contains("the profile `one` selects") && run.stderr.contains("the profile `two` selects"),
         "{}",
         run.stderr
+    );
+}
+
+#[test]
+fn a_profile_needs_its_topology_and_cluster_from_somewhere() {
+    let shown = refused("apiVersion: transship.openshift.io/v1\nkind: Profile\nmetadata: {name: p}\n");
+    assert_eq!(
+        shown,
+        "error: profiles/p.yaml:1:1: a profile needs the field `topology`\n\
+         error: profiles/p.yaml:1:1: a profile needs the field `cluster`"
     );
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use transship::diagnostic::Diagnostics;
+use transship::order::Plan;
 use transship::payload::Payload;
 use transship::profile::Profiles;
 
@@ -53,6 +54,14 @@ impl Folder {
         Profiles::load(&self.path().join("profiles"))
     }
 
+    /// Renders the only profile there is.
+    pub(crate) fn render(&self) -> Result<Plan, Diagnostics> {
+        let (payload, mut profiles) = (self.payload()?, self.profiles()?);
+        let parameters = profiles.bind(&[], &[])?;
+        let sources = payload.sources.and(&profiles.sources);
+        transship::render(&payload, profiles.named(None)?[0], &parameters, &sources)
+    }
+
     /// A diagnostic as it is printed, with this folder's own path left out.
     pub(crate) fn shown(&self, diagnostics: &Diagnostics) -> String {
         self.without_path(&diagnostics.to_string())
@@ -71,7 +80,7 @@ impl Folder {
 pub(crate) fn profile(name: &str, more: &str) -> String {
     format!(
         "apiVersion: transship.openshift.io/v1\nkind: Profile\nmetadata:\n  name: {name}\ntopology: {name}\n\
-         cluster: management\nselect:\n  clusterProfile: test\n{more}"
+         cluster: both\nselect:\n  clusterProfile: test\n{more}"
     )
 }
 

@@ -1,0 +1,194 @@
+//! The pages of components, and the patch files they name.
+
+use std::path::{Path, PathBuf};
+
+use super::{File, Manifest, Payload};
+use crate::diagnostic::{Diagnostic, Diagnostics, Location};
+use crate::file;
+use crate::object::{ObjectId, Scopes, Shape};
+use crate::profile::{Component, Marked, PatchEntry};
+use crate::yaml::{self, Entry, Map, Node, Sources, Value};
+
+/// The page of a component lies in its folder under this name.
+pub(super) const PAGE: &str = "component.yaml";
+
+/// A patch file that a page names.
+#[derive(Clone, Debug)]
+pub(super) struct PatchFile {
+    pub(super) path: String,
+    pub(super) documents: Vec<Node>,
+}
+
+/// A page with the patch files it names.
+pub(super) struct Loaded {
+    pub(super) page: Component,
+    pub(super) patch_files: Vec<PatchFile>,
+}
+
+pub(super) fn load(root: &Path, path: &str, sources: &mut Sources) -> Result<Loaded, Diagnostics> {
+    let documents = documents(&root.join(path), sources)?;
+    let [node] = &documents[..] else {
+        let error = Diagnostic::error("a page is one document")
+            .at(Location::file(root.join(path).display().to_string()));
+        return Err(error.into());
+    };
+    let page = Component::read_page(node, sources)?;
+    let mut errors = Diagnostics::default();
+    let mut patch_files = Vec::new();
+    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    for name in page.patches.iter().filter_map(|entry| entry.value.path.as_ref()) {
+        match find(root, folder, page.name(), &name.value) {
+            Some(found) => match self::documents(&found, sources) {
+                Ok(documents) => patch_files.push(PatchFile { path: name.value.clone(), documents }),
+                Err(found) => errors.0.extend(found.0),
+            },
+            None => errors.0.push(
+                Diagnostic::error(format!("there is no patch file `{}`", name.value))
+                    .at(Location::of(name.mark, sources))
+                    .help(format!("it must be beside the page, or in patches/{}/", page.name())),
+            ),
+        }
+    }
+    errors.or(Loaded { page, patch_files })
+}
+
+/// A patch file is looked for beside the page, then in `patches/<component>/` beside the payload.
+fn find(root: &Path, folder: &str, component: &str, name: &str) -> Option<PathBuf> {
+    let beside = root.join(folder).join(name);
+    let patches = root.parent().unwrap_or(Path::new("")).join("patches").join(component).join(name);
+    [beside, patches].into_iter().find(|path| path.is_file())
+}
+
+fn documents(path: &Path, sources: &mut Sources) -> Result<Vec<Node>, Diagnostics> {
+    let name = path.display().to_string();
+    let source = sources.add(&name);
+    let text = file::read_text(path)?;
+    let documents = yaml::read(&text, source).map_err(|error| Diagnostic::syntax(error, &name))?;
+    Ok(documents.into_iter().map(|document| document.root).collect())
+}
+
+impl File {
+    /// The file's own name, without folders.
+    pub fn name(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or(&self.path)
+    }
+}
+
+impl Payload {
+    /// The page of a component.
+    pub fn page(&self, component: &str) -> Option<&Component> {
+        self.pages.get(component)
+    }
+
+    /// Where a component's page is or should be, for messages.
+    pub fn page_file(&self, component: &str) -> String {
+        if component.is_empty() { PAGE.to_owned() } else { format!("{component}/{PAGE}") }
+    }
+
+    /// What is known about the scope of kinds, from Kubernetes and from the payload's CRDs.
+    pub fn scopes(&self) -> Scopes {
+        Scopes::with_crds(self.manifests.iter().map(|manifest| &manifest.root))
+    }
+
+    /// The shape of a custom kind, from the CRD in the payload.
+    pub fn custom_shape(&self, id: &ObjectId) -> Option<Shape<'_>> {
+        let crd = self.manifests.iter().find(|manifest| {
+            let spec = |field: &[&str]| {
+                let node = field.iter().try_fold(manifest.root.get("spec")?, |node, key| node.get(key))?;
+                node.as_str()
+            };
+            manifest.id.kind == "CustomResourceDefinition"
+                && spec(&["group"]) == Some(&id.group)
+                && spec(&["names", "kind"]) == Some(&id.kind)
+        })?;
+        let version = crd.root.get("spec")?.get("versions")?.as_list()?.first()?;
+        version.get("schema")?.get("openAPIV3Schema").map(Shape::Custom)
+    }
+
+    /// The patches of an entry: from its file, or written in the page, as a tree or as text.
+    pub fn patches(
+        &self,
+        component: &str,
+        page: &Component,
+        entry: &Marked<PatchEntry>,
+    ) -> Result<Vec<Node>, Diagnostic> {
+        let wrong = |message: &str| {
+            Diagnostic::error(message)
+                .at(Location::of(entry.mark, &self.sources))
+                .help("give it `path` or `patch`, and not both")
+        };
+        match (&entry.value.path, &entry.value.patch) {
+            (Some(_), Some(_)) => Err(wrong("a patch with two bodies")),
+            (None, None) => Err(wrong("a patch without a body")),
+            (Some(path), None) => {
+                let files = self.patch_files.get(component).map(Vec::as_slice).unwrap_or_default();
+                let file = files.iter().find(|file| file.path == path.value);
+                file.map(|file| file.documents.clone())
+                    .ok_or_else(|| wrong("a patch file that was not loaded"))
+            }
+            (None, Some(node)) => match &node.value {
+                Value::String(text) => self.inline(text, node, page),
+                _ => Ok(vec![node.clone()]),
+            },
+        }
+    }
+
+    /// A patch that is written as text, as kustomize has it. Its lines are those of the page.
+    fn inline(&self, text: &str, node: &Node, page: &Component) -> Result<Vec<Node>, Diagnostic> {
+        let file = self.sources.name(node.mark.source);
+        let shifted = format!("{}{text}", "\n".repeat(node.mark.line as usize));
+        let documents = yaml::read(&shifted, node.mark.source).map_err(|error| {
+            Diagnostic::syntax(error, file).note(format!("in a patch of the component `{}`", page.name()))
+        })?;
+        Ok(documents.into_iter().map(|document| document.root).collect())
+    }
+}
+
+/// Gives a manifest the annotations of its page that it lacks, and notes which, so that it can give them back: they
+/// decide whether it is selected, and are no part of the object.
+pub(super) fn lend_annotations(manifest: &mut Manifest, page: &Component) {
+    if page.annotations.is_empty() {
+        return;
+    }
+    // The payload's hash is of what the file says.
+    manifest.json.get_or_insert_with(|| yaml::json::write(&manifest.root));
+    let mark = manifest.root.mark;
+    let Some(Value::Map(metadata)) = manifest.root.get_mut("metadata").map(|node| &mut node.value) else {
+        return;
+    };
+    if metadata.get("annotations").is_none_or(|node| node.value == Value::Null) {
+        let empty = Node { value: Value::Map(Map::default()), mark };
+        metadata.insert(Entry { key: "annotations".into(), mark, value: empty });
+    }
+    let Some(Value::Map(annotations)) = metadata.get_mut("annotations").map(|node| &mut node.value) else {
+        return;
+    };
+    for (key, text) in &page.annotations {
+        if annotations.get(key).is_none() {
+            let value = Node { value: Value::String(text.value.as_str().into()), mark: text.mark };
+            annotations.insert(Entry { key: key.as_str().into(), mark: text.mark, value });
+            manifest.lent.push(key.as_str().into());
+        }
+    }
+}
+
+impl Manifest {
+    /// The object as its file has it, without what its page lent it.
+    pub fn object(&self) -> Node {
+        let mut root = self.root.clone();
+        if self.lent.is_empty() {
+            return root;
+        }
+        let metadata = root.get_mut("metadata").map(|node| &mut node.value);
+        let Some(Value::Map(metadata)) = metadata else { return root };
+        if let Some(Value::Map(annotations)) = metadata.get_mut("annotations").map(|node| &mut node.value) {
+            for key in &self.lent {
+                annotations.remove(key);
+            }
+            if annotations.is_empty() {
+                metadata.remove("annotations");
+            }
+        }
+        root
+    }
+}

@@ -1,0 +1,224 @@
+//! Parameters: values from outside, declared with their type before anything uses them.
+
+use std::collections::BTreeMap;
+
+use super::common::{Header, Metadata};
+use super::template::{Lookup, Scope};
+use super::typed::{Marked, Reader, typed, words};
+use crate::diagnostic::Diagnostics;
+use crate::nearest::nearest;
+use crate::yaml::{Node, Number, Sources, Value, json};
+
+words! {
+    /// The kind of a file that declares parameters.
+    pub(super) enum ParametersKind {
+        /// Parameters.
+        "Parameters" => Parameters,
+    }
+}
+
+typed! {
+    /// A file that declares parameters.
+    pub(super) struct ParametersFile ("a Parameters file") {
+        /// The version of the language.
+        "apiVersion" api_version: Header,
+        /// `Parameters`
+        "kind" kind: ParametersKind,
+        /// The name of the file's subject.
+        "metadata" metadata: Metadata,
+        /// The parameters by their dotted names.
+        "parameters" parameters: BTreeMap<String, Marked<Parameter>>,
+    }
+}
+
+typed! {
+    /// One parameter.
+    pub struct Parameter ("a parameter") {
+        /// What a value must be.
+        "type" r#type: Type,
+        /// What it is for, in one sentence.
+        "description" description: String,
+        /// The values it may have.
+        "enum" choices: Vec<Node>,
+        /// A regular expression that a text must match as a whole.
+        "pattern" pattern: Option<Marked<String>>,
+        /// Its value where none is given. A parameter without one must be given, unless it is optional.
+        "default" default: Option<Node>,
+        /// It may be absent: what is written with it alone is then left out.
+        "optional" optional: bool,
+        /// Its value is shown in no message.
+        "secret" secret: bool,
+    }
+}
+
+words! {
+    /// What a value must be.
+    pub enum Type {
+        /// Any text.
+        "string" => String,
+        /// A name of a Kubernetes object.
+        "name" => Name,
+        /// A whole number.
+        "int" => Int,
+        /// A number of a port.
+        "port" => Port,
+        /// `true` or `false`.
+        "bool" => Bool,
+        /// A list.
+        "list" => List,
+        /// A map.
+        "map" => Map,
+    }
+}
+
+impl Type {
+    fn accepts(self, value: &Value) -> bool {
+        let whole = |value: &Value| match value {
+            Value::Number(Number::Int(int)) => Some(*int),
+            _ => None,
+        };
+        match self {
+            Self::String => matches!(value, Value::String(_)),
+            Self::Name => matches!(value, Value::String(text) if is_name(text)),
+            Self::Int => whole(value).is_some(),
+            Self::Port => whole(value).is_some_and(|port| (1..=65535).contains(&port)),
+            Self::Bool => matches!(value, Value::Bool(_)),
+            Self::List => matches!(value, Value::List(_)),
+            Self::Map => matches!(value, Value::Map(_)),
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::String => "text",
+            Self::Name => "a name of lower-case letters, digits, `-` and `.`",
+            Self::Int => "a whole number",
+            Self::Port => "a port, from 1 to 65535",
+            Self::Bool => "true or false",
+            Self::List => "a list",
+            Self::Map => "a map",
+        }
+    }
+}
+
+fn is_name(text: &str) -> bool {
+    let fine = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'.';
+    let edge = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+    text.len() <= 253 && text.bytes().all(fine) && edge(text.bytes().next()) && edge(text.bytes().last())
+}
+
+impl Parameter {
+    /// Whether its values are texts, however they look.
+    pub(super) fn is_text(&self) -> bool {
+        matches!(self.r#type, Type::String | Type::Name)
+    }
+
+    /// Whether a value is what the parameter says. A secret's is not repeated in the message.
+    fn check(&self, name: &str, node: &Node, reader: &mut Reader<'_>) {
+        let shown = || match &node.value {
+            Value::String(text) if !self.secret => format!("`{text}`"),
+            value => value.kind().to_owned(),
+        };
+        if !self.r#type.accepts(&node.value) {
+            reader.error(node.mark, format!("`{name}` cannot be {}: it is {}", shown(), self.r#type.words()));
+        } else if !self.choices.is_empty() && !self.choices.contains(node) {
+            let choices: Vec<String> = self.choices.iter().map(json::write).collect();
+            reader.error(node.mark, format!("`{name}` cannot be {}", shown())).help =
+                Some(format!("it is one of {}", choices.join(", ")));
+        } else if let (Some(pattern), Some(text)) = (&self.pattern, node.as_str()) {
+            match regex_lite::Regex::new(&format!("^(?:{})$", pattern.value)) {
+                Ok(regex) if regex.is_match(text) => {}
+                Ok(_) => {
+                    reader.error(node.mark, format!("`{name}` cannot be {}", shown())).help =
+                        Some(format!("it must match {}", pattern.value));
+                }
+                Err(error) => {
+                    reader.error(pattern.mark, format!("this is no regular expression: {error}"));
+                }
+            }
+        }
+    }
+}
+
+/// The values of all declared parameters.
+#[derive(Clone, Debug, Default)]
+pub struct Parameters {
+    values: BTreeMap<String, Lookup>,
+}
+
+impl Parameters {
+    /// Takes values for declared parameters: from each tree in turn, later ones win, then the defaults.
+    pub fn bind(
+        declared: &BTreeMap<String, Marked<Parameter>>,
+        given: &[Node],
+        sources: &Sources,
+    ) -> Result<Self, Diagnostics> {
+        let mut reader = Reader { sources, errors: Diagnostics::default() };
+        let mut found = BTreeMap::new();
+        for tree in given {
+            collect(tree, "", declared, &mut found, &mut reader);
+        }
+        let mut values = BTreeMap::new();
+        for (name, Marked { value: parameter, mark }) in declared {
+            let node = found.remove(name).or_else(|| parameter.default.clone());
+            let value = match node {
+                Some(node) if node.value != Value::Null => {
+                    parameter.check(name, &node, &mut reader);
+                    Lookup::Value(node.value)
+                }
+                _ => {
+                    if !parameter.optional {
+                        let help = format!("give it one with --set {name}=…, or in a file with --params");
+                        reader.error(*mark, format!("the parameter `{name}` has no value")).help = Some(help);
+                    }
+                    Lookup::Absent
+                }
+            };
+            values.insert(name.clone(), value);
+        }
+        reader.errors.or(Self { values })
+    }
+
+    /// Every name that has a value or is absent on purpose.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.values.keys().map(String::as_str)
+    }
+}
+
+impl Scope for Parameters {
+    fn get(&self, name: &str) -> Result<Lookup, String> {
+        self.values.get(name).cloned().ok_or_else(|| match nearest(name, self.names()) {
+            Some(near) => format!("did you mean `${{{near}}}`?"),
+            None => "declare it as a parameter".to_owned(),
+        })
+    }
+}
+
+/// Walks a tree of values down to the names that are declared.
+fn collect(
+    node: &Node,
+    above: &str,
+    declared: &BTreeMap<String, Marked<Parameter>>,
+    found: &mut BTreeMap<String, Node>,
+    reader: &mut Reader<'_>,
+) {
+    let Some(map) = node.as_map() else {
+        reader.error(node.mark, format!("values of parameters are a map, not {}", node.value.kind()));
+        return;
+    };
+    for entry in map {
+        let name = if above.is_empty() { entry.key.to_string() } else { format!("{above}.{}", entry.key) };
+        let group = format!("{name}.");
+        if declared.contains_key(&name) {
+            found.insert(name, entry.value.clone());
+        } else if declared.keys().any(|other| other.starts_with(&group)) {
+            collect(&entry.value, &name, declared, found, reader);
+        } else {
+            let help = match nearest(&name, declared.keys().map(String::as_str)) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "declare it in a Parameters file, or leave it out".to_owned(),
+            };
+            reader.error(entry.mark, format!("there is no parameter `{name}`")).help = Some(help);
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! A profile: one cluster of one topology.
+
+use serde_json::{Value as Json, json};
+
+use super::common::{Header, Metadata, Omissions};
+use super::filters::{FilterFields, Filters};
+use super::typed::{Marked, Reader, Typed, typed, word, words};
+use super::when::When;
+use crate::object::Cluster;
+use crate::yaml::{Mark, Node};
+
+words! {
+    /// The kind of a profile's file.
+    pub(super) enum ProfileKind {
+        /// A profile.
+        "Profile" => Profile,
+    }
+}
+
+typed! {
+    /// A profile as its file says it, before its parent is asked.
+    pub(super) struct ProfileFile ("a profile") {
+        /// The version of the language.
+        "apiVersion" api_version: Header,
+        /// `Profile`
+        "kind" kind: ProfileKind,
+        /// The name of the profile.
+        "metadata" metadata: Metadata,
+        /// The profile whose fields this one takes over: maps merge, lists append.
+        "extends" extends: Option<Marked<String>>,
+        /// It exists to be extended, and is not rendered itself.
+        "abstract" is_abstract: bool,
+        /// The topology it belongs to: profiles of one topology are rolled out together.
+        "topology" topology: Option<String>,
+        /// The cluster it describes.
+        "cluster" cluster: Option<Cluster>,
+        /// What the cluster-version-operator's filters are asked.
+        "select" select: Option<FilterFields>,
+        /// Annotations that are removed, as patterns such as `include.release.openshift.io/*`.
+        "strip" strip: Vec<Marked<String>>,
+        /// The namespace that every namespaced object lands in, where the profile moves them.
+        "namespace" namespace: Option<Marked<String>>,
+        /// Objects that are left out, each with a reason.
+        "omit" omit: Omissions,
+        /// What holds for every pod, container, workload or kind.
+        "every" every: Vec<Marked<Every>>,
+    }
+}
+
+typed! {
+    /// What holds for every object or part of one kind. Exactly one of `add`, `default` and `set` says what.
+    pub struct Every ("an entry of every") {
+        /// `pod`, `container`, `workload`, or a kind.
+        "of" of: Of,
+        /// It holds only then.
+        "when" when: When,
+        /// Is added; what is there already must be the same.
+        "add" add: Option<Node>,
+        /// Fills in what is not there.
+        "default" default: Option<Node>,
+        /// Takes the place of what is there; null removes.
+        "set" set: Option<Node>,
+    }
+}
+
+/// What an entry of `every` is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Of {
+    /// The pod template of every workload, and every Pod.
+    Pod,
+    /// Every container and init container of every pod.
+    Container,
+    /// Every object that has a pod template.
+    Workload,
+    /// Every object of a kind.
+    Kind(String),
+}
+
+impl Typed for Of {
+    fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
+        let text = String::read(node, reader)?;
+        if text.starts_with(|first: char| first.is_ascii_uppercase()) {
+            return Some(Self::Kind(text));
+        }
+        let words = [("pod", 0), ("container", 1), ("workload", 2)];
+        Some([Self::Pod, Self::Container, Self::Workload][word(node, &words, reader)?].clone())
+    }
+
+    fn schema() -> Json {
+        json!({"type": "string", "pattern": "^(pod|container|workload|[A-Z][A-Za-z0-9]*)$"})
+    }
+}
+
+impl Typed for Cluster {
+    fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
+        let clusters = [Self::Management, Self::Guest, Self::Both].map(|cluster| (cluster.name(), cluster));
+        word(node, &clusters, reader)
+    }
+
+    fn schema() -> Json {
+        json!({"enum": ["management", "guest", "both"]})
+    }
+}
+
+/// A profile with all that its ancestors say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Profile {
+    /// The name, by which the command line and other files know it.
+    pub name: String,
+    /// Its own name and those of its ancestors: `in` may name any of them.
+    pub lineage: Vec<String>,
+    /// The topology it belongs to.
+    pub topology: String,
+    /// The cluster it describes.
+    pub cluster: Cluster,
+    /// What the cluster-version-operator's filters are asked.
+    pub select: Filters,
+    /// Annotations that are removed.
+    pub strip: Vec<Marked<String>>,
+    /// The namespace that every namespaced object lands in; may mention parameters.
+    pub namespace: Option<Marked<String>>,
+    /// Objects that are left out.
+    pub omit: Omissions,
+    /// What holds for every pod, container, workload or kind.
+    pub every: Vec<Marked<Every>>,
+    /// Where the profile is written.
+    pub mark: Mark,
+}
+
+impl Profile {
+    /// Whether an entry that is limited to profiles concerns this one.
+    pub fn is_in(&self, profiles: &[Marked<String>]) -> bool {
+        profiles.is_empty() || profiles.iter().any(|name| self.lineage.contains(&name.value))
+    }
+}
+
+/// Puts a profile together from its file and those it extends.
+pub(super) fn resolve(
+    file: &Marked<ProfileFile>,
+    all: &[Marked<ProfileFile>],
+    reader: &mut Reader<'_>,
+) -> Option<Profile> {
+    let chain = lineage(file, all, reader)?;
+    let mut select = FilterFields::default();
+    let (mut topology, mut cluster, mut namespace) = (None, None, None);
+    let (mut strip, mut omit, mut every) = (Vec::new(), Omissions::default(), Vec::new());
+    // From the oldest ancestor to the profile itself.
+    for ProfileFile {
+        topology: new_topology,
+        cluster: new_cluster,
+        namespace: new_namespace,
+        select: new_select,
+        strip: more,
+        omit: omissions,
+        every: entries,
+        ..
+    } in chain.iter().rev().map(|file| file.value.clone())
+    {
+        topology = new_topology.or(topology);
+        cluster = new_cluster.or(cluster);
+        namespace = new_namespace.or(namespace);
+        select = new_select.unwrap_or_default().over(&select);
+        strip.extend(more);
+        for (selector, omission) in omissions.0 {
+            omit.0.retain(|(other, _): &(Marked<super::Selector>, _)| other.value != selector.value);
+            omit.0.push((selector, omission));
+        }
+        every.extend(entries);
+    }
+    for (missing, field) in [(topology.is_none(), "topology"), (cluster.is_none(), "cluster")] {
+        if missing {
+            reader.error(file.mark, format!("a profile needs the field `{field}`"));
+        }
+    }
+    Some(Profile {
+        name: file.value.metadata.name.0.clone(),
+        lineage: chain.iter().map(|file| file.value.metadata.name.0.clone()).collect(),
+        topology: topology?,
+        cluster: cluster?,
+        select: select.filters(),
+        strip,
+        namespace,
+        omit,
+        every,
+        mark: file.mark,
+    })
+}
+
+/// A profile's file and those it extends, the profile first.
+fn lineage<'f>(
+    file: &'f Marked<ProfileFile>,
+    all: &'f [Marked<ProfileFile>],
+    reader: &mut Reader<'_>,
+) -> Option<Vec<&'f Marked<ProfileFile>>> {
+    let name = |file: &Marked<ProfileFile>| file.value.metadata.name.0.clone();
+    let mut chain = vec![file];
+    let mut last = file;
+    while let Some(parent) = &last.value.extends {
+        let Some(next) = all.iter().find(|other| name(other) == parent.value) else {
+            let names: Vec<String> = all.iter().map(name).collect();
+            let near = crate::nearest::nearest(&parent.value, names.iter().map(String::as_str));
+            reader.error(parent.mark, format!("there is no profile `{}` to extend", parent.value)).help =
+                near.map(|near| format!("did you mean `{near}`?"));
+            return None;
+        };
+        if chain.iter().any(|known| name(known) == parent.value) {
+            reader.error(parent.mark, format!("`{}` extends itself", parent.value));
+            return None;
+        }
+        chain.push(next);
+        last = next;
+    }
+    Some(chain)
+}

@@ -1,0 +1,152 @@
+//! `${name}`: the only substitution, on parsed scalars, typed.
+//!
+//! Written as a whole scalar it takes the value as it is: a list inside a list is spliced, an absent one leaves its
+//! field out. Inside a text it must be a scalar. `$${` writes `${`; `$(X)` and `$X` belong to others and are not touched.
+//! A value is put in after parsing, so it can never change the structure around it.
+
+use crate::diagnostic::{Diagnostic, Location};
+use crate::yaml::{Entry, Map, Mark, Node, Sources, Value, json};
+
+/// What names stand for.
+pub trait Scope {
+    /// The value of a name, or why there is none.
+    fn get(&self, name: &str) -> Result<Lookup, String>;
+}
+
+/// What a name stands for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Lookup {
+    /// A value.
+    Value(Value),
+    /// Nothing, on purpose: the field it is written in is left out.
+    Absent,
+}
+
+/// A part of a text.
+#[derive(Debug, PartialEq, Eq)]
+enum Piece<'t> {
+    Text(&'t str),
+    Name(&'t str),
+}
+
+/// Cuts a text at its names. Nothing if a `${` is not closed or holds something else than a dotted name.
+fn pieces(text: &str) -> Option<Vec<Piece<'_>>> {
+    let mut pieces = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("${") {
+        if rest[..at].ends_with('$') {
+            pieces.push(Piece::Text(&rest[..at - 1]));
+            pieces.push(Piece::Text("${"));
+            rest = &rest[at + 2..];
+            continue;
+        }
+        let (name, behind) = rest[at + 2..].split_once('}')?;
+        if !is_name(name) {
+            return None;
+        }
+        pieces.push(Piece::Text(&rest[..at]));
+        pieces.push(Piece::Name(name));
+        rest = behind;
+    }
+    pieces.push(Piece::Text(rest));
+    pieces.retain(|piece| *piece != Piece::Text(""));
+    Some(pieces)
+}
+
+fn is_name(name: &str) -> bool {
+    let segment = |segment: &str| {
+        !segment.is_empty()
+            && segment.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
+    };
+    name.split('.').all(segment)
+}
+
+/// Every name that a tree mentions, with its line.
+pub fn names(node: &Node, found: &mut Vec<(String, Mark)>) {
+    match &node.value {
+        Value::String(text) if text.contains("${") => {
+            for piece in pieces(text).unwrap_or_default() {
+                if let Piece::Name(name) = piece {
+                    found.push((name.to_owned(), node.mark));
+                }
+            }
+        }
+        Value::List(items) => items.iter().for_each(|item| names(item, found)),
+        Value::Map(map) => map.iter().for_each(|entry| names(&entry.value, found)),
+        _ => {}
+    }
+}
+
+/// Puts values in. Nothing if the node itself is absent.
+pub fn substitute(node: &Node, scope: &dyn Scope, sources: &Sources) -> Result<Option<Node>, Diagnostic> {
+    let value = match &node.value {
+        Value::String(text) if text.contains("${") => match evaluate(text, node, scope, sources)? {
+            Lookup::Value(value) => value,
+            Lookup::Absent => return Ok(None),
+        },
+        Value::List(items) => Value::List(list(items, scope, sources)?),
+        Value::Map(map) => {
+            let mut entries = Vec::with_capacity(map.len());
+            for entry in map {
+                if let Some(value) = substitute(&entry.value, scope, sources)? {
+                    entries.push(Entry { value, ..entry.clone() });
+                }
+            }
+            Value::Map(Map::from_entries(entries, |_, _| {}))
+        }
+        scalar => scalar.clone(),
+    };
+    Ok(Some(Node { value, mark: node.mark }))
+}
+
+/// A list: items that are lists by substitution are spliced, absent ones left out.
+fn list(items: &[Node], scope: &dyn Scope, sources: &Sources) -> Result<Vec<Node>, Diagnostic> {
+    let mut out = Vec::with_capacity(items.len());
+    for item in items {
+        let substituted = matches!(&item.value, Value::String(_));
+        match substitute(item, scope, sources)? {
+            Some(Node { value: Value::List(spliced), .. }) if substituted => out.extend(spliced),
+            Some(node) => out.push(node),
+            None => {}
+        }
+    }
+    Ok(out)
+}
+
+fn evaluate(text: &str, node: &Node, scope: &dyn Scope, sources: &Sources) -> Result<Lookup, Diagnostic> {
+    let fail = |message: String| Diagnostic::error(message).at(Location::of(node.mark, sources));
+    let pieces = pieces(text).ok_or_else(|| {
+        fail("`${` must hold a name and end with `}`".to_owned())
+            .help("write `$${` where the text `${` is meant")
+    })?;
+    let lookup = |name: &str| {
+        scope.get(name).map_err(|why| fail(format!("`${{{name}}}` stands for nothing")).help(why))
+    };
+    if let [Piece::Name(name)] = pieces[..] {
+        return lookup(name);
+    }
+    let mut out = String::new();
+    for piece in pieces {
+        match piece {
+            Piece::Text(text) => out.push_str(text),
+            Piece::Name(name) => match lookup(name)? {
+                Lookup::Value(Value::String(text)) => out.push_str(&text),
+                Lookup::Value(value @ (Value::Bool(_) | Value::Number(_))) => {
+                    out.push_str(&json::write(&Node { value, mark: node.mark }));
+                }
+                Lookup::Value(other) => {
+                    return Err(fail(format!(
+                        "`${{{name}}}` is {}, and cannot be part of a text",
+                        other.kind()
+                    ))
+                    .help("write it as the whole value"));
+                }
+                Lookup::Absent => {
+                    return Err(fail(format!("`${{{name}}}` is absent, and the text around it is not"))
+                        .help("write it as the whole value, which is then left out, or give it a value"));
+                }
+            },
+        }
+    }
+    Ok(Lookup::Value(Value::String(out.into())))
+}

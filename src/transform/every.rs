@@ -1,0 +1,144 @@
+//! What a profile says about every pod, container, workload or kind: add, then default, then set.
+
+use std::collections::BTreeMap;
+
+use super::add;
+use super::patch;
+use super::scope::ObjectScope;
+use crate::diagnostic::{Diagnostic, Diagnostics, Location};
+use crate::object::{Object, containers_mut, is_workload, pod_mut};
+use crate::profile::template::substitute;
+use crate::profile::{Every, Marked, Of, unmet};
+use crate::yaml::{Mark, Node, Sources, Value};
+
+/// What `set` entries have set so far in one object: by field, the value and the line.
+type Set = BTreeMap<String, (Node, Mark)>;
+
+/// The three layers, in the order in which they act.
+#[derive(Clone, Copy, PartialEq)]
+enum Layer {
+    Add,
+    Default,
+    Set,
+}
+
+/// Applies all entries to an object.
+pub(super) fn apply(
+    object: &mut Object,
+    every: &[Marked<Every>],
+    scope: &ObjectScope<'_>,
+    sources: &Sources,
+) -> Result<(), Diagnostics> {
+    let mut errors = Diagnostics::default();
+    let mut set = Set::new();
+    for layer in [Layer::Add, Layer::Default, Layer::Set] {
+        for entry in every {
+            if let Err(error) = entry_to(object, entry, layer, scope, sources, &mut set) {
+                errors.0.push(error.object(&object.id));
+            }
+        }
+    }
+    errors.or(())
+}
+
+fn entry_to(
+    object: &mut Object,
+    entry: &Marked<Every>,
+    layer: Layer,
+    scope: &ObjectScope<'_>,
+    sources: &Sources,
+    set: &mut Set,
+) -> Result<(), Diagnostic> {
+    let body = match layer {
+        Layer::Add => &entry.value.add,
+        Layer::Default => &entry.value.default,
+        Layer::Set => &entry.value.set,
+    };
+    let Some(body) = body else { return Ok(()) };
+    if !concerns(&entry.value.of, object) || unmet(&entry.value.when, scope, sources)?.is_some() {
+        return Ok(());
+    }
+    let Some(body) = substitute_keeping_null(body, scope, sources)? else { return Ok(()) };
+    let kind = object.id.kind.clone();
+    let targets: Vec<(String, &mut Node)> = match entry.value.of {
+        Of::Kind(_) | Of::Workload => vec![(String::new(), &mut object.root)],
+        Of::Pod => pod_mut(&mut object.root, &kind).map(|pod| ("pod".to_owned(), pod)).into_iter().collect(),
+        Of::Container => {
+            let pod = pod_mut(&mut object.root, &kind);
+            let containers = pod.map(containers_mut).unwrap_or_default();
+            containers
+                .into_iter()
+                .enumerate()
+                .map(|(index, node)| (format!("container{index}"), node))
+                .collect()
+        }
+    };
+    for (at, target) in targets {
+        match layer {
+            Layer::Add => add::add(target, &body, sources)?,
+            Layer::Default => default(target, &body),
+            Layer::Set => {
+                agree(&body, &at, set, sources)?;
+                patch::merge(target, &body);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn concerns(of: &Of, object: &Object) -> bool {
+    match of {
+        Of::Kind(kind) => *kind == object.id.kind,
+        Of::Workload => is_workload(&object.id.kind),
+        Of::Pod | Of::Container => true,
+    }
+}
+
+/// Absent values in a `set` remove their field, as null does.
+fn substitute_keeping_null(
+    body: &Node,
+    scope: &ObjectScope<'_>,
+    sources: &Sources,
+) -> Result<Option<Node>, Diagnostic> {
+    if let Value::Map(map) = &body.value {
+        let mut out = body.clone();
+        if let Value::Map(new) = &mut out.value {
+            for entry in map {
+                let value = substitute_keeping_null(&entry.value, scope, sources)?;
+                let null = Node { value: Value::Null, mark: entry.value.mark };
+                new.insert(crate::yaml::Entry { value: value.unwrap_or(null), ..entry.clone() });
+            }
+        }
+        return Ok(Some(out));
+    }
+    substitute(body, scope, sources)
+}
+
+/// Fills in what is not there, map by map; a list counts as one value.
+fn default(target: &mut Node, body: &Node) {
+    let (Value::Map(map), Value::Map(defaults)) = (&mut target.value, &body.value) else { return };
+    for entry in defaults.iter().filter(|entry| entry.value.value != Value::Null) {
+        match map.get_mut(&entry.key) {
+            Some(current) => default(current, &entry.value),
+            None => map.insert(entry.clone()),
+        }
+    }
+}
+
+/// Two entries that set one field differently would make their order matter.
+fn agree(body: &Node, at: &str, set: &mut Set, sources: &Sources) -> Result<(), Diagnostic> {
+    if let Value::Map(map) = &body.value {
+        return map
+            .iter()
+            .try_for_each(|entry| agree(&entry.value, &format!("{at}/{}", entry.key), set, sources));
+    }
+    match set.insert(at.to_owned(), (body.clone(), body.mark)) {
+        Some((other, mark)) if other != *body => {
+            Err(Diagnostic::error(format!("two entries of `every` set `{at}` differently"))
+                .at(Location::of(body.mark, sources))
+                .note(format!("the other is at {}", sources.show(mark)))
+                .help("limit one of them with `when`, or say it once"))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,124 @@
+//! The patches of pages: applied last, in the order in which they are written, each to the objects it means as they
+//! were loaded.
+
+use super::patch::{self, PatchError, Position};
+use super::target;
+use crate::diagnostic::{Diagnostic, Diagnostics, Location};
+use crate::nearest::nearest;
+use crate::object::{Object, Shape};
+use crate::payload::Payload;
+use crate::profile::{Component, ItemPosition, Marked, Parameters, PatchEntry, Profile, unmet};
+use crate::yaml::{Node, Sources};
+
+/// Applies the patches of all pages.
+pub(super) fn apply(
+    objects: &mut [Object],
+    payload: &Payload,
+    profile: &Profile,
+    parameters: &Parameters,
+    sources: &Sources,
+) -> Result<(), Diagnostics> {
+    let mut errors = Diagnostics::default();
+    for (component, page) in &payload.pages {
+        for entry in page.patches.iter().filter(|entry| profile.is_in(&entry.value.profiles)) {
+            match unmet(&entry.value.when, parameters, sources) {
+                Ok(Some(_)) => {}
+                Ok(None) => {
+                    let patcher = Patcher { payload, component, page, entry, sources };
+                    errors.0.extend(patcher.apply(objects).err());
+                }
+                Err(error) => errors.0.push(error),
+            }
+        }
+    }
+    errors.or(())
+}
+
+struct Patcher<'a> {
+    payload: &'a Payload,
+    component: &'a str,
+    page: &'a Component,
+    entry: &'a Marked<PatchEntry>,
+    sources: &'a Sources,
+}
+
+impl Patcher<'_> {
+    fn apply(&self, objects: &mut [Object]) -> Result<(), Diagnostic> {
+        let patches = self.payload.patches(self.component, self.page, self.entry)?;
+        for patch in &patches {
+            let target = target::Matcher::of(&self.entry.value, patch, self.sources)?;
+            let mut hits = 0;
+            let mut changed = false;
+            for object in objects.iter_mut().filter(|object| object.component == self.component) {
+                let loaded = &self.payload.manifests[object.manifest];
+                if !target.matches(&loaded.root, &loaded.id, &loaded.version) {
+                    continue;
+                }
+                hits += 1;
+                changed |= self.one(object, patch)?;
+            }
+            if !self.entry.value.optional {
+                self.must_have_acted(hits, changed, objects, &target)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Applies the patch to one object; says whether anything changed.
+    fn one(&self, object: &mut Object, patch: &Node) -> Result<bool, Diagnostic> {
+        let before = object.root.clone();
+        let result = if patch.as_list().is_some() {
+            patch::operations(patch)
+                .and_then(|operations| patch::apply_operations(&mut object.root, &operations))
+        } else {
+            let api_version = before.get("apiVersion").and_then(Node::as_str).unwrap_or_default();
+            let custom = self.payload.custom_shape(&object.id);
+            let shape = Shape::built_in(api_version, &object.id.kind).or(custom).unwrap_or(Shape::Unknown);
+            let position = match self.entry.value.position {
+                Some(ItemPosition::First) => Position::First,
+                _ => Position::Last,
+            };
+            patch::strategic(&mut object.root, patch, shape, position)
+        };
+        result.map_err(|error| self.failed(error, object))?;
+        Ok(before != object.root)
+    }
+
+    fn failed(&self, error: PatchError, object: &Object) -> Diagnostic {
+        let diagnostic =
+            Diagnostic::error(error.message).at(Location::of(error.mark, self.sources)).object(&object.id);
+        Diagnostic { help: error.help, ..diagnostic }.note(format!(
+            "applied by {}, because {}",
+            self.sources.show(self.entry.mark),
+            self.entry.value.reason
+        ))
+    }
+
+    /// Nothing silently does nothing.
+    fn must_have_acted(
+        &self,
+        hits: usize,
+        changed: bool,
+        objects: &[Object],
+        target: &target::Matcher,
+    ) -> Result<(), Diagnostic> {
+        let at = || Location::of(self.entry.mark, self.sources);
+        if hits == 0 {
+            let names: Vec<String> =
+                objects.iter().map(|object| format!("{}/{}", object.id.kind, object.id.name)).collect();
+            let error =
+                Diagnostic::error(format!("the patch matches no object of `{}`", self.component)).at(at());
+            return Err(match nearest(&target.shown(), names.iter().map(String::as_str)) {
+                Some(near) => error.help(format!("did you mean `{near}`?")),
+                None => error.help("check its target, or write `optional: true` if it may match nothing"),
+            });
+        }
+        if !changed {
+            return Err(Diagnostic::error("the patch changes nothing")
+                .at(at())
+                .note("everything is already as it says")
+                .help("remove it, or write `optional: true` if that is meant"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,535 @@
+//! The language: each construct with what it does, and with what its misuse is answered.
+
+use crate::support::{Folder, Run};
+
+const HEADER: &str = "apiVersion: transship.openshift.io/v1\n";
+
+fn parameters(body: &str) -> String {
+    format!("{HEADER}kind: Parameters\nmetadata: {{name: all}}\nparameters:\n{body}")
+}
+
+fn profile(name: &str, body: &str) -> String {
+    format!("{HEADER}kind: Profile\nmetadata: {{name: {name}}}\ntopology: t\n{body}")
+}
+
+fn page(body: &str) -> String {
+    format!("{HEADER}kind: Component\nmetadata: {{name: op}}\n{body}")
+}
+
+fn object(api_version: &str, kind: &str, name: &str, body: &str) -> String {
+    format!(
+        "apiVersion: {api_version}\nkind: {kind}\nmetadata:\n  name: {name}\n  namespace: ns\n  annotations: {{p: x}}\n{body}"
+    )
+}
+
+const DEPLOYMENT: &str = "spec:\n  template:\n    metadata: {labels: {app: a}}\n    spec:\n      hostNetwork: true\n      \
+                          tolerations: [{key: old}]\n      initContainers: [{name: i}]\n      containers: [{name: c, args: [run]}]\n";
+
+/// A Deployment, a Service and a ConfigMap of one component, with its page.
+fn folder(page_body: &str, profile_body: &str) -> Folder {
+    let folder = Folder::new();
+    folder.write("payload/op/1.yaml", object("apps/v1", "Deployment", "a", DEPLOYMENT));
+    folder.write("payload/op/2.yaml", object("v1", "Service", "s", ""));
+    folder.write("payload/op/3.yaml", object("v1", "ConfigMap", "cm", "data: {}\n"));
+    folder.write("payload/op/component.yaml", page(page_body));
+    folder.write("profiles/test.yaml", profile("test", profile_body));
+    folder
+}
+
+fn json(run: &Run) -> Vec<serde_json::Value> {
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn render(folder: &Folder, more: &[&str]) -> Vec<serde_json::Value> {
+    json(&folder.run(&[&["render", "--profile", "test", "-o", "json"][..], more].concat()))
+}
+
+fn refused(folder: &Folder, more: &[&str]) -> String {
+    let run = folder.run(&[&["render", "--profile", "test"][..], more].concat());
+    assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{}", run.stderr);
+    run.stderr
+}
+
+fn names(documents: &[serde_json::Value]) -> Vec<String> {
+    documents
+        .iter()
+        .map(|document| {
+            format!(
+                "{}/{}",
+                document["kind"].as_str().unwrap(),
+                document["metadata"]["name"].as_str().unwrap()
+            )
+        })
+        .collect()
+}
+
+// --- parameters and `${}`
+
+const MANY: &str = "  a.text: {type: string, description: d, default: hello}\n  \
+                    a.whole: {type: int, description: d, default: 5}\n  \
+                    a.flag: {type: bool, description: d, default: true}\n  \
+                    a.list: {type: list, description: d, default: [x, {k: v}]}\n  \
+                    a.none: {type: string, description: d, optional: true}\n  \
+                    ns: {type: name, description: d, default: target}\n";
+
+#[test]
+fn values_keep_their_type_and_lists_are_spliced() {
+    let folder = folder(
+        "place: {}\n",
+        "cluster: both\nevery:\n- of: ConfigMap\n  set:\n    data:\n      text: ${a.text}\n      whole: ${a.whole}\n      \
+         flag: ${a.flag}\n      list: [first, '${a.list}', last]\n      gone: ${a.none}\n      mixed: \"<${a.text}-${a.whole}-${a.flag}>\"\n      \
+         escaped: $${a.text} $(X) $Y\n      name: ${component.name}/${workload.kind}/${workload.name}\n",
+    );
+    folder.write("profiles/parameters.yaml", parameters(MANY));
+    folder.write("payload/op/component.yaml", page(""));
+    let data = &render(&folder, &[])[2]["data"];
+    assert_eq!(
+        data.to_string(),
+        r#"{"escaped":"${a.text} $(X) $Y","flag":true,"list":["first","x",{"k":"v"},"last"],"mixed":"<hello-5-true>","name":"op/ConfigMap/cm","text":"hello","whole":5}"#
+    );
+}
+
+#[test]
+fn values_come_from_files_and_settings_and_the_last_wins() {
+    let folder = folder(
+        "",
+        "cluster: both\nevery:\n- of: ConfigMap\n  set: {data: {v: '${a.text}', w: '${a.whole}'}}\n",
+    );
+    folder.write("profiles/parameters.yaml", parameters(MANY));
+    folder.write("one.yaml", "a: {text: one, whole: 1}\n");
+    folder.write("two.yaml", "a.text: two\n");
+    let data = |more: &[&str]| render(&folder, more)[2]["data"].to_string();
+    assert_eq!(data(&[]), r#"{"v":"hello","w":5}"#);
+    assert_eq!(data(&["--params", "one.yaml"]), r#"{"v":"one","w":1}"#);
+    assert_eq!(data(&["--params", "one.yaml", "--params", "two.yaml"]), r#"{"v":"two","w":1}"#);
+    assert_eq!(
+        data(&["--params", "one.yaml", "--set", "a.text=yes", "--set", "a.whole=7"]),
+        r#"{"v":"yes","w":7}"#
+    );
+}
+
+#[test]
+fn a_value_that_is_not_what_was_declared() {
+    let declared = "  region: {type: string, description: d, pattern: '[a-z]+-[0-9]', default: eu-1}\n  \
+                    kind: {type: string, description: d, enum: [AWS, Azure], default: AWS}\n  \
+                    port: {type: port, description: d, default: 443}\n  \
+                    token: {type: string, description: d, secret: true, enum: [a], default: a}\n  \
+                    needed: {type: name, description: d}\n";
+    let folder = folder("", "cluster: both\n");
+    folder.write("profiles/parameters.yaml", parameters(declared));
+    folder
+        .write("p.yaml", "region: EU\nkind: GCP\nport: 70000\ntoken: CANARY\nneded: x\nneeded: Not_A_Name\n");
+    let shown = refused(&folder, &["--params", "p.yaml"]);
+    for message in [
+        "error: p.yaml:1:9: `region` cannot be `EU`\n  help: it must match [a-z]+-[0-9]",
+        "error: p.yaml:2:7: `kind` cannot be `GCP`\n  help: it is one of \"AWS\", \"Azure\"",
+        "error: p.yaml:3:7: `port` cannot be a number: it is a port, from 1 to 65535",
+        "error: p.yaml:4:8: `token` cannot be text",
+        "error: p.yaml:5:1: there is no parameter `neded`\n  help: did you mean `needed`?",
+        "error: p.yaml:6:9: `needed` cannot be `Not_A_Name`: it is a name of lower-case letters",
+    ] {
+        assert!(shown.contains(message), "{message}\nis not in\n{shown}");
+    }
+    assert!(!shown.contains("CANARY"), "{shown}");
+    let shown = refused(&folder, &[]);
+    assert_eq!(
+        shown,
+        "error: profiles/parameters.yaml:9:3: the parameter `needed` has no value\n  \
+         help: give it one with --set needed=…, or in a file with --params\n"
+    );
+}
+
+#[test]
+fn names_that_stand_for_nothing() {
+    for (text, message) in [
+        (
+            "${a.tex}",
+            "profiles/test.yaml:9:19: `${a.tex}` stands for nothing\n  object: ConfigMap/cm in ns\n  help: did you mean `${a.text}`?",
+        ),
+        ("x ${a.list}", "profiles/test.yaml:9:19: `${a.list}` is a list, and cannot be part of a text"),
+        ("x ${a.none}", "profiles/test.yaml:9:19: `${a.none}` is absent, and the text around it is not"),
+        (
+            "${a b}",
+            "profiles/test.yaml:9:19: `${` must hold a name and end with `}`\n  object: ConfigMap/cm in ns\n  help: write `$${`",
+        ),
+        ("${a.text", "profiles/test.yaml:9:19: `${` must hold a name and end with `}`"),
+    ] {
+        let folder = folder(
+            "",
+            &format!("cluster: both\nevery:\n- {{of: ConfigMap,\n  set: {{data: {{\n  v: '{text}'}}}}}}\n")
+                .replace("  v: ", "             key: "),
+        );
+        folder.write("profiles/parameters.yaml", parameters(MANY));
+        let shown = refused(&folder, &[]);
+        assert!(shown.contains(message), "{text}: {shown}");
+    }
+}
+
+/// Text that would change the structure around it, were it put in before parsing.
+#[test]
+fn a_value_never_changes_the_structure_around_it() {
+    let folder = folder(
+        "",
+        "cluster: both\nevery:\n- {of: ConfigMap, set: {data: {v: '${a.text}', w: 'x${a.text}z'}}}\n",
+    );
+    folder.write("profiles/parameters.yaml", parameters(MANY));
+    for text in [
+        "a: b",
+        "- x",
+        "\"",
+        "'",
+        "line\nkey: value",
+        "---\nkind: X",
+        "${a.text}",
+        "{{ x }}",
+        "{\"a\": 1}",
+        "yes",
+        "#",
+    ] {
+        folder.write("p.json", serde_json::json!({"a": {"text": text}}).to_string());
+        let rendered = render(&folder, &["--params", "p.json"]);
+        assert_eq!(names(&rendered), ["Deployment/a", "Service/s", "ConfigMap/cm"]);
+        assert_eq!(rendered[2]["data"], serde_json::json!({"v": text, "w": format!("x{text}z")}));
+    }
+}
+
+// --- pages
+
+const PLACE: &str = "place:\n  management: [Deployment, Service]\n  both: [ConfigMap]\n";
+
+#[test]
+fn every_object_is_where_its_page_says() {
+    let folder = folder(PLACE, "cluster: management\n");
+    folder.write(
+        "payload/op/4.yaml",
+        object("rbac.authorization.k8s.io/v1", "ClusterRole", "r", "").replace("  namespace: ns\n", ""),
+    );
+    assert_eq!(names(&render(&folder, &[])), ["Deployment/a", "Service/s", "ConfigMap/cm"]);
+    folder.write("profiles/test.yaml", profile("test", "cluster: guest\n"));
+    assert_eq!(names(&render(&folder, &[])), ["ConfigMap/cm", "ClusterRole/r"]);
+    folder.write("profiles/test.yaml", profile("test", "cluster: both\n"));
+    assert_eq!(render(&folder, &[]).len(), 4);
+}
+
+#[test]
+fn a_name_beats_a_kind() {
+    let body = "place:\n  management: [Deployment, Service, ConfigMap]\n  guest: [Service/s]\n";
+    assert_eq!(names(&render(&folder(body, "cluster: guest\n"), &[])), ["Service/s"]);
+}
+
+#[test]
+fn placement_is_exhaustive_both_ways() {
+    let shown = refused(&folder("place: {management: [Deployment]}\n", "cluster: management\n"), &[]);
+    assert!(
+        shown.contains(
+            "error: payload/op/2.yaml:1:1: nobody says in which cluster this object lives\n  object: Service/s in ns\n  \
+             help: name `Service/s` or its kind under `place` in op/component.yaml"
+        ),
+        "{shown}"
+    );
+    let shown = refused(
+        &folder(
+            "place: {management: [Deployment, Service, Deploymnt/a], guest: [Service], both: [ConfigMap]}\n",
+            "cluster: management\n",
+        ),
+        &[],
+    );
+    for message in [
+        "payload/op/component.yaml:4:43: there is no manifest for `Deploymnt/a`\n  help: did you mean `Deployment/a`?",
+        "payload/op/component.yaml:4:65: two entries of `place` decide about one object\n  object: Service/s in ns\n  \
+         note: the other is at payload/op/component.yaml:4:34",
+    ] {
+        assert!(shown.contains(message), "{message}\nis not in\n{shown}");
+    }
+}
+
+#[test]
+fn a_cluster_scoped_object_is_never_in_a_namespace() {
+    let folder = folder(
+        "place: {management: [Deployment, Service, ConfigMap, ClusterRole]}\n",
+        "cluster: management\n",
+    );
+    folder.write("payload/op/4.yaml", object("rbac.authorization.k8s.io/v1", "ClusterRole", "r", ""));
+    let shown = refused(&folder, &[]);
+    assert!(
+        shown.contains(
+            "component.yaml:4:54: a cluster-scoped object cannot be in a hosted control plane's namespace"
+        ),
+        "{shown}"
+    );
+}
+
+#[test]
+fn omissions_carry_their_reason_to_the_list() {
+    let body = "omit:\n  Service: nobody calls it\n  ConfigMap/cm: {reason: only elsewhere, in: [other]}\nignore: {'1.yaml': made by hand}\n";
+    let folder = folder(body, "cluster: both\n");
+    assert_eq!(names(&render(&folder, &[])), ["ConfigMap/cm"]);
+    let rows: Vec<serde_json::Value> =
+        serde_json::from_str(&folder.run(&["list", "--profile", "test", "-o", "json"]).stdout).unwrap();
+    let reasons: Vec<_> = rows.iter().map(|row| row["reason"].clone()).collect();
+    assert_eq!(reasons[0], serde_json::json!({"code": "omitted", "message": "made by hand"}));
+    assert_eq!(reasons[1], serde_json::json!({"code": "omitted", "message": "nobody calls it"}));
+    assert!(reasons[2].is_null());
+}
+
+#[test]
+fn an_omission_of_nothing_is_an_error() {
+    let shown = refused(
+        &folder("omit: {Servic: x}\nignore: {'*.yml': x}\n", "cluster: both\nomit: {Route: why}\n"),
+        &[],
+    );
+    for message in [
+        "op/component.yaml:4:8: there is no manifest for `Servic`\n  help: did you mean `Service`?",
+        "op/component.yaml:5:10: no file of the component matches `*.yml`",
+        "profiles/test.yaml:6:8: there is no manifest for `Route`",
+    ] {
+        assert!(shown.contains(message), "{message}\nis not in\n{shown}");
+    }
+}
+
+#[test]
+fn a_component_exists_when_its_conditions_hold() {
+    let folder =
+        folder("when: {a.text: [hello, other], a.none: absent, a.whole: present}\n", "cluster: both\n");
+    folder.write("profiles/parameters.yaml", parameters(MANY));
+    folder.write("payload/b/1.yaml", object("v1", "ConfigMap", "b", ""));
+    assert_eq!(render(&folder, &[]).len(), 4);
+    assert_eq!(names(&render(&folder, &["--set", "a.text=no"])), ["ConfigMap/b"]);
+    let list = folder.run(&["list", "--profile", "test", "--set", "a.text=no"]);
+    assert!(list.stdout.contains("omitted: the component does not exist: a.text is no"), "{}", list.stdout);
+    folder.write("payload/op/component.yaml", page("when: {a.txt: x}\n"));
+    let shown = refused(&folder, &[]);
+    assert!(shown.contains("component.yaml:4:8: `a.txt` stands for nothing\n"), "{shown}");
+}
+
+#[test]
+fn annotations_of_the_page_select_manifests_that_lack_them() {
+    let folder = folder(
+        "annotations: {include.release.openshift.io/x: 'true'}\n",
+        "cluster: both\nselect: {clusterProfile: x}\n",
+    );
+    folder.write("payload/op/4.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: bare}\n");
+    folder.write(
+        "payload/op/5.yaml",
+        object("v1", "Secret", "not", "").replace("{p: x}", "{include.release.openshift.io/x: 'false'}"),
+    );
+    let rendered = render(&folder, &[]);
+    assert_eq!(names(&rendered), ["Deployment/a", "Service/s", "ConfigMap/cm", "Secret/bare"]);
+    assert_eq!(
+        rendered[0]["metadata"]["annotations"],
+        serde_json::json!({"p": "x"}),
+        "they are no part of the object"
+    );
+    assert!(rendered[3]["metadata"]["annotations"].is_null());
+}
+
+#[test]
+fn mistakes_in_a_page_are_all_reported() {
+    let shown = refused(
+        &folder(
+            "onwer: x\nplace: {managment: [a], guest: [deployment]}\npatches: [{reason: r, position: middle}]\n",
+            "cluster: both\n",
+        ),
+        &[],
+    );
+    for message in [
+        "component.yaml:4:1: a component's page has no field `onwer`\n  help: did you mean `owner`?",
+        "component.yaml:5:9: place has no field `managment`\n  help: did you mean `management`?",
+        "component.yaml:5:33: `deployment` names no object\n  help: write `Kind`, `Kind/name` or `Kind.group/name`",
+        "component.yaml:6:33: `position` cannot be `middle`\n  help: it is one of last, first",
+    ] {
+        assert!(shown.contains(message), "{message}\nis not in\n{shown}");
+    }
+}
+
+// --- profiles
+
+#[test]
+fn a_profile_takes_over_what_it_extends() {
+    let folder = folder("", "extends: base\ncluster: both\nstrip: ['q/*']\nomit: {Service: mine}\n");
+    folder.write(
+        "profiles/base.yaml",
+        profile(
+            "base",
+            "abstract: true\ncluster: guest\nstrip: [p]\nomit: {Service: theirs, ConfigMap: theirs}\n",
+        ),
+    );
+    folder.write(
+        "payload/op/1.yaml",
+        object("apps/v1", "Deployment", "a", DEPLOYMENT).replace("{p: x}", "{p: x, q/r: s, keep: it}"),
+    );
+    let rendered = render(&folder, &[]);
+    assert_eq!(names(&rendered), ["Deployment/a"]);
+    assert_eq!(rendered[0]["metadata"]["annotations"], serde_json::json!({"keep": "it"}));
+    let list = folder.run(&["list", "--profile", "test"]).stdout;
+    assert!(list.contains("omitted: mine") && list.contains("omitted: theirs"), "{list}");
+    assert_eq!(folder.run(&["render", "--profile", "base"]).code, 2, "an abstract profile is not rendered");
+}
+
+#[test]
+fn a_profile_that_extends_nothing_or_itself() {
+    let shown = refused(&folder("", "extends: bsae\ncluster: both\n"), &[]);
+    assert!(
+        shown.starts_with("error: profiles/test.yaml:5:10: there is no profile `bsae` to extend"),
+        "{shown}"
+    );
+    let shown = refused(&folder("", "extends: test\ncluster: both\n"), &[]);
+    assert!(shown.starts_with("error: profiles/test.yaml:5:10: `test` extends itself"), "{shown}");
+}
+
+#[test]
+fn what_holds_for_every_pod_container_workload_and_kind() {
+    let body = "cluster: both\nevery:\n\
+        - of: pod\n  set:\n    metadata: {labels: {hcp: x}}\n    spec: {hostNetwork: null, tolerations: [{key: new}], nodeSelector: '${a.none}'}\n\
+        - {of: pod, default: {metadata: {labels: {app: other, more: m}}}}\n\
+        - {of: container, default: {terminationMessagePolicy: FallbackToLogsOnError}}\n\
+        - {of: workload, set: {metadata: {labels: {managed-by: '${component.owner}'}}}}\n\
+        - {of: ConfigMap, add: {data: {k: v}}}\n";
+    let folder = folder("owner: me\n", body);
+    folder.write("profiles/parameters.yaml", parameters(MANY));
+    let rendered = render(&folder, &[]);
+    assert_eq!(
+        rendered[0]["spec"]["template"].to_string(),
+        r#"{"metadata":{"labels":{"app":"a","hcp":"x","more":"m"}},"spec":{"containers":[{"args":["run"],"name":"c","terminationMessagePolicy":"FallbackToLogsOnError"}],"initContainers":[{"name":"i","terminationMessagePolicy":"FallbackToLogsOnError"}],"tolerations":[{"key":"new"}]}}"#
+    );
+    assert_eq!(rendered[0]["metadata"]["labels"], serde_json::json!({"managed-by": "me"}));
+    assert!(rendered[1]["metadata"]["labels"].is_null(), "a Service is no workload");
+    assert_eq!(rendered[2]["data"], serde_json::json!({"k": "v"}));
+}
+
+#[test]
+fn the_order_of_entries_does_not_matter() {
+    let entries = [
+        "- {of: pod, set: {spec: {priorityClassName: p}}}\n",
+        "- {of: pod, default: {spec: {priorityClassName: q, dnsPolicy: Default}}}\n",
+        "- {of: container, set: {tty: true}}\n",
+        "- {of: workload, set: {metadata: {labels: {a: b}}}}\n",
+    ];
+    let orders = [[0, 1, 2, 3], [3, 2, 1, 0], [1, 0, 3, 2], [2, 3, 0, 1]];
+    let rendered: Vec<_> = orders
+        .iter()
+        .map(|order| {
+            let every: String = order.iter().map(|index| entries[*index]).collect();
+            render(&folder("", &format!("cluster: both\nevery:\n{every}")), &[])
+        })
+        .collect();
+    assert!(rendered.iter().all(|other| *other == rendered[0]));
+    assert_eq!(rendered[0][0]["spec"]["template"]["spec"]["priorityClassName"], "p");
+}
+
+#[test]
+fn entries_that_disagree_are_an_error_that_names_both() {
+    let body = "cluster: both\nevery:\n- {of: pod, set: {spec: {priorityClassName: p}}}\n- {of: pod, set: {spec: {priorityClassName: q}}}\n";
+    let shown = refused(&folder("", body), &[]);
+    assert_eq!(
+        shown,
+        "error: profiles/test.yaml:8:46: two entries of `every` set `pod/spec/priorityClassName` differently\n  \
+         object: Deployment.apps/a in ns\n  note: the other is at profiles/test.yaml:7:46\n  \
+         help: limit one of them with `when`, or say it once\n"
+            .replace(":8:46", ":8:45")
+            .replace(":7:46", ":7:45")
+    );
+    let shown =
+        refused(&folder("", "cluster: both\nevery:\n- {of: pod, add: {spec: {hostNetwork: false}}}\n"), &[]);
+    assert!(
+        shown.starts_with("error: profiles/test.yaml:7:39: two authors say different things about one field\n  object: Deployment.apps/a in ns\n  note: the other is at payload/op/1.yaml:11:20"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn the_namespace_may_be_a_parameter() {
+    let folder = folder("", "cluster: both\nnamespace: ${ns}\n");
+    folder.write("profiles/parameters.yaml", parameters(MANY));
+    assert!(render(&folder, &[]).iter().all(|document| document["metadata"]["namespace"] == "target"));
+}
+
+// --- patches
+
+#[test]
+fn patches_of_a_page_in_kustomizes_manner() {
+    let body = "patches:\n\
+        - reason: by name in the patch\n  patch: {apiVersion: apps/v1, kind: Deployment, metadata: {name: a}, spec: {template: {spec: {containers: [{name: c, image: i}, {name: d}]}}}}\n\
+        - reason: operations as text\n  target: {kind: Deployment}\n  patch: |-\n    - op: set-flag\n      path: /spec/template/spec/containers/[name=c]/args\n      value: --v=4\n\
+        - reason: from a file, in this profile\n  in: [test]\n  path: remove.yaml\n  target: {group: apps, name: 'a|b', annotationSelector: p=x}\n\
+        - reason: not here\n  in: [other]\n  path: remove.yaml\n\
+        - reason: not now\n  when: {a.text: other}\n  path: remove.yaml\n\
+        - reason: before the others\n  position: first\n  target: {labelSelector: '!nothing', kind: Deployment}\n  patch: {spec: {template: {spec: {containers: [{name: z}]}}}}\n";
+    let folder = folder(body, "cluster: both\n");
+    folder.write("profiles/parameters.yaml", parameters(MANY));
+    folder.write("patches/op/remove.yaml", "spec:\n  template:\n    spec:\n      initContainers: [{name: i, $patch: delete}]\n      hostNetwork: null\n");
+    assert_eq!(
+        render(&folder, &[])[0]["spec"]["template"]["spec"].to_string(),
+        r#"{"containers":[{"name":"z"},{"args":["run","--v=4"],"image":"i","name":"c"},{"name":"d"}],"initContainers":[],"tolerations":[{"key":"old"}]}"#
+    );
+}
+
+#[test]
+fn targets_mean_objects_as_they_were_loaded() {
+    let body = "patches:\n- {reason: renames, target: {kind: Service}, patch: [{op: replace, path: /metadata/name, value: new}]}\n\
+                - {reason: still meant, target: {kind: Service, name: s}, patch: {spec: {type: ClusterIP}}}\n";
+    let rendered = render(&folder(body, "cluster: both\n"), &[]);
+    assert_eq!(
+        (&rendered[1]["metadata"]["name"], &rendered[1]["spec"]["type"]),
+        (&"new".into(), &"ClusterIP".into())
+    );
+}
+
+#[test]
+fn a_patch_that_does_nothing_is_an_error() {
+    for (entry, message) in [
+        (
+            "{reason: r, target: {kind: Deployment, name: aa}, patch: {a: b}}",
+            "component.yaml:5:3: the patch matches no object of `op`\n  help: did you mean `Deployment/a`?",
+        ),
+        (
+            "{reason: r, target: {kind: Deployment}, patch: {kind: Deployment}}",
+            "component.yaml:5:3: the patch changes nothing\n  note: everything is already as it says",
+        ),
+        ("{reason: r, patch: {a: b}}", "component.yaml:5:22: nobody says which object this patch means\n"),
+        ("{reason: r, target: {kind: X}}", "component.yaml:5:3: a patch without a body"),
+        (
+            "{reason: r, target: {kind: X}, path: none.yaml}",
+            "component.yaml:5:40: there is no patch file `none.yaml`\n  help: it must be beside the page, or in patches/op/",
+        ),
+        ("{target: {kind: X}, patch: {}}", "component.yaml:5:3: a patch needs the field `reason`"),
+        (
+            "{reason: r, target: {kind: '('}, patch: {a: b}}",
+            "component.yaml:5:30: this is no regular expression",
+        ),
+        (
+            "{reason: because, target: {kind: Deployment}, patch: [{op: remove, path: /spec/replicas}]}",
+            "the object does not have the key `replicas` that the path `/spec/replicas` means\n  object: Deployment.apps/a in ns\n  note: applied by payload/op/component.yaml:5:3, because because",
+        ),
+    ] {
+        let shown = refused(&folder(&format!("patches:\n- {entry}\n"), "cluster: both\n"), &[]);
+        assert!(shown.contains(message), "{message}\nis not in\n{shown}");
+    }
+    let optional = "patches:\n- {reason: r, optional: true, target: {kind: X}, patch: {a: b}}\n";
+    assert_eq!(render(&folder(optional, "cluster: both\n"), &[]).len(), 3);
+}
+
+#[test]
+fn the_schema_describes_every_field() {
+    let folder = Folder::new();
+    let schema: serde_json::Value = serde_json::from_str(&folder.run(&["schema"]).stdout).unwrap();
+    let kinds: Vec<_> = schema["oneOf"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|kind| kind["properties"]["kind"]["const"].clone())
+        .collect();
+    assert_eq!(kinds, ["Component", "Parameters", "Profile"]);
+    let page = &schema["oneOf"][0];
+    assert_eq!(page["additionalProperties"], false);
+    assert_eq!(page["required"], serde_json::json!(["apiVersion", "kind", "metadata"]));
+    assert_eq!(
+        page["properties"]["owner"]["description"],
+        "Who reports for it; without it, the component itself."
+    );
+    assert_eq!(
+        page["properties"]["patches"]["items"]["properties"]["position"]["enum"],
+        serde_json::json!(["last", "first"])
+    );
+}
