@@ -124,7 +124,13 @@ impl<'a> Scanner<'a> {
 
     fn head_may_be_key(&mut self) -> Result<bool> {
         let head = self.taken;
-        match self.candidates.iter().rposition(|candidate| candidate.possible && candidate.token == head) {
+        let is_head = |candidate: &KeyCandidate| candidate.token == head && candidate.possible;
+        // Outside of flow collections, which is nearly everywhere, there is one candidate.
+        let found = match &self.candidates[..] {
+            [only] => is_head(only).then_some(0),
+            all => all.iter().rposition(is_head),
+        };
+        match found {
             Some(at) => self.still_candidate(at),
             None => Ok(false),
         }
