@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use transship::yaml::{self, Node, SourceId, Value};
+
 use crate::support::{Run, repository};
 
 fn readme() -> String {
@@ -33,7 +35,7 @@ fn shell(line: &str) -> Run {
 fn commands_give_the_output_that_is_shown() {
     let text = readme();
     let consoles = blocks(&text, "console");
-    assert_eq!(consoles.len(), 3);
+    assert_eq!(consoles.len(), 4);
     for console in consoles {
         let (command, expected) = console.strip_prefix("$ ").unwrap().split_once('\n').unwrap();
         let run = shell(command);
@@ -67,10 +69,33 @@ fn make_has_every_target_that_is_named() {
     assert!(std::fs::read_to_string(repository().join(".ci/run")).unwrap().contains("\nmake test\n"));
 }
 
+/// A YAML block without its comments, as a tree.
+fn tree(block: &str) -> Node {
+    yaml::read(block, SourceId(0)).unwrap().remove(0).root
+}
+
+/// Whether everything that is shown is in the file, in the same order where it is a list.
+fn is_part(shown: &Node, file: &Node) -> bool {
+    match (&shown.value, &file.value) {
+        (Value::Map(shown), Value::Map(file)) => {
+            shown.iter().all(|entry| file.get(&entry.key).is_some_and(|other| is_part(&entry.value, other)))
+        }
+        (Value::List(shown), Value::List(file)) => {
+            let mut rest = file.iter();
+            shown.iter().all(|item| rest.any(|other| is_part(item, other)))
+        }
+        _ => shown == file,
+    }
+}
+
 #[test]
-fn the_profile_that_is_shown_is_the_bundled_one() {
+fn the_files_that_are_shown_are_the_bundled_ones() {
     let text = readme();
-    let shown = blocks(&text, "yaml")[0];
-    let bundled = std::fs::read_to_string(repository().join("profiles/standalone.yaml")).unwrap();
-    assert!(bundled.ends_with(shown), "{shown}");
+    let blocks = blocks(&text, "yaml");
+    let files = ["payload/csi-snapshot-controller/component.yaml", "profiles/hypershift-mc.yaml"];
+    assert_eq!(blocks.len(), files.len());
+    for (block, file) in blocks.iter().zip(files) {
+        let bundled = std::fs::read_to_string(repository().join(file)).unwrap();
+        assert!(is_part(&tree(block), &tree(&bundled)), "{file} does not say\n{block}");
+    }
 }
