@@ -29,19 +29,12 @@ pub use file::{read_stream, read_text};
 
 use diagnostic::Diagnostics;
 use order::Plan;
-use payload::Payload;
-use profile::{Parameters, Profile};
-use yaml::Sources;
+use transform::Context;
 
 /// Renders a payload for one profile: the objects, in the order in which they are applied.
-pub fn render(
-    payload: &Payload,
-    profile: &Profile,
-    parameters: &Parameters,
-    sources: &Sources,
-) -> Result<Plan, Diagnostics> {
-    let out = select::decide(payload, profile, parameters, sources)?;
-    let objects = transform::all(payload, profile, parameters, sources, &out)?;
-    check::unique(&objects, sources)?;
+pub fn render(context: &Context<'_>) -> Result<Plan, Diagnostics> {
+    let out = select::decide(context.payload, context.profile, context.parameters, context.sources)?;
+    let objects = transform::all(context, &out)?;
+    check::unique(&objects, context.sources)?;
     Ok(order::plan(objects))
 }

@@ -17,6 +17,7 @@ use transship::order::Plan;
 use transship::payload::Payload;
 use transship::profile::{Parameters, Profile, Profiles};
 use transship::select::{self, Reason};
+use transship::transform::Context;
 use transship::yaml::Sources;
 
 /// One release payload, every topology, the right cluster.
@@ -112,7 +113,13 @@ impl Project {
     }
 
     fn render(&self, profile: &Profile) -> Result<Plan, Diagnostics> {
-        transship::render(&self.payload, profile, &self.parameters, &self.sources)
+        transship::render(&Context {
+            payload: &self.payload,
+            profile,
+            parameters: &self.parameters,
+            fragments: &self.profiles.fragments,
+            sources: &self.sources,
+        })
     }
 
     fn decide(&self, profile: &Profile) -> Result<Vec<Option<Reason>>, Diagnostics> {

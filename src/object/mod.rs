@@ -40,8 +40,8 @@ pub struct Object {
     pub file: String,
     /// Its place among that file's documents, from one.
     pub document: usize,
-    /// The manifest it came from: an index into the payload's.
-    pub manifest: usize,
+    /// The manifest it came from: an index into the payload's. Nothing if a fragment brought it.
+    pub manifest: Option<usize>,
 }
 
 /// Where an object lives.

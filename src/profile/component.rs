@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Selector;
 use super::common::{Header, Metadata, Omissions};
+use super::fragment::{Part, Use};
 use super::typed::{Marked, Reader, Typed, typed, words};
 use super::when::When;
 use crate::diagnostic::Diagnostics;
@@ -39,6 +40,10 @@ typed! {
         "place" place: Option<Place>,
         /// Objects that are left out, each with a reason.
         "omit" omit: Omissions,
+        /// Fragments that the component is made of.
+        "uses" uses: Vec<Marked<Use>>,
+        /// What it adds beside its manifests, and where.
+        "parts" parts: Vec<Marked<Part>>,
         /// Exceptions, applied last, in this order.
         "patches" patches: Vec<Marked<PatchEntry>>,
     }

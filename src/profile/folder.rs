@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use super::fragment::Fragment;
 use super::parameters::{Parameter, Parameters, ParametersFile};
-use super::profile::{Profile, ProfileFile, resolve};
+use super::profile::{Profile, ProfileFile, lineage, resolve};
 use super::typed::{Marked, Reader, Typed};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::file;
@@ -16,6 +17,8 @@ use crate::yaml::{self, DuplicateKey, Mark, Node, SourceId, Sources};
 pub struct Profiles {
     all: Vec<Profile>,
     declared: BTreeMap<String, Marked<Parameter>>,
+    /// The fragments, by name.
+    pub fragments: BTreeMap<String, Marked<Fragment>>,
     /// The names of the files.
     pub sources: Sources,
 }
@@ -29,21 +32,23 @@ impl Profiles {
         let mut sources = Sources::from(FIRST_SOURCE);
         let mut errors = Diagnostics::default();
         let mut documents = Vec::new();
-        for path in files(folder)? {
+        for path in files(folder)?.into_iter().chain(fragment_files(folder)?) {
             match document(&path, &mut sources) {
                 Ok(node) => documents.push(node),
                 Err(found) => errors.0.extend(found.0),
             }
         }
         let mut reader = Reader { sources: &sources, errors };
-        let (mut files, mut declared) = (Vec::new(), BTreeMap::new());
+        let (mut files, mut declared, mut fragments) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
         for node in &documents {
             match node.get("kind").and_then(Node::as_str) {
                 Some("Parameters") => declare(node, &mut declared, &mut reader),
+                Some("Fragment") => define(node, &mut fragments, &mut reader),
                 _ => files.extend(Marked::<ProfileFile>::read(node, &mut reader)),
             }
         }
         report_twins(&files, &mut reader);
+        all_profiles_are_covered(&fragments, &files, &mut reader);
         let concrete = files.iter().filter(|file| !file.value.is_abstract);
         let mut profiles: Vec<Profile> =
             concrete.filter_map(|file| resolve(file, &files, &mut reader)).collect();
@@ -57,7 +62,7 @@ impl Profiles {
                 .push(error.help("a profile is a file such as standalone.yaml, with `kind: Profile`"));
         }
         let errors = reader.errors;
-        errors.or(Self { all: profiles, declared, sources })
+        errors.or(Self { all: profiles, declared, fragments, sources })
     }
 
     /// Every profile, sorted by name.
@@ -136,6 +141,49 @@ fn declare(node: &Node, declared: &mut BTreeMap<String, Marked<Parameter>>, read
     }
 }
 
+fn define(node: &Node, fragments: &mut BTreeMap<String, Marked<Fragment>>, reader: &mut Reader<'_>) {
+    let Some(fragment) = Marked::<Fragment>::read(node, reader) else { return };
+    if let Some(first) = fragments.get(fragment.value.name()) {
+        let first = reader.sources.show(first.mark);
+        let error = reader.error(fragment.mark, format!("a second fragment `{}`", fragment.value.name()));
+        error.notes.push(format!("the first is at {first}"));
+    }
+    fragments.insert(fragment.value.name().to_owned(), fragment);
+}
+
+/// A word that speaks of some profiles must speak of all, if only to say that nothing is needed: that is the check
+/// which a forgotten twin needs.
+fn all_profiles_are_covered(
+    fragments: &BTreeMap<String, Marked<Fragment>>,
+    files: &[Marked<ProfileFile>],
+    reader: &mut Reader<'_>,
+) {
+    let name = |file: &Marked<ProfileFile>| file.value.metadata.name.0.clone();
+    let concrete = files.iter().filter(|file| !file.value.is_abstract);
+    let lineages: Vec<Vec<String>> = concrete
+        .map(|file| lineage(file, files, reader).unwrap_or_default().into_iter().map(name).collect())
+        .collect();
+    for fragment in fragments.values() {
+        let parts = &fragment.value.parts;
+        if parts.is_empty() || parts.iter().any(|part| part.value.profiles.is_empty()) {
+            continue;
+        }
+        let named = parts.iter().flat_map(|part| &part.value.profiles).map(|profile| &profile.value);
+        let covered = |lineage: &&Vec<String>| named.clone().any(|name| lineage.contains(name));
+        let uncovered: Vec<&str> =
+            lineages.iter().filter(|lineage| !covered(lineage)).map(|lineage| lineage[0].as_str()).collect();
+        if !uncovered.is_empty() {
+            let message = format!(
+                "the fragment `{}` says nothing about {}",
+                fragment.value.name(),
+                uncovered.join(", ")
+            );
+            reader.error(fragment.mark, message).help =
+                Some("add a part for it; `nothing: why` says that nothing is needed".into());
+        }
+    }
+}
+
 fn report_twins(files: &[Marked<ProfileFile>], reader: &mut Reader<'_>) {
     for (index, file) in files.iter().enumerate() {
         let name = &file.value.metadata.name;
@@ -145,6 +193,12 @@ fn report_twins(files: &[Marked<ProfileFile>], reader: &mut Reader<'_>) {
             error.notes.push(format!("the first is at {first}"));
         }
     }
+}
+
+/// Fragments lie in a folder of their own, which need not be there.
+fn fragment_files(folder: &Path) -> Result<Vec<PathBuf>, Diagnostic> {
+    let fragments = folder.join("fragments");
+    if fragments.is_dir() { files(&fragments) } else { Ok(Vec::new()) }
 }
 
 fn files(folder: &Path) -> Result<Vec<PathBuf>, Diagnostic> {

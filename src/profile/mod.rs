@@ -7,6 +7,7 @@ mod common;
 mod component;
 mod filters;
 mod folder;
+mod fragment;
 mod names;
 mod parameters;
 #[expect(clippy::module_inception, reason = "a profile is what this room is named after")]
@@ -20,6 +21,7 @@ pub use common::{Label, Omission, Omissions};
 pub use component::{Component, ItemPosition, PatchEntry, Place, Target};
 pub use filters::{Capabilities, Filters, Override};
 pub use folder::Profiles;
+pub use fragment::{Fragment, Input, InputType, Part, Use};
 pub use names::Selector;
 pub use parameters::{Parameter, Parameters};
 pub use profile::{Every, Of, Profile};

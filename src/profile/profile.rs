@@ -187,7 +187,7 @@ pub(super) fn resolve(
 }
 
 /// A profile's file and those it extends, the profile first.
-fn lineage<'f>(
+pub(super) fn lineage<'f>(
     file: &'f Marked<ProfileFile>,
     all: &'f [Marked<ProfileFile>],
     reader: &mut Reader<'_>,

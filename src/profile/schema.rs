@@ -3,6 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use super::component::Component;
+use super::fragment::Fragment;
 use super::parameters::ParametersFile;
 use super::profile::ProfileFile;
 use super::typed::Typed;
@@ -18,6 +19,7 @@ pub fn schema() -> Json {
         "title": "Files of transship",
         "oneOf": [
             kind("Component", Component::schema()),
+            kind("Fragment", Fragment::schema()),
             kind("Parameters", ParametersFile::schema()),
             kind("Profile", ProfileFile::schema()),
         ],

@@ -2,22 +2,17 @@
 //! were loaded.
 
 use super::patch::{self, PatchError, Position};
-use super::target;
+use super::{Context, target};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::nearest::nearest;
 use crate::object::{Object, Shape};
 use crate::payload::Payload;
-use crate::profile::{Component, ItemPosition, Marked, Parameters, PatchEntry, Profile, unmet};
+use crate::profile::{Component, ItemPosition, Marked, PatchEntry, unmet};
 use crate::yaml::{Node, Sources};
 
 /// Applies the patches of all pages.
-pub(super) fn apply(
-    objects: &mut [Object],
-    payload: &Payload,
-    profile: &Profile,
-    parameters: &Parameters,
-    sources: &Sources,
-) -> Result<(), Diagnostics> {
+pub(super) fn apply(objects: &mut [Object], context: &Context<'_>) -> Result<(), Diagnostics> {
+    let Context { payload, profile, parameters, sources, .. } = *context;
     let mut errors = Diagnostics::default();
     for (component, page) in &payload.pages {
         for entry in page.patches.iter().filter(|entry| profile.is_in(&entry.value.profiles)) {
@@ -50,8 +45,7 @@ impl Patcher<'_> {
             let mut hits = 0;
             let mut changed = false;
             for object in objects.iter_mut().filter(|object| object.component == self.component) {
-                let loaded = &self.payload.manifests[object.manifest];
-                if !target.matches(&loaded.root, &loaded.id, &loaded.version) {
+                if !self.is_meant(object, &target) {
                     continue;
                 }
                 hits += 1;
@@ -62,6 +56,15 @@ impl Patcher<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether an object is meant: as it was loaded, or as it is if a fragment brought it.
+    fn is_meant(&self, object: &Object, target: &target::Matcher) -> bool {
+        if let Some(loaded) = object.manifest.map(|index| &self.payload.manifests[index]) {
+            return target.matches(&loaded.root, &loaded.id, &loaded.version);
+        }
+        let api_version = object.root.get("apiVersion").and_then(Node::as_str).unwrap_or_default();
+        target.matches(&object.root, &object.id, api_version.rsplit('/').next().unwrap_or_default())
     }
 
     /// Applies the patch to one object; says whether anything changed.

@@ -1,5 +1,6 @@
 //! Annotations that have done their work.
 
+use super::issued;
 use crate::glob;
 use crate::object::Object;
 use crate::profile::Marked;
@@ -7,10 +8,8 @@ use crate::yaml::{Text, Value};
 
 /// Removes annotations by pattern; ours, which no cluster should see, always.
 pub(super) fn apply(objects: &mut [Object], patterns: &[Marked<String>]) {
-    let goes = |key: &str| {
-        glob::matches("transship.openshift.io/*", key)
-            || patterns.iter().any(|pattern| glob::matches(&pattern.value, key))
-    };
+    let ours = |key: &str| glob::matches("transship.openshift.io/*", key) && key != issued::ORIGIN;
+    let goes = |key: &str| ours(key) || patterns.iter().any(|pattern| glob::matches(&pattern.value, key));
     for object in objects {
         let Some(metadata) = object.root.get_mut("metadata") else { continue };
         let Some(Value::Map(annotations)) = metadata.get_mut("annotations").map(|node| &mut node.value)

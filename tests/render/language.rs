@@ -520,7 +520,7 @@ fn the_schema_describes_every_field() {
         .iter()
         .map(|kind| kind["properties"]["kind"]["const"].clone())
         .collect();
-    assert_eq!(kinds, ["Component", "Parameters", "Profile"]);
+    assert_eq!(kinds, ["Component", "Fragment", "Parameters", "Profile"]);
     let page = &schema["oneOf"][0];
     assert_eq!(page["additionalProperties"], false);
     assert_eq!(page["required"], serde_json::json!(["apiVersion", "kind", "metadata"]));

@@ -92,7 +92,11 @@ fn is_part(shown: &Node, file: &Node) -> bool {
 fn the_files_that_are_shown_are_the_bundled_ones() {
     let text = readme();
     let blocks = blocks(&text, "yaml");
-    let files = ["payload/csi-snapshot-controller/component.yaml", "profiles/hypershift-mc.yaml"];
+    let files = [
+        "payload/csi-snapshot-controller/component.yaml",
+        "profiles/fragments/hosted-control-plane-reader.yaml",
+        "profiles/hypershift-mc.yaml",
+    ];
     assert_eq!(blocks.len(), files.len());
     for (block, file) in blocks.iter().zip(files) {
         let bundled = std::fs::read_to_string(repository().join(file)).unwrap();

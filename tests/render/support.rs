@@ -7,6 +7,7 @@ use transship::diagnostic::Diagnostics;
 use transship::order::Plan;
 use transship::payload::Payload;
 use transship::profile::Profiles;
+use transship::transform::Context;
 
 /// The repository.
 pub(crate) fn repository() -> PathBuf {
@@ -59,7 +60,13 @@ impl Folder {
         let (payload, mut profiles) = (self.payload()?, self.profiles()?);
         let parameters = profiles.bind(&[], &[])?;
         let sources = payload.sources.and(&profiles.sources);
-        transship::render(&payload, profiles.named(None)?[0], &parameters, &sources)
+        transship::render(&Context {
+            payload: &payload,
+            profile: profiles.named(None)?[0],
+            parameters: &parameters,
+            fragments: &profiles.fragments,
+            sources: &sources,
+        })
     }
 
     /// A diagnostic as it is printed, with this folder's own path left out.
