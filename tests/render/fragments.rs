@@ -238,8 +238,8 @@ proptest! {
             let folder = folder(&format!("uses:\n{uses}"));
             let mut parts: Vec<&str> = SIDECAR.split("\n- ").collect();
             let head = parts.remove(0);
-            let parts: String = order.iter().filter_map(|index| parts.get(*index)).map(|part| format!("\n- {}", part.trim_end())).collect();
-            folder.write("profiles/fragments/sidecar.yaml", fragment("sidecar", &format!("{head}{parts}\n")));
+            let parts: Vec<&str> = order.iter().filter_map(|index| parts.get(*index)).map(|part| part.trim_end()).collect();
+            folder.write("profiles/fragments/sidecar.yaml", fragment("sidecar", &format!("{head}\n- {}\n", parts.join("\n- "))));
             let mount = "inputs: {workload: workload, container: container, path: path}\nparts: [{pod: {spec: {containers: [{name: '${container}', volumeMounts: [{name: v, mountPath: '${path}'}]}]}}}]\n";
             folder.write("profiles/fragments/mount.yaml", fragment("mount", mount));
             sorted(&render(&folder, "mc").into())

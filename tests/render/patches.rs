@@ -327,3 +327,57 @@ fn the_command_prints_the_result_and_says_when_nothing_changes() {
         run.stderr
     );
 }
+
+/// A folder in the manner of cluster-storage-operator's overlays: strategic patches, operations in a `.yaml-patch` file
+/// and as text, `$patch: delete`, targets by name and annotation.
+#[test]
+fn kustomize_style_patches_render_as_kubectl_kustomize_does() {
+    let folder = repository().join("tests/data/kustomize");
+    let run = crate::support::run_in(&folder, &["render", "--profile", "test"], "");
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let read = |text: &str| yaml::read(text, SourceId(0)).unwrap();
+    let (ours, theirs) =
+        (read(&run.stdout), read(&std::fs::read_to_string(folder.join("expected.yaml")).unwrap()));
+    assert_eq!(ours.len(), 3);
+    assert_eq!(theirs.len(), 3);
+    let find = |kind: &str| {
+        let is = |document: &&yaml::Document| document.root.get("kind").and_then(Node::as_str) == Some(kind);
+        (&ours.iter().find(is).unwrap().root, &theirs.iter().find(is).unwrap().root)
+    };
+    for kind in ["Role", "Service", "Deployment"] {
+        let (ours, theirs) = find(kind);
+        // kustomize puts the items of a patch first, and drops a map that becomes empty.
+        assert_eq!(
+            unordered(&without_empty_annotations(ours)),
+            unordered(&without_empty_annotations(theirs)),
+            "{kind}"
+        );
+    }
+    let containers = find("Deployment")
+        .0
+        .get("spec")
+        .unwrap()
+        .get("template")
+        .unwrap()
+        .get("spec")
+        .unwrap()
+        .get("containers")
+        .unwrap();
+    let names: Vec<_> = containers
+        .as_list()
+        .unwrap()
+        .iter()
+        .map(|container| container.get("name").unwrap().as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["driver-operator", "token-minter"], "what a patch brings comes last");
+}
+
+fn without_empty_annotations(node: &Node) -> Node {
+    let mut node = node.clone();
+    if let Some(yaml::Value::Map(metadata)) = node.get_mut("metadata").map(|node| &mut node.value)
+        && metadata.get("annotations").and_then(Node::as_map).is_some_and(yaml::Map::is_empty)
+    {
+        metadata.remove("annotations");
+    }
+    node
+}
