@@ -1,5 +1,6 @@
 //! The command line: one file a command, none of them with logic of its own.
 
+mod explain;
 mod fmt;
 mod golden;
 mod list;
@@ -38,6 +39,7 @@ enum Command {
     List(list::List),
     Fmt(fmt::Fmt),
     Golden(golden::Golden),
+    Explain(explain::Explain),
     Patch(patch::Patch),
     Schema(schema::Schema),
 }
@@ -113,13 +115,17 @@ impl Project {
     }
 
     fn render(&self, profile: &Profile) -> Result<Plan, Diagnostics> {
-        transship::render(&Context {
+        transship::render(&self.context(profile))
+    }
+
+    fn context<'a>(&'a self, profile: &'a Profile) -> Context<'a> {
+        Context {
             payload: &self.payload,
             profile,
             parameters: &self.parameters,
             fragments: &self.profiles.fragments,
             sources: &self.sources,
-        })
+        }
     }
 
     fn decide(&self, profile: &Profile) -> Result<Vec<Option<Reason>>, Diagnostics> {
@@ -149,6 +155,7 @@ pub(crate) fn run() -> ExitCode {
         Command::List(command) => command.run(),
         Command::Fmt(command) => command.run(),
         Command::Golden(command) => command.run(),
+        Command::Explain(command) => command.run(),
         Command::Patch(command) => command.run(),
         Command::Schema(command) => command.run(),
     };

@@ -1,12 +1,14 @@
 //! How things are shown to people and to the machines that work for them.
 
 mod change;
+mod explain;
 mod golden;
 mod list;
 mod mask;
 mod paint;
 
 pub use change::{Change, changes};
+pub use explain::{explain, find};
 pub use golden::{github, report};
 pub use list::{Row, orphans, rows, summary, table, to_json};
 pub use paint::Paint;

@@ -103,10 +103,11 @@ fn target_namespace(
     namespace: &Marked<String>,
     parameters: &Parameters,
     sources: &Sources,
-) -> Result<String, Diagnostic> {
+) -> Result<Marked<String>, Diagnostic> {
     let node = Node { value: Value::String(namespace.value.as_str().into()), mark: namespace.mark };
     let text = substitute(&node, parameters, sources)?.and_then(|node| node.as_str().map(str::to_owned));
-    text.filter(|text| Label::is(text)).ok_or_else(|| {
+    let text = text.filter(|text| Label::is(text)).map(|value| Marked { value, mark: namespace.mark });
+    text.ok_or_else(|| {
         Diagnostic::error(format!("`{}` is no name of a namespace", namespace.value))
             .at(Location::of(namespace.mark, sources))
             .help("it is at most 63 lower-case letters, digits and `-`, and neither begins nor ends with `-`")

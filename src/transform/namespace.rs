@@ -5,11 +5,16 @@ use std::collections::HashSet;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::object::{Object, Scope, Scopes};
 use crate::payload::Payload;
+use crate::profile::Marked;
 use crate::yaml::{Entry, Node, Sources, Value};
 
 /// Moves all namespaced objects to `namespace`. A kind whose scope nobody knows is an error: guessing would put a
 /// namespace on something that has none.
-pub(super) fn move_to(namespace: &str, objects: &mut [Object], payload: &Payload) -> Result<(), Diagnostics> {
+pub(super) fn move_to(
+    namespace: &Marked<String>,
+    objects: &mut [Object],
+    payload: &Payload,
+) -> Result<(), Diagnostics> {
     let scopes = Scopes::with_crds(payload.manifests.iter().map(|manifest| &manifest.root));
     let mut errors = Diagnostics::default();
     let mut moved = HashSet::new();
@@ -29,22 +34,22 @@ pub(super) fn move_to(namespace: &str, objects: &mut [Object], payload: &Payload
     errors.or(())
 }
 
-fn set_namespace(object: &mut Object, namespace: &str) {
-    namespace.clone_into(&mut object.id.namespace);
+fn set_namespace(object: &mut Object, namespace: &Marked<String>) {
+    object.id.namespace.clone_from(&namespace.value);
     if let Some(metadata) = object.root.get_mut("metadata") {
-        set_text(metadata, "namespace", namespace);
+        set_to(metadata, namespace);
     }
 }
 
 /// Rewrites the namespaces in role bindings' subjects, and in the Services that the API server calls.
-fn follow(object: &mut Object, moved: &HashSet<(String, String, String)>, namespace: &str) {
+fn follow(object: &mut Object, moved: &HashSet<(String, String, String)>, namespace: &Marked<String>) {
     let follow = |reference: Option<&mut Node>, kind: &str| {
         let text =
             |node: &Node, field: &str| node.get(field).and_then(Node::as_str).unwrap_or_default().to_owned();
         let is_moved =
             |node: &Node| moved.contains(&(kind.to_owned(), text(node, "namespace"), text(node, "name")));
         if let Some(reference) = reference.filter(|node| is_moved(node)) {
-            set_text(reference, "namespace", namespace);
+            set_to(reference, namespace);
         }
     };
     let root = &mut object.root;
@@ -79,16 +84,12 @@ fn list_mut(node: Option<&mut Node>) -> &mut [Node] {
     }
 }
 
-/// Sets a field; a new one takes the place of the map it goes into.
-fn set_text(node: &mut Node, key: &str, text: &str) {
-    let value = Value::String(text.into());
-    if let Some(field) = node.get_mut(key) {
-        field.value = value;
-        return;
-    }
-    let mark = node.mark;
+/// Sets the namespace of a reference or of metadata; the profile's line wrote it.
+fn set_to(node: &mut Node, namespace: &Marked<String>) {
+    let mark = namespace.mark;
+    let value = Node { value: Value::String(namespace.value.as_str().into()), mark };
     if let Value::Map(map) = &mut node.value {
-        map.insert(Entry { key: key.into(), mark, value: Node { value, mark } });
+        map.insert(Entry { key: "namespace".into(), mark, value });
     }
 }
 

@@ -69,7 +69,7 @@ fn a_reader_that_has_seen_enough_is_no_error() {
 
 #[test]
 fn every_command_has_help_with_an_example() {
-    for command in ["render", "list", "fmt", "golden", "patch", "schema"] {
+    for command in ["render", "list", "fmt", "golden", "patch", "schema", "explain"] {
         let run = run_in(&repository(), &[command, "--help"], "");
         assert_eq!(run.code, 0);
         assert!(

@@ -10,6 +10,7 @@
 mod bad_input;
 mod commands;
 mod corpus;
+mod explain;
 mod fragments;
 #[path = "../../benches/generate.rs"]
 mod generate;

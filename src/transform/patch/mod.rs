@@ -9,7 +9,7 @@ pub use json::{Operation, apply as apply_operations, operations};
 pub use merge::merge;
 pub use strategic::{Position, strategic};
 
-use crate::yaml::Mark;
+use crate::yaml::{Mark, Node};
 
 /// Why a patch cannot be applied, and which line of it is at fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,3 +34,9 @@ impl PatchError {
 }
 
 type Result<T> = std::result::Result<T, PatchError>;
+
+/// The nodes that a path means in a tree; there is at least one, or an error.
+pub fn resolve<'n>(root: &'n Node, path: &str) -> Result<Vec<&'n Node>> {
+    let places = path::Path::parse(path, root.mark)?.find(root)?;
+    Ok(places.iter().filter_map(|place| path::at(root, place)).collect())
+}
