@@ -16,12 +16,38 @@ const PLACEHOLDER_VERSION: &str = "0.0.1-snapshot";
 /// What values become, by the folder of the manifest.
 #[derive(Debug)]
 pub(super) struct Catalogues {
-    by_folder: BTreeMap<String, Pullspecs>,
-    version: Option<String>,
+    by_folder: BTreeMap<String, Vec<Replacement>>,
+    version: Option<Replacement>,
 }
 
-/// Source repositories and the pullspecs that stand for them.
-type Pullspecs = BTreeMap<String, String>;
+/// A word that is looked for in every text, and what takes its place.
+#[derive(Debug)]
+struct Replacement {
+    word: String,
+    new: String,
+    /// How many bytes behind the word belong to it.
+    extend: fn(&str) -> usize,
+}
+
+impl Replacement {
+    fn new(word: &str, new: &str, extend: fn(&str) -> usize) -> Self {
+        Self { word: word.to_owned(), new: new.to_owned(), extend }
+    }
+
+    /// The text with the word replaced, where it stands with no letter of another word beside it.
+    fn apply(&self, text: &str) -> Option<String> {
+        let in_word = |character: char| character.is_ascii_alphanumeric() || "-_./".contains(character);
+        if text.len() < self.word.len() {
+            return None;
+        }
+        text.match_indices(&self.word).find_map(|(from, _)| {
+            let end = from + self.word.len();
+            let to = end + (self.extend)(&text[end..]);
+            let alone = !text[..from].ends_with(in_word) && !text[to..].starts_with(in_word);
+            alone.then(|| format!("{}{}{}", &text[..from], self.new, &text[to..]))
+        })
+    }
+}
 
 impl Catalogues {
     pub(super) fn of(payload: &Payload) -> Result<Self, Diagnostics> {
@@ -33,32 +59,36 @@ impl Catalogues {
             .iter()
             .map(|(folder, sources)| (folder.clone(), pullspecs(sources, release, &mut errors)))
             .collect();
-        errors.or(Self { by_folder, version: release.version.clone() })
+        let version = release.version.as_deref();
+        errors.or(Self {
+            by_folder,
+            version: version.map(|version| Replacement::new(PLACEHOLDER_VERSION, version, |_| 0)),
+        })
     }
 
     /// Replaces what is known in the values of a manifest from `path`.
     pub(super) fn fill_in(&self, root: &mut Node, path: &str) {
-        let pullspecs = self.nearest(path);
-        if self.version.is_some() || pullspecs.is_some() {
-            fill_in(root, pullspecs, self.version.as_deref());
+        let replacements: Vec<&Replacement> = self.version.iter().chain(self.nearest(path)).collect();
+        if !replacements.is_empty() {
+            fill_in(root, &replacements);
         }
     }
 
     /// The catalogue of the folder, or of the next one above it that has one.
-    fn nearest(&self, path: &str) -> Option<&Pullspecs> {
+    fn nearest(&self, path: &str) -> &[Replacement] {
         let mut folder = path;
         while let Some((above, _)) = folder.rsplit_once('/') {
-            if let Some(pullspecs) = self.by_folder.get(above) {
-                return Some(pullspecs);
+            if let Some(replacements) = self.by_folder.get(above) {
+                return replacements;
             }
             folder = above;
         }
-        None
+        &[]
     }
 }
 
-fn pullspecs(sources: &Images, release: &Release, errors: &mut Diagnostics) -> Pullspecs {
-    let mut pullspecs = Pullspecs::new();
+fn pullspecs(sources: &Images, release: &Release, errors: &mut Diagnostics) -> Vec<Replacement> {
+    let mut pullspecs = BTreeMap::new();
     for (tag, source) in &sources.tags {
         let Some(pullspec) = release.images.tags.get(tag) else {
             errors.0.push(
@@ -78,52 +108,22 @@ fn pullspecs(sources: &Images, release: &Release, errors: &mut Diagnostics) -> P
         }
     }
     pullspecs
+        .iter()
+        .map(|(repository, pullspec)| Replacement::new(repository, pullspec, tag_length))
+        .collect()
 }
 
-fn fill_in(node: &mut Node, pullspecs: Option<&Pullspecs>, version: Option<&str>) {
+fn fill_in(node: &mut Node, replacements: &[&Replacement]) {
     match &mut node.value {
         Value::String(text) => {
-            if let Some(new) = replacement(text, pullspecs, version) {
+            if let Some(new) = replacements.iter().find_map(|replacement| replacement.apply(text)) {
                 *text = new.into();
             }
         }
-        Value::List(items) => items.iter_mut().for_each(|item| fill_in(item, pullspecs, version)),
-        Value::Map(map) => map.values_mut().for_each(|value| fill_in(value, pullspecs, version)),
+        Value::List(items) => items.iter_mut().for_each(|item| fill_in(item, replacements)),
+        Value::Map(map) => map.values_mut().for_each(|value| fill_in(value, replacements)),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
-}
-
-/// What a text becomes, if anything in it is known.
-fn replacement(text: &str, pullspecs: Option<&Pullspecs>, version: Option<&str>) -> Option<String> {
-    if let Some(version) = version
-        && let Some(found) = find_bounded(text, PLACEHOLDER_VERSION, |_| 0)
-    {
-        return Some(replace(text, found, version));
-    }
-    // Every image has a repository with a slash; looking nothing else up keeps this cheap.
-    let pullspecs = pullspecs.filter(|_| text.contains('/'))?;
-    pullspecs.iter().find_map(|(repository, pullspec)| {
-        let found = find_bounded(text, repository, tag_length)?;
-        Some(replace(text, found, pullspec))
-    })
-}
-
-fn replace(text: &str, (from, to): (usize, usize), new: &str) -> String {
-    format!("{}{new}{}", &text[..from], &text[to..])
-}
-
-/// Where a word stands in a text, with what `extend` adds to it, and with no letter of another word beside it.
-fn find_bounded(text: &str, word: &str, extend: fn(&str) -> usize) -> Option<(usize, usize)> {
-    if text.len() < word.len() {
-        return None;
-    }
-    let in_word = |character: char| character.is_ascii_alphanumeric() || "-_./".contains(character);
-    text.match_indices(word).find_map(|(from, _)| {
-        let end = from + word.len();
-        let to = end + extend(&text[end..]);
-        let alone = !text[..from].ends_with(in_word) && !text[to..].starts_with(in_word);
-        alone.then_some((from, to))
-    })
 }
 
 /// How many bytes behind a repository are its tag and digest.
@@ -147,7 +147,7 @@ fn repository(image: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::{Pullspecs, replacement, repository};
+    use super::{PLACEHOLDER_VERSION, Replacement, repository, tag_length};
 
     #[test]
     fn a_port_is_no_tag() {
@@ -159,7 +159,10 @@ mod tests {
 
     #[test]
     fn images_and_versions_within_a_text() {
-        let pullspecs = Pullspecs::from([("quay.io/o/a".to_owned(), "R@sha256:1".to_owned())]);
+        let all = [
+            Replacement::new("quay.io/o/a", "R@sha256:1", tag_length),
+            Replacement::new(PLACEHOLDER_VERSION, "4.22.0", |_| 0),
+        ];
         for (text, expected) in [
             ("quay.io/o/a", Some("R@sha256:1")),
             ("quay.io/o/a:latest", Some("R@sha256:1")),
@@ -173,7 +176,8 @@ mod tests {
             ("0.0.1-snapshot", Some("4.22.0")),
             ("0.0.1-snapshot-kubernetes", None),
         ] {
-            assert_eq!(replacement(text, Some(&pullspecs), Some("4.22.0")).as_deref(), expected, "{text}");
+            let replaced = all.iter().find_map(|replacement| replacement.apply(text));
+            assert_eq!(replaced.as_deref(), expected, "{text}");
         }
     }
 }
