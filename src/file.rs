@@ -1,10 +1,11 @@
-//! One text file: small enough, readable, UTF-8.
+//! One file: small enough, readable, UTF-8, and its documents.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
 use crate::diagnostic::{Diagnostic, Location};
+use crate::yaml::{self, Document, SourceId};
 
 /// Files above this are an error: no manifest is a thousandth of it.
 const LARGEST: u64 = 64 << 20;
@@ -26,6 +27,23 @@ pub fn read_text(path: &Path) -> Result<String, Diagnostic> {
     // One call for all of it: a payload has thousands of small files.
     file.read_exact(&mut bytes).map_err(failed)?;
     utf8(bytes, &name())
+}
+
+/// Reads a file that must hold one document.
+pub fn read_document(path: &Path, source: SourceId) -> Result<Document, Diagnostic> {
+    let name = path.display().to_string();
+    let mut documents = read_documents(path, source)?;
+    if documents.len() == 1 {
+        return Ok(documents.remove(0));
+    }
+    let message = format!("the file has {} documents, it must have one", documents.len());
+    Err(Diagnostic::error(message).at(Location::file(name)).help("put each into a file of its own"))
+}
+
+/// Reads all documents of a file.
+pub(crate) fn read_documents(path: &Path, source: SourceId) -> Result<Vec<Document>, Diagnostic> {
+    let text = read_text(path)?;
+    yaml::read(&text, source).map_err(|error| Diagnostic::syntax(error, &path.display().to_string()))
 }
 
 /// Reads a stream to its end, or says what is wrong with it. The name is the one that messages show.

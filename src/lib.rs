@@ -25,7 +25,7 @@ pub mod show;
 pub mod transform;
 pub mod yaml;
 
-pub use file::{read_stream, read_text};
+pub use file::{read_document, read_stream, read_text};
 
 use diagnostic::Diagnostics;
 use order::Plan;

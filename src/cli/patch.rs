@@ -1,6 +1,6 @@
 //! `transship patch`
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use transship::diagnostic::{Diagnostic, Diagnostics, Location};
@@ -39,8 +39,8 @@ enum Type {
 
 impl Patch {
     pub(super) fn run(self) -> Result<Outcome, Diagnostics> {
-        let before = document(&self.file, SourceId(0))?;
-        let patch = document(&self.change, SourceId(1))?;
+        let before = transship::read_document(&self.file, SourceId(0))?.root;
+        let patch = transship::read_document(&self.change, SourceId(1))?.root;
         let mut after = before.clone();
         self.apply(&mut after, &patch).map_err(|error| self.diagnostic(error))?;
         if before == after {
@@ -71,17 +71,4 @@ impl Patch {
         let location = Location::in_file(error.mark, &file.display().to_string());
         Diagnostic { help: error.help, ..Diagnostic::error(error.message).at(location) }
     }
-}
-
-fn document(path: &Path, source: SourceId) -> Result<Node, Diagnostic> {
-    let name = path.display().to_string();
-    let text = transship::read_text(path)?;
-    let mut documents = yaml::read(&text, source).map_err(|error| Diagnostic::syntax(error, &name))?;
-    if documents.len() == 1 {
-        return Ok(documents.remove(0).root);
-    }
-    let message = format!("the file has {} documents, it must have one", documents.len());
-    Err(Diagnostic::error(message)
-        .at(Location::file(name))
-        .help("put the one that is meant into a file of its own"))
 }

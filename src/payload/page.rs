@@ -26,21 +26,17 @@ pub(super) struct Loaded {
 }
 
 pub(super) fn load(root: &Path, path: &str, sources: &mut Sources) -> Result<Loaded, Diagnostics> {
-    let documents = documents(&root.join(path), sources)?;
-    let [node] = &documents[..] else {
-        let error = Diagnostic::error("a page is one document")
-            .at(Location::file(root.join(path).display().to_string()));
-        return Err(error.into());
-    };
-    let page = Component::read_page(node, sources)?;
+    let path_shown = root.join(path);
+    let source = sources.add(path_shown.display().to_string());
+    let page = Component::read_page(&file::read_document(&path_shown, source)?.root, sources)?;
     let mut errors = Diagnostics::default();
     let mut patch_files = Vec::new();
     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
     for name in page.patches.iter().filter_map(|entry| entry.value.path.as_ref()) {
         match find(root, folder, page.name(), &name.value) {
-            Some(found) => match self::documents(&found, sources) {
+            Some(found) => match documents(&found, sources) {
                 Ok(documents) => patch_files.push(PatchFile { path: name.value.clone(), documents }),
-                Err(found) => errors.0.extend(found.0),
+                Err(error) => errors.0.push(error),
             },
             None => errors.0.push(
                 Diagnostic::error(format!("there is no patch file `{}`", name.value))
@@ -59,11 +55,9 @@ fn find(root: &Path, folder: &str, component: &str, name: &str) -> Option<PathBu
     [beside, patches].into_iter().find(|path| path.is_file())
 }
 
-fn documents(path: &Path, sources: &mut Sources) -> Result<Vec<Node>, Diagnostics> {
-    let name = path.display().to_string();
-    let source = sources.add(&name);
-    let text = file::read_text(path)?;
-    let documents = yaml::read(&text, source).map_err(|error| Diagnostic::syntax(error, &name))?;
+fn documents(path: &Path, sources: &mut Sources) -> Result<Vec<Node>, Diagnostic> {
+    let source = sources.add(path.display().to_string());
+    let documents = file::read_documents(path, source)?;
     Ok(documents.into_iter().map(|document| document.root).collect())
 }
 

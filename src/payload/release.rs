@@ -7,7 +7,7 @@ use super::ImageSources;
 use super::find::{IMAGE_REFERENCES, Layout, OWN_MANIFESTS, RELEASE_MANIFESTS, RELEASE_METADATA};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::file;
-use crate::yaml::{self, Mark, Node, SourceId};
+use crate::yaml::{Mark, Node, SourceId};
 
 /// The release that a payload is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -126,20 +126,11 @@ fn images(path: &Path) -> Result<Images, Diagnostic> {
 }
 
 fn single_document(path: &Path) -> Result<Node, Diagnostic> {
-    let name = path.display().to_string();
     if !path.is_file() {
-        return Err(Diagnostic::error("not a regular file")
-            .at(Location::file(name))
-            .help("it must be a file"));
+        let at = Location::file(path.display().to_string());
+        return Err(Diagnostic::error("not a regular file").at(at).help("it must be a file"));
     }
-    let text = file::read_text(path)?;
-    let mut documents =
-        yaml::read(&text, SourceId::default()).map_err(|error| Diagnostic::syntax(error, &name))?;
-    if documents.len() == 1 {
-        return Ok(documents.remove(0).root);
-    }
-    let message = format!("the file has {} documents, it must have one", documents.len());
-    Err(Diagnostic::error(message).at(Location::file(name)))
+    Ok(file::read_document(path, SourceId::default())?.root)
 }
 
 fn missing(path: &Path, note: &str) -> Diagnostic {

@@ -220,16 +220,8 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, Diagnostic> {
 }
 
 fn document(path: &Path, sources: &mut Sources) -> Result<Node, Diagnostics> {
-    let name = path.display().to_string();
-    let source = sources.add(&name);
-    let text = file::read_text(path)?;
-    let mut documents = yaml::read(&text, source).map_err(|error| Diagnostic::syntax(error, &name))?;
-    if documents.len() != 1 {
-        let message = format!("the file has {} documents, it must have one", documents.len());
-        let error = Diagnostic::error(message).at(Location::file(name)).help("write one file for each");
-        return Err(error.into());
-    }
-    let document = documents.remove(0);
+    let source = sources.add(path.display().to_string());
+    let document = file::read_document(path, source)?;
     let twice = |duplicate: &DuplicateKey| {
         Diagnostic::error(format!("the key `{}` is written twice", duplicate.key))
             .at(Location::of(duplicate.kept, sources))

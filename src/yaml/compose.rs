@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use super::cursor::Place;
 use super::error::SyntaxError;
-use super::node::{DuplicateKey, Entry, Map, Mark, Node, SourceId, Text, Value};
+use super::gather::{Composed, Entries, Items};
+use super::node::{DuplicateKey, Entry, Mark, Node, SourceId, Text, Value};
 use super::resolve::{self, Scalar};
 use super::scan::{Scanner, Token, TokenKind};
 use super::{MAX_DEPTH, Number};
@@ -49,13 +50,6 @@ enum Anchor {
     /// The anchored node is still being read: an alias to it would contain itself.
     Open,
     Closed(Composed, u64),
-}
-
-/// A node and how deep it nests.
-#[derive(Clone)]
-struct Composed {
-    node: Node,
-    height: usize,
 }
 
 /// Where a node stands decides which tokens may begin it.
@@ -491,67 +485,4 @@ fn excessive(aliased: u64, decoded: u64) -> bool {
     let decoded = decoded as f64;
     let allowed = 0.99 - 0.89 * ((decoded - LOW) / (HIGH - LOW)).clamp(0.0, 1.0);
     aliased as f64 / decoded > allowed
-}
-
-#[derive(Default)]
-struct Items {
-    nodes: Vec<Node>,
-    height: usize,
-}
-
-impl Items {
-    fn push(&mut self, item: Composed) {
-        self.height = self.height.max(item.height);
-        self.nodes.push(item.node);
-    }
-
-    fn finish(self) -> (Value, usize) {
-        (Value::List(self.nodes), self.height)
-    }
-}
-
-/// A mapping's entries in the order of the text: the last one of a key wins, whether written or merged.
-#[derive(Default)]
-struct Entries {
-    list: Vec<Entry>,
-    /// Keys that `<<` brought; overriding one of those is what it is for, and no duplicate.
-    merged: Vec<Mark>,
-    height: usize,
-}
-
-impl Entries {
-    fn push(&mut self, entry: Entry, height: usize) {
-        self.height = self.height.max(height);
-        self.list.push(entry);
-    }
-
-    /// Adds the entries of a map, or of a list of maps of which earlier ones take precedence.
-    fn merge(&mut self, composed: Composed, aliased: bool) -> Option<()> {
-        self.height = self.height.max(composed.height.saturating_sub(1));
-        let maps = match composed.node.value {
-            Value::Map(map) => vec![map],
-            Value::List(items) if !aliased => {
-                let map = |node: Node| if let Value::Map(map) = node.value { Some(map) } else { None };
-                items.into_iter().rev().map(map).collect::<Option<_>>()?
-            }
-            _ => return None,
-        };
-        for entry in maps.iter().flat_map(Map::iter) {
-            self.merged.push(entry.mark);
-            self.list.push(entry.clone());
-        }
-        Some(())
-    }
-
-    fn finish(self, duplicates: &mut Vec<DuplicateKey>) -> (Value, usize) {
-        let mut merged = self.merged;
-        merged.sort_unstable();
-        let by_merge = |mark: &Mark| merged.binary_search(mark).is_ok();
-        let map = Map::from_entries(self.list, |dropped, kept| {
-            if !by_merge(&dropped.mark) && !by_merge(&kept.mark) {
-                duplicates.push(DuplicateKey { key: dropped.key, dropped: dropped.mark, kept: kept.mark });
-            }
-        });
-        (Value::Map(map), self.height)
-    }
 }

@@ -11,6 +11,7 @@ mod bytes;
 mod compose;
 mod cursor;
 mod error;
+mod gather;
 pub mod json;
 mod node;
 mod number;
