@@ -74,7 +74,7 @@ impl Diagnostic {
     }
 
     /// A text that cannot be read.
-    pub fn syntax(error: SyntaxError, file: &str) -> Self {
+    pub fn syntax(error: Box<SyntaxError>, file: &str) -> Self {
         let location = Location { file: file.to_owned(), position: Some((error.line, error.column)) };
         let help = error.help;
         Self { help, ..Self::error(error.message).at(location) }

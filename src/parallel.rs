@@ -13,12 +13,14 @@ pub(crate) fn map<T: Sync, R: Send>(items: &[T], function: impl Fn(&T) -> R + Sy
         return items.iter().map(function).collect();
     }
     let function = &function;
+    let (own, others) = items.split_at(share);
     std::thread::scope(|scope| {
-        let threads: Vec<_> = items
+        let threads: Vec<_> = others
             .chunks(share)
             .map(|chunk| scope.spawn(move || chunk.iter().map(function).collect::<Vec<R>>()))
             .collect();
         let mut results = Vec::with_capacity(items.len());
+        results.extend(own.iter().map(function));
         for thread in threads {
             match thread.join() {
                 Ok(part) => results.extend(part),

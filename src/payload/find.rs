@@ -68,7 +68,7 @@ pub(super) fn files(root: &Path) -> Result<Found, Diagnostics> {
         }
     } else {
         walk(root, &canonical, "", usize::MAX, &mut found);
-        found.manifests.sort_unstable_by(|a, b| (base_name(a), a).cmp(&(base_name(b), b)));
+        found.manifests.sort_by_cached_key(|path| (base_name(path).to_owned(), path.clone()));
         found.image_references.sort_unstable();
         found.pages.sort_unstable();
     }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::payload::{Images, Payload, Release};
-use crate::yaml::{Node, Value};
+use crate::yaml::Node;
 
 const PLACEHOLDER_VERSION: &str = "0.0.1-snapshot";
 
@@ -69,8 +69,11 @@ impl Catalogues {
     /// Replaces what is known in the values of a manifest from `path`.
     pub(super) fn fill_in(&self, root: &mut Node, path: &str) {
         let replacements: Vec<&Replacement> = self.version.iter().chain(self.nearest(path)).collect();
-        if !replacements.is_empty() {
-            fill_in(root, &replacements);
+        let new = |text: &str| replacements.iter().find_map(|replacement| replacement.apply(text));
+        if !replacements.is_empty()
+            && let Some(changed) = root.with_texts(&new)
+        {
+            *root = changed;
         }
     }
 
@@ -111,19 +114,6 @@ fn pullspecs(sources: &Images, release: &Release, errors: &mut Diagnostics) -> V
         .iter()
         .map(|(repository, pullspec)| Replacement::new(repository, pullspec, tag_length))
         .collect()
-}
-
-fn fill_in(node: &mut Node, replacements: &[&Replacement]) {
-    match &mut node.value {
-        Value::String(text) => {
-            if let Some(new) = replacements.iter().find_map(|replacement| replacement.apply(text)) {
-                *text = new.into();
-            }
-        }
-        Value::List(items) => items.iter_mut().for_each(|item| fill_in(item, replacements)),
-        Value::Map(map) => map.values_mut().for_each(|value| fill_in(value, replacements)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
 }
 
 /// How many bytes behind a repository are its tag and digest.

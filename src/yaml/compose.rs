@@ -4,13 +4,13 @@ use std::collections::HashMap;
 
 use super::cursor::Place;
 use super::error::SyntaxError;
-use super::gather::{Composed, Entries, Items};
+use super::gather::{Composed, Entries, Items, Open};
 use super::node::{DuplicateKey, Entry, Mark, Node, SourceId, Text, Value};
 use super::resolve::{self, Scalar};
 use super::scan::{Scanner, Token, TokenKind};
 use super::{MAX_DEPTH, Number};
 
-type Result<T> = std::result::Result<T, SyntaxError>;
+type Result<T> = std::result::Result<T, Box<SyntaxError>>;
 
 /// Reads the one document of `text`, whose first line is line `first_line` of its file (from zero). What stands
 /// behind the document's end is not looked at, as in Kubernetes.
@@ -28,6 +28,7 @@ pub(super) fn document(
         aliased: 0,
         depth: 0,
         merge_key: false,
+        open: Open::default(),
         duplicates,
     };
     composer.document()
@@ -43,6 +44,7 @@ struct Composer<'a, 'd> {
     depth: usize,
     /// Whether the last scalar, were it a key, would be a merge key.
     merge_key: bool,
+    open: Open,
     duplicates: &'d mut Vec<DuplicateKey>,
 }
 
@@ -182,15 +184,15 @@ impl<'a> Composer<'a, '_> {
 
     fn block_sequence(&mut self, _: Place) -> Result<(Value, usize)> {
         self.scanner.next()?;
-        let mut items = Items::default();
+        let mut items = Items::new(&self.open);
         loop {
             let token = self.scanner.next()?;
             match token.kind {
                 TokenKind::BlockEntry => {
                     let item = self.item(&[TokenKind::BlockEntry, TokenKind::BlockEnd], token.at)?;
-                    items.push(item);
+                    items.push(item, &mut self.open);
                 }
-                TokenKind::BlockEnd => return Ok(items.finish()),
+                TokenKind::BlockEnd => return Ok(items.finish(&mut self.open)),
                 _ => {
                     return Err(SyntaxError::new(token.at, "a list item must start with `-` here")
                         .help("check that this line is indented as the list it belongs to"));
@@ -201,14 +203,14 @@ impl<'a> Composer<'a, '_> {
 
     /// A list that stands at its key's own column: it ends with the first thing that is no item.
     fn unindented_sequence(&mut self, _: Place) -> Result<(Value, usize)> {
-        let mut items = Items::default();
+        let mut items = Items::new(&self.open);
         while self.scanner.peek()?.kind == TokenKind::BlockEntry {
             let at = self.scanner.next()?.at;
             let ends = [TokenKind::BlockEntry, TokenKind::Key, TokenKind::Value, TokenKind::BlockEnd];
             let item = self.item(&ends, at)?;
-            items.push(item);
+            items.push(item, &mut self.open);
         }
-        Ok(items.finish())
+        Ok(items.finish(&mut self.open))
     }
 
     fn item(&mut self, ends: &[TokenKind<'_>], at: Place) -> Result<Composed> {
@@ -220,14 +222,14 @@ impl<'a> Composer<'a, '_> {
 
     fn block_mapping(&mut self, _: Place) -> Result<(Value, usize)> {
         self.scanner.next()?;
-        let mut entries = Entries::default();
+        let mut entries = Entries::new(&self.open);
         loop {
             let token = self.scanner.peek()?;
             let at = token.at;
             match token.kind {
                 TokenKind::BlockEnd => {
                     self.scanner.next()?;
-                    return Ok(entries.finish(self.duplicates));
+                    return Ok(entries.finish(&mut self.open, self.duplicates));
                 }
                 TokenKind::Key => {
                     self.scanner.next()?;
@@ -263,7 +265,7 @@ impl<'a> Composer<'a, '_> {
 
     fn flow_sequence(&mut self, _: Place) -> Result<(Value, usize)> {
         self.scanner.next()?;
-        let mut items = Items::default();
+        let mut items = Items::new(&self.open);
         let mut first = true;
         loop {
             if !first && self.scanner.peek()?.kind != TokenKind::FlowSequenceEnd {
@@ -275,17 +277,17 @@ impl<'a> Composer<'a, '_> {
             match token.kind {
                 TokenKind::FlowSequenceEnd => {
                     self.scanner.next()?;
-                    return Ok(items.finish());
+                    return Ok(items.finish(&mut self.open));
                 }
                 TokenKind::Key => {
                     self.scanner.next()?;
                     self.decoded += 1;
                     let pair = self.nested(at, Self::flow_pair)?;
-                    items.push(pair);
+                    items.push(pair, &mut self.open);
                 }
                 _ => {
                     let item = self.compose(Context::Flow)?;
-                    items.push(item);
+                    items.push(item, &mut self.open);
                 }
             }
         }
@@ -293,17 +295,17 @@ impl<'a> Composer<'a, '_> {
 
     /// A mapping of one key inside `[]`, without braces.
     fn flow_pair(&mut self, at: Place) -> Result<(Value, usize)> {
-        let mut entries = Entries::default();
+        let mut entries = Entries::new(&self.open);
         let ends = [TokenKind::Value, TokenKind::FlowEntry, TokenKind::FlowSequenceEnd];
         let key =
             if ends.contains(&self.scanner.peek()?.kind) { null_key(at)? } else { self.key(Context::Flow)? };
         self.flow_value(key, at, &mut entries)?;
-        Ok(entries.finish(self.duplicates))
+        Ok(entries.finish(&mut self.open, self.duplicates))
     }
 
     fn flow_mapping(&mut self, _: Place) -> Result<(Value, usize)> {
         self.scanner.next()?;
-        let mut entries = Entries::default();
+        let mut entries = Entries::new(&self.open);
         let mut first = true;
         loop {
             if !first && self.scanner.peek()?.kind != TokenKind::FlowMappingEnd {
@@ -315,7 +317,7 @@ impl<'a> Composer<'a, '_> {
             match token.kind {
                 TokenKind::FlowMappingEnd => {
                     self.scanner.next()?;
-                    return Ok(entries.finish(self.duplicates));
+                    return Ok(entries.finish(&mut self.open, self.duplicates));
                 }
                 TokenKind::Key => {
                     self.scanner.next()?;
@@ -371,10 +373,10 @@ impl<'a> Composer<'a, '_> {
         match key {
             Key::Name(key) => {
                 let mark = self.mark(at);
-                entries.push(Entry { key, mark, value: composed.node }, composed.height);
+                entries.push(Entry { key, mark, value: composed.node }, composed.height, &mut self.open);
                 Ok(())
             }
-            Key::Merge => entries.merge(composed, aliased).ok_or_else(|| {
+            Key::Merge => entries.merge(composed, aliased, &mut self.open).ok_or_else(|| {
                 SyntaxError::new(at, "`<<` needs a map or a list of maps")
                     .help("quote the key if `<<` is meant as text")
             }),
@@ -470,7 +472,7 @@ fn scalar_key(scalar: Scalar, text: &str, at: Place) -> Result<Text> {
     }
 }
 
-fn too_deep(at: Place) -> SyntaxError {
+fn too_deep(at: Place) -> Box<SyntaxError> {
     SyntaxError::new(at, format!("nested more than {MAX_DEPTH} levels deep"))
 }
 

@@ -13,6 +13,8 @@ pub(super) struct Place {
 
 pub(super) struct Cursor<'a> {
     text: &'a str,
+    /// Whether a character is a byte, as it nearly always is.
+    ascii: bool,
     pos: usize,
     place: Place,
 }
@@ -20,7 +22,7 @@ pub(super) struct Cursor<'a> {
 impl<'a> Cursor<'a> {
     /// A cursor at the start of `text`, whose first line is line `line` of the file (from zero).
     pub(super) fn new(text: &'a str, line: u32) -> Self {
-        Self { text, pos: 0, place: Place { line, ..Place::default() } }
+        Self { text, ascii: text.is_ascii(), pos: 0, place: Place { line, ..Place::default() } }
     }
 
     pub(super) fn place(&self) -> Place {
@@ -88,12 +90,24 @@ impl<'a> Cursor<'a> {
 
     /// Moves forward to `pos` on the same line.
     pub(super) fn skip_to(&mut self, pos: usize) {
-        let run = &self.text.as_bytes()[self.pos..pos];
-        let characters = run.iter().filter(|byte| **byte & 0xC0 != 0x80).count();
+        let characters = if self.ascii {
+            pos - self.pos
+        } else {
+            let run = &self.text.as_bytes()[self.pos..pos];
+            run.iter().filter(|byte| **byte & 0xC0 != 0x80).count()
+        };
         let characters = u32::try_from(characters).unwrap_or(u32::MAX);
         self.place.column = self.place.column.saturating_add(characters);
         self.place.index = self.place.index.saturating_add(characters);
         self.pos = pos;
+    }
+
+    pub(super) fn skip_spaces(&mut self) {
+        let spaces = self.rest().iter().take_while(|byte| **byte == b' ').count();
+        let columns = u32::try_from(spaces).unwrap_or(u32::MAX);
+        self.place.column = self.place.column.saturating_add(columns);
+        self.place.index = self.place.index.saturating_add(columns);
+        self.pos += spaces;
     }
 
     pub(super) fn skip_blanks(&mut self) {

@@ -16,11 +16,12 @@ pub struct SyntaxError {
 }
 
 impl SyntaxError {
-    pub(super) fn new(at: Place, message: impl Into<String>) -> Self {
-        Self { line: at.line + 1, column: at.column + 1, message: message.into(), help: None }
+    /// Boxed, since it travels through functions that hand on many small results and rarely an error.
+    pub(super) fn new(at: Place, message: impl Into<String>) -> Box<Self> {
+        Box::new(Self { line: at.line + 1, column: at.column + 1, message: message.into(), help: None })
     }
 
-    pub(super) fn help(mut self, help: impl Into<String>) -> Self {
+    pub(super) fn help(mut self: Box<Self>, help: impl Into<String>) -> Box<Self> {
         self.help = Some(help.into());
         self
     }

@@ -9,40 +9,54 @@ pub(super) struct Composed {
     pub(super) height: usize,
 }
 
+/// Items and entries of all collections that are open, the innermost last: so none of them grows on its own.
 #[derive(Default)]
-pub(super) struct Items {
+pub(super) struct Open {
     nodes: Vec<Node>,
+    entries: Vec<Entry>,
+}
+
+/// A list that is being read.
+pub(super) struct Items {
+    start: usize,
     height: usize,
 }
 
 impl Items {
-    pub(super) fn push(&mut self, item: Composed) {
-        self.height = self.height.max(item.height);
-        self.nodes.push(item.node);
+    pub(super) fn new(open: &Open) -> Self {
+        Self { start: open.nodes.len(), height: 0 }
     }
 
-    pub(super) fn finish(self) -> (Value, usize) {
-        (Value::List(self.nodes), self.height)
+    pub(super) fn push(&mut self, item: Composed, open: &mut Open) {
+        self.height = self.height.max(item.height);
+        open.nodes.push(item.node);
+    }
+
+    pub(super) fn finish(self, open: &mut Open) -> (Value, usize) {
+        (Value::List(open.nodes.split_off(self.start)), self.height)
     }
 }
 
 /// A mapping's entries in the order of the text: the last one of a key wins, whether written or merged.
-#[derive(Default)]
 pub(super) struct Entries {
-    list: Vec<Entry>,
+    start: usize,
     /// Keys that `<<` brought; overriding one of those is what it is for, and no duplicate.
     merged: Vec<Mark>,
     height: usize,
 }
 
 impl Entries {
-    pub(super) fn push(&mut self, entry: Entry, height: usize) {
+    pub(super) fn new(open: &Open) -> Self {
+        Self { start: open.entries.len(), merged: Vec::new(), height: 0 }
+    }
+
+    pub(super) fn push(&mut self, entry: Entry, height: usize, open: &mut Open) {
         self.height = self.height.max(height);
-        self.list.push(entry);
+        open.entries.push(entry);
     }
 
     /// Adds the entries of a map, or of a list of maps of which earlier ones take precedence.
-    pub(super) fn merge(&mut self, composed: Composed, aliased: bool) -> Option<()> {
+    pub(super) fn merge(&mut self, composed: Composed, aliased: bool, open: &mut Open) -> Option<()> {
         self.height = self.height.max(composed.height.saturating_sub(1));
         let maps = match composed.node.value {
             Value::Map(map) => vec![map],
@@ -54,16 +68,15 @@ impl Entries {
         };
         for entry in maps.iter().flat_map(Map::iter) {
             self.merged.push(entry.mark);
-            self.list.push(entry.clone());
+            open.entries.push(entry.clone());
         }
         Some(())
     }
 
-    pub(super) fn finish(self, duplicates: &mut Vec<DuplicateKey>) -> (Value, usize) {
-        let mut merged = self.merged;
-        merged.sort_unstable();
-        let by_merge = |mark: &Mark| merged.binary_search(mark).is_ok();
-        let map = Map::from_entries(self.list, |dropped, kept| {
+    pub(super) fn finish(mut self, open: &mut Open, duplicates: &mut Vec<DuplicateKey>) -> (Value, usize) {
+        self.merged.sort_unstable();
+        let by_merge = |mark: &Mark| self.merged.binary_search(mark).is_ok();
+        let map = Map::from_end_of(&mut open.entries, self.start, |dropped, kept| {
             if !by_merge(&dropped.mark) && !by_merge(&kept.mark) {
                 duplicates.push(DuplicateKey { key: dropped.key, dropped: dropped.mark, kept: kept.mark });
             }

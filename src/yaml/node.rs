@@ -1,5 +1,7 @@
 //! The tree that every file becomes: a value, and the place each part of it was written.
 
+use std::sync::Arc;
+
 use smol_str::SmolStr;
 
 use super::Number;
@@ -60,9 +62,10 @@ pub struct Entry {
 }
 
 /// A mapping, kept sorted by key so that a look-up is a binary search and iteration never depends on the input.
+/// Copies share their entries until one of them is changed: every profile renders the same manifests.
 #[derive(Clone, Debug, Default)]
 pub struct Map {
-    entries: Vec<Entry>,
+    entries: Arc<[Entry]>,
 }
 
 /// A key that a mapping has more than once. The last one wins, as it does in Kubernetes.
@@ -106,6 +109,35 @@ impl Node {
         }
     }
 
+    /// A copy in which every text that `new` has an answer for is that answer, or nothing if there is none. What does
+    /// not change stays shared.
+    pub fn with_texts(&self, new: &impl Fn(&str) -> Option<String>) -> Option<Node> {
+        let value = match &self.value {
+            Value::String(text) => Value::String(new(text)?.into()),
+            Value::List(items) => {
+                let mut copy: Option<Vec<Node>> = None;
+                for (at, item) in items.iter().enumerate() {
+                    if let Some(item) = item.with_texts(new) {
+                        copy.get_or_insert_with(|| items.clone())[at] = item;
+                    }
+                }
+                Value::List(copy?)
+            }
+            Value::Map(map) => {
+                let mut copy: Option<Map> = None;
+                for (at, entry) in map.iter().enumerate() {
+                    if let Some(value) = entry.value.with_texts(new) {
+                        let copy = copy.get_or_insert_with(|| map.clone());
+                        Arc::make_mut(&mut copy.entries)[at].value = value;
+                    }
+                }
+                Value::Map(copy?)
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => return None,
+        };
+        Some(Node { value, mark: self.mark })
+    }
+
     /// The items, if this is a list.
     pub fn as_list(&self) -> Option<&[Node]> {
         match &self.value {
@@ -137,22 +169,25 @@ impl Value {
 
 impl Map {
     /// Sorts entries into a map. Of entries with one key the last wins; each one dropped is reported.
-    pub fn from_entries(mut entries: Vec<Entry>, mut dropped: impl FnMut(Entry, &Entry)) -> Self {
-        if !entries.is_sorted_by(|a, b| a.key < b.key) {
-            entries.sort_by(|a, b| a.key.cmp(&b.key));
-            let mut kept: Vec<Entry> = Vec::with_capacity(entries.len());
-            for entry in entries {
-                match kept.last_mut() {
-                    Some(last) if last.key == entry.key => {
-                        let loser = std::mem::replace(last, entry);
-                        dropped(loser, last);
-                    }
-                    _ => kept.push(entry),
-                }
-            }
-            entries = kept;
+    pub fn from_entries(mut entries: Vec<Entry>, dropped: impl FnMut(Entry, &Entry)) -> Self {
+        Self::from_end_of(&mut entries, 0, dropped)
+    }
+
+    /// Takes the entries from `start` on off a list, and makes a map of them as [`from_entries`](Self::from_entries).
+    pub(super) fn from_end_of(
+        list: &mut Vec<Entry>,
+        start: usize,
+        dropped: impl FnMut(Entry, &Entry),
+    ) -> Self {
+        let entries = &mut list[start..];
+        if entries.is_sorted_by(|a, b| a.key < b.key) {
+            return Self { entries: list.drain(start..).collect() };
         }
-        Self { entries }
+        entries.sort_by(|a, b| a.key.cmp(&b.key));
+        if entries.is_sorted_by(|a, b| a.key < b.key) {
+            return Self { entries: list.drain(start..).collect() };
+        }
+        Self { entries: last_of_each(list.drain(start..), dropped).into() }
     }
 
     /// The value of a key.
@@ -162,7 +197,7 @@ impl Map {
 
     /// The value of a key, to be changed.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
-        self.position(key).ok().map(|at| &mut self.entries[at].value)
+        self.position(key).ok().map(|at| &mut Arc::make_mut(&mut self.entries)[at].value)
     }
 
     /// The key with its place and value.
@@ -173,14 +208,14 @@ impl Map {
     /// Puts a value under a key, in place of what was there.
     pub fn insert(&mut self, entry: Entry) {
         match self.position(&entry.key) {
-            Ok(at) => self.entries[at] = entry,
-            Err(at) => self.entries.insert(at, entry),
+            Ok(at) => Arc::make_mut(&mut self.entries)[at] = entry,
+            Err(at) => self.rebuild(|entries| entries.insert(at, entry)),
         }
     }
 
     /// Takes a key and its value away.
     pub fn remove(&mut self, key: &str) -> Option<Entry> {
-        self.position(key).ok().map(|at| self.entries.remove(at))
+        self.position(key).ok().map(|at| self.rebuild(|entries| entries.remove(at)))
     }
 
     /// All entries, sorted by key, byte by byte.
@@ -190,12 +225,12 @@ impl Map {
 
     /// All keys with their values, of which the values can be changed.
     pub fn entries_mut(&mut self) -> impl Iterator<Item = (&str, &mut Node)> {
-        self.entries.iter_mut().map(|entry| (entry.key.as_str(), &mut entry.value))
+        Arc::make_mut(&mut self.entries).iter_mut().map(|entry| (entry.key.as_str(), &mut entry.value))
     }
 
     /// All values, to be changed.
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut Node> {
-        self.entries.iter_mut().map(|entry| &mut entry.value)
+        Arc::make_mut(&mut self.entries).iter_mut().map(|entry| &mut entry.value)
     }
 
     /// How many keys there are.
@@ -208,15 +243,41 @@ impl Map {
         self.entries.is_empty()
     }
 
+    fn rebuild<T>(&mut self, change: impl FnOnce(&mut Vec<Entry>) -> T) -> T {
+        let mut entries = self.entries.to_vec();
+        let result = change(&mut entries);
+        self.entries = entries.into();
+        result
+    }
+
     fn position(&self, key: &str) -> Result<usize, usize> {
         self.entries.binary_search_by(|entry| entry.key.as_str().cmp(key))
     }
 }
 
+/// Of entries that are sorted by key, the last of each key.
+fn last_of_each(entries: impl Iterator<Item = Entry>, mut dropped: impl FnMut(Entry, &Entry)) -> Vec<Entry> {
+    let mut kept: Vec<Entry> = Vec::new();
+    for entry in entries {
+        match kept.last_mut() {
+            Some(last) if last.key == entry.key => {
+                let loser = std::mem::replace(last, entry);
+                dropped(loser, last);
+            }
+            _ => kept.push(entry),
+        }
+    }
+    kept
+}
+
 impl PartialEq for Map {
     fn eq(&self, other: &Self) -> bool {
         self.entries.len() == other.entries.len()
-            && self.entries.iter().zip(&other.entries).all(|(a, b)| a.key == b.key && a.value == b.value)
+            && self
+                .entries
+                .iter()
+                .zip(other.entries.iter())
+                .all(|(a, b)| a.key == b.key && a.value == b.value)
     }
 }
 

@@ -4,7 +4,6 @@
 //! `:` behind it is seen. So tokens wait in a queue: a `Key` is put in front of what turned out to be one.
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
 
 use super::cursor::{Cursor, Place};
 use super::error::SyntaxError;
@@ -53,7 +52,9 @@ const KEY_LENGTH_LIMIT: u32 = 1024;
 
 pub(super) struct Scanner<'a> {
     pub(super) cursor: Cursor<'a>,
-    tokens: VecDeque<Token<'a>>,
+    /// Tokens that were read, from `head` on not yet handed out.
+    tokens: Vec<Token<'a>>,
+    head: usize,
     /// How many tokens have been handed out.
     taken: usize,
     /// Whether the first waiting token is known to be what it is: no `Key` can come before it any more.
@@ -68,7 +69,7 @@ pub(super) struct Scanner<'a> {
     candidates: Vec<KeyCandidate>,
 }
 
-type Result<T> = std::result::Result<T, SyntaxError>;
+type Result<T> = std::result::Result<T, Box<SyntaxError>>;
 
 impl<'a> Scanner<'a> {
     pub(super) fn new(text: &'a str, first_line: u32) -> Self {
@@ -76,7 +77,8 @@ impl<'a> Scanner<'a> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         Self {
             cursor: Cursor::new(text, first_line),
-            tokens: VecDeque::with_capacity(8),
+            tokens: Vec::with_capacity(8),
+            head: 0,
             taken: 0,
             settled: false,
             ended: false,
@@ -88,30 +90,42 @@ impl<'a> Scanner<'a> {
     }
 
     /// The next token, left where it is.
+    #[inline]
     pub(super) fn peek(&mut self) -> Result<&Token<'a>> {
         if !self.settled {
             self.settle()?;
         }
-        Ok(&self.tokens[0])
+        Ok(&self.tokens[self.head])
     }
 
     /// The next token, taken.
     pub(super) fn next(&mut self) -> Result<Token<'a>> {
-        let end = self.peek()?.at;
+        let at = self.peek()?.at;
+        let kind = std::mem::replace(&mut self.tokens[self.head].kind, TokenKind::StreamEnd);
         self.taken += 1;
+        self.head += 1;
         self.settled = false;
-        Ok(self.tokens.pop_front().unwrap_or(Token { kind: TokenKind::StreamEnd, at: end }))
+        Ok(Token { kind, at })
     }
 
+    #[inline(never)]
     fn settle(&mut self) -> Result<()> {
-        while !self.ended && (self.tokens.is_empty() || self.head_may_be_key()?) {
+        if self.head == self.tokens.len() {
+            self.tokens.clear();
+            self.head = 0;
+        }
+        while !self.ended && (self.waiting() == 0 || self.head_may_be_key()?) {
             self.fetch()?;
         }
-        if self.tokens.is_empty() {
+        if self.waiting() == 0 {
             self.push(TokenKind::StreamEnd, self.cursor.place());
         }
         self.settled = true;
         Ok(())
+    }
+
+    fn waiting(&self) -> usize {
+        self.tokens.len() - self.head
     }
 
     pub(super) fn flow_depth(&self) -> usize {
@@ -199,10 +213,10 @@ impl<'a> Scanner<'a> {
     /// Moves over blanks, comments and line breaks.
     fn skip_to_token(&mut self) {
         loop {
-            while self.cursor.byte(0) == b' '
-                || self.cursor.byte(0) == b'\t' && (self.in_flow() || !self.key_allowed)
-            {
+            self.cursor.skip_spaces();
+            while self.cursor.byte(0) == b'\t' && (self.in_flow() || !self.key_allowed) {
                 self.cursor.skip();
+                self.cursor.skip_spaces();
             }
             if self.cursor.byte(0) == b'#' {
                 self.cursor.skip_to_break();
@@ -307,7 +321,7 @@ impl<'a> Scanner<'a> {
         let innermost = self.candidates.len() - 1;
         if self.still_candidate(innermost)? {
             let candidate = self.candidates[innermost];
-            let position = candidate.token.saturating_sub(self.taken);
+            let position = self.head + candidate.token.saturating_sub(self.taken);
             self.tokens.insert(position, Token { kind: TokenKind::Key, at: candidate.at });
             self.open_block(candidate.at, position, TokenKind::BlockMappingStart);
             self.candidates[innermost].possible = false;
@@ -377,7 +391,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn push(&mut self, kind: TokenKind<'a>, at: Place) {
-        self.tokens.push_back(Token { kind, at });
+        self.tokens.push(Token { kind, at });
     }
 
     /// A token of one character.
@@ -392,7 +406,7 @@ impl<'a> Scanner<'a> {
             return Ok(());
         }
         let required = !self.in_flow() && self.indent == self.cursor.column();
-        let token = self.taken + self.tokens.len();
+        let token = self.taken + self.waiting();
         self.drop_candidate()?;
         if let Some(innermost) = self.candidates.last_mut() {
             *innermost =
@@ -431,7 +445,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-fn missing_colon(at: Place) -> SyntaxError {
+fn missing_colon(at: Place) -> Box<SyntaxError> {
     SyntaxError::new(at, "a key without a `:` behind it").help(
         "write `key: value`, with a space behind the colon; text that goes on must be indented deeper than its key",
     )

@@ -34,7 +34,7 @@ pub(super) fn of_key(text: &str) -> Style {
 
 /// Whether a key can stand before its `:` on one line, or needs `?`.
 pub(super) fn is_simple_key(text: &str) -> bool {
-    text.len() <= 128 && !text.chars().any(is_break)
+    text.len() <= 128 && (text.bytes().all(|byte| HARMLESS[byte as usize]) || !text.chars().any(is_break))
 }
 
 /// Whether some YAML 1.1 reader would take the bare word for something else than text.
@@ -65,22 +65,24 @@ struct Shape {
     indicator: bool,
 }
 
-/// Nearly everything in a manifest is made of these, and needs no closer look.
+/// Nearly everything in a manifest is made of these, and needs no closer look; only a `-` in front does.
 const HARMLESS: [bool; 256] =
     bytes::only(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789./_=()$-");
 
 impl Shape {
     fn of(text: &str) -> Self {
-        if text.bytes().all(|byte| HARMLESS[byte as usize]) && !text.starts_with(['-', '.']) {
-            return Self::default();
-        }
         let mut shape =
             Self { indicator: text.starts_with("---") || text.starts_with("..."), ..Self::default() };
-        let mut characters = text.chars().peekable();
-        let mut before = None;
-        while let Some(character) = characters.next() {
-            shape.see(before, character, characters.peek().copied());
-            before = Some(character);
+        if text.starts_with('-') {
+            shape.see(None, '-', text[1..].chars().next());
+        }
+        for at in (0..text.len()).filter(|at| !HARMLESS[text.as_bytes()[*at] as usize]) {
+            // The further bytes of a character are seen with its first.
+            let Some((before, rest)) = text.split_at_checked(at) else { continue };
+            let mut following = rest.chars();
+            if let Some(character) = following.next() {
+                shape.see(before.chars().next_back(), character, following.next());
+            }
         }
         shape
     }
