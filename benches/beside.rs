@@ -151,7 +151,7 @@ fn same_objects(ours: &str, theirs: &str) -> Result<(), String> {
 }
 
 fn objects(stream: &str) -> Result<BTreeMap<String, Node>, String> {
-    let documents = yaml::read(stream, SourceId::default()).map_err(|error| error.message)?;
+    let documents = yaml::read(stream, SourceId::default()).map_err(|error| error.words.message)?;
     let id = |root: &Node| transship::object::ObjectId::of(root).map(|(id, _)| id.to_string());
     documents
         .into_iter()

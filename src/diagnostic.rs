@@ -74,10 +74,10 @@ impl Diagnostic {
     }
 
     /// A text that cannot be read.
-    pub fn syntax(error: Box<SyntaxError>, file: &str) -> Self {
+    pub fn syntax(error: SyntaxError, file: &str) -> Self {
         let location = Location { file: file.to_owned(), position: Some((error.line, error.column)) };
-        let help = error.help;
-        Self { help, ..Self::error(error.message).at(location) }
+        let words = *error.words;
+        Self { help: words.help, ..Self::error(words.message).at(location) }
     }
 
     /// A key that is written twice: Kubernetes takes it, and other readers do not.

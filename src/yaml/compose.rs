@@ -10,7 +10,7 @@ use super::resolve::{self, Scalar};
 use super::scan::{Scanner, Token, TokenKind};
 use super::{MAX_DEPTH, Number};
 
-type Result<T> = std::result::Result<T, Box<SyntaxError>>;
+type Result<T> = std::result::Result<T, SyntaxError>;
 
 /// Reads the one document of `text`, whose first line is line `first_line` of its file (from zero). What stands
 /// behind the document's end is not looked at, as in Kubernetes.
@@ -472,7 +472,7 @@ fn scalar_key(scalar: Scalar, text: &str, at: Place) -> Result<Text> {
     }
 }
 
-fn too_deep(at: Place) -> Box<SyntaxError> {
+fn too_deep(at: Place) -> SyntaxError {
     SyntaxError::new(at, format!("nested more than {MAX_DEPTH} levels deep"))
 }
 

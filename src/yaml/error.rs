@@ -9,6 +9,13 @@ pub struct SyntaxError {
     pub line: u32,
     /// The column in characters, from one.
     pub column: u32,
+    /// What is said about it. Boxed, since the reader hands on many small results and rarely an error.
+    pub words: Box<Words>,
+}
+
+/// The words of a [`SyntaxError`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Words {
     /// What is wrong. Never quotes the text itself: it may be a Secret's.
     pub message: String,
     /// What to do about it.
@@ -16,13 +23,13 @@ pub struct SyntaxError {
 }
 
 impl SyntaxError {
-    /// Boxed, since it travels through functions that hand on many small results and rarely an error.
-    pub(super) fn new(at: Place, message: impl Into<String>) -> Box<Self> {
-        Box::new(Self { line: at.line + 1, column: at.column + 1, message: message.into(), help: None })
+    pub(super) fn new(at: Place, message: impl Into<String>) -> Self {
+        let words = Box::new(Words { message: message.into(), help: None });
+        Self { line: at.line + 1, column: at.column + 1, words }
     }
 
-    pub(super) fn help(mut self: Box<Self>, help: impl Into<String>) -> Box<Self> {
-        self.help = Some(help.into());
+    pub(super) fn help(mut self, help: impl Into<String>) -> Self {
+        self.words.help = Some(help.into());
         self
     }
 }

@@ -5,7 +5,7 @@ use super::error::SyntaxError;
 use super::node::{DuplicateKey, Entry, Map, Mark, Node, SourceId, Value};
 use super::{MAX_DEPTH, Number};
 
-type Result<T> = std::result::Result<T, Box<SyntaxError>>;
+type Result<T> = std::result::Result<T, SyntaxError>;
 
 /// Reads JSON values from a text, one after the other.
 pub(super) struct Reader<'a> {

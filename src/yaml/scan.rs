@@ -69,7 +69,7 @@ pub(super) struct Scanner<'a> {
     candidates: Vec<KeyCandidate>,
 }
 
-type Result<T> = std::result::Result<T, Box<SyntaxError>>;
+type Result<T> = std::result::Result<T, SyntaxError>;
 
 impl<'a> Scanner<'a> {
     pub(super) fn new(text: &'a str, first_line: u32) -> Self {
@@ -445,7 +445,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-fn missing_colon(at: Place) -> Box<SyntaxError> {
+fn missing_colon(at: Place) -> SyntaxError {
     SyntaxError::new(at, "a key without a `:` behind it").help(
         "write `key: value`, with a space behind the colon; text that goes on must be indented deeper than its key",
     )

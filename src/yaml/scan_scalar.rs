@@ -7,7 +7,7 @@ use super::cursor::Place;
 use super::error::SyntaxError;
 use super::scan::Scanner;
 
-type Result<T> = std::result::Result<T, Box<SyntaxError>>;
+type Result<T> = std::result::Result<T, SyntaxError>;
 
 /// The line breaks between two lines of one scalar. One break folds into a space, more lose the first.
 #[derive(Default)]
@@ -437,6 +437,6 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-'
 }
 
-fn bad_tag(at: Place) -> Box<SyntaxError> {
+fn bad_tag(at: Place) -> SyntaxError {
     SyntaxError::new(at, "a tag that cannot be read").help("quote a value that begins with `!`")
 }

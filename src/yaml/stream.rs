@@ -22,7 +22,7 @@ pub struct Document {
 ///
 /// The rules are Kubernetes': a text that begins with `{` is tried as JSON values in a row; what is not JSON is cut
 /// at lines that begin with `---`, whatever those lines are part of, and each piece is one YAML document.
-pub fn read(text: &str, source: SourceId) -> Result<Vec<Document>, Box<SyntaxError>> {
+pub fn read(text: &str, source: SourceId) -> Result<Vec<Document>, SyntaxError> {
     let mut documents: Vec<Document> = Vec::new();
     let mut offset = 0;
     let mut line = 0;
@@ -54,7 +54,7 @@ fn read_yaml(
     first_line: u32,
     source: SourceId,
     documents: &mut Vec<Document>,
-) -> Result<(), Box<SyntaxError>> {
+) -> Result<(), SyntaxError> {
     for (piece, first_line) in split(text, first_line)? {
         reject_control_characters(piece, first_line)?;
         let piece =
@@ -79,11 +79,7 @@ fn without_nulls(mut documents: Vec<Document>) -> Vec<Document> {
 type End = (usize, u32);
 
 /// Reads JSON values until the end. On failure says where the last whole value ended.
-fn read_json(
-    text: &str,
-    source: SourceId,
-    documents: &mut Vec<Document>,
-) -> Result<(), (Box<SyntaxError>, End)> {
+fn read_json(text: &str, source: SourceId, documents: &mut Vec<Document>) -> Result<(), (SyntaxError, End)> {
     let mut reader = json::Reader::new(text, source);
     loop {
         let end = reader.position();
@@ -112,7 +108,7 @@ fn yaml_behind_json(text: &str, (from, line): End) -> Option<End> {
 }
 
 /// Cuts a text into the pieces between separator lines, each with its first line, from zero.
-fn split(text: &str, first_line: u32) -> Result<Vec<(&str, u32)>, Box<SyntaxError>> {
+fn split(text: &str, first_line: u32) -> Result<Vec<(&str, u32)>, SyntaxError> {
     let mut pieces = Vec::new();
     let (mut start, mut start_line) = (0, first_line);
     let first = text.starts_with("---").then_some(0);
@@ -143,7 +139,7 @@ fn lines(text: &str) -> u32 {
 }
 
 /// Control characters are in no YAML that Kubernetes reads.
-fn reject_control_characters(text: &str, first_line: u32) -> Result<(), Box<SyntaxError>> {
+fn reject_control_characters(text: &str, first_line: u32) -> Result<(), SyntaxError> {
     // Without an early way out the compiler can look at many bytes at once.
     let suspicious = text.bytes().fold(0, |found, byte| {
         let space = u8::from(byte == b'\t') | u8::from(byte == b'\n') | u8::from(byte == b'\r');

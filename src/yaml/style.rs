@@ -73,8 +73,8 @@ impl Shape {
     fn of(text: &str) -> Self {
         let mut shape =
             Self { indicator: text.starts_with("---") || text.starts_with("..."), ..Self::default() };
-        if text.starts_with('-') {
-            shape.see(None, '-', text[1..].chars().next());
+        if let Some(rest) = text.strip_prefix('-') {
+            shape.see(None, '-', rest.chars().next());
         }
         for at in (0..text.len()).filter(|at| !HARMLESS[text.as_bytes()[*at] as usize]) {
             // The further bytes of a character are seen with its first.
