@@ -12,6 +12,7 @@
 pub mod check;
 pub mod diagnostic;
 pub mod emit;
+pub mod expand;
 mod file;
 mod glob;
 mod nearest;
@@ -27,14 +28,72 @@ pub mod yaml;
 
 pub use file::{read_document, read_stream, read_text};
 
-use diagnostic::Diagnostics;
-use order::Plan;
-use transform::Context;
+use std::collections::BTreeMap;
 
-/// Renders a payload for one profile: the objects, in the order in which they are applied.
-pub fn render(context: &Context<'_>) -> Result<Plan, Diagnostics> {
-    let out = select::decide(context.payload, context.profile, context.parameters, context.sources)?;
-    let objects = transform::all(context, &out)?;
-    check::unique(&objects, context.sources)?;
-    Ok(order::plan(objects))
+use diagnostic::Diagnostics;
+use expand::{Context, View};
+use order::Plan;
+use profile::Profile;
+
+/// Renders a payload for profiles: for each its objects, in the order in which they are applied.
+pub fn render(context: &Context<'_>, wanted: &[&Profile]) -> Result<Vec<Plan>, Diagnostics> {
+    let mut topologies: BTreeMap<&str, Vec<&Profile>> = BTreeMap::new();
+    for profile in wanted {
+        topologies.entry(&profile.topology).or_default().push(profile);
+    }
+    let rendered = each(topologies.into_values(), |profiles| render_topology(context, &profiles))?;
+    let mut plans: BTreeMap<String, Plan> = rendered.into_iter().flatten().collect();
+    Ok(wanted.iter().filter_map(|profile| plans.remove(&profile.name)).collect())
+}
+
+/// The profiles of a topology are rendered together: what is found in one cluster may need something in the other.
+fn render_topology(context: &Context<'_>, wanted: &[&Profile]) -> Result<Vec<(String, Plan)>, Diagnostics> {
+    let profiles: Vec<&Profile> =
+        wanted.first().into_iter().flat_map(|first| context.profiles.beside(first)).collect();
+    let expanded = each(&profiles, |profile| expand::expand(&context.view(profile)))?;
+    let views = profiles.iter().zip(&expanded);
+    let views: Vec<View<'_>> = views
+        .map(|(profile, expanded)| View { payload: &expanded.payload, ..context.view(profile) })
+        .collect();
+    let selected = each(views.iter().zip(&expanded), |(view, expanded)| select::decide(view, expanded))?;
+    for (view, selection) in views.iter().zip(&selected) {
+        if wanted.contains(&view.profile) {
+            select::some(&selection.out, &format!("the profile `{}`", view.profile.name))?;
+        }
+    }
+    let halves = each(views.iter().zip(&expanded).zip(&selected), |((view, expanded), selection)| {
+        transform::add(*view, expanded, selection)
+    })?;
+    let wanted = halves.into_iter().filter(|half| wanted.contains(&half.view.profile));
+    each(wanted, |half| {
+        let name = half.view.profile.name.clone();
+        let objects = transform::finish(half)?;
+        check::unique(&objects, context.sources)?;
+        Ok((name, order::plan(objects)))
+    })
+}
+
+/// What becomes of every manifest of the payload in one profile: nothing if it is in, or the reason why not.
+pub fn decide(context: &Context<'_>, profile: &Profile) -> Result<Vec<Option<select::Reason>>, Diagnostics> {
+    let expanded = expand::expand(&context.view(profile))?;
+    let view = View { payload: &expanded.payload, ..context.view(profile) };
+    let selection = select::decide(&view, &expanded)?;
+    select::some(&selection.out, &format!("the profile `{}`", profile.name))?;
+    Ok(selection.out)
+}
+
+/// All results, or all that is wrong with any.
+fn each<T, R>(
+    items: impl IntoIterator<Item = T>,
+    action: impl Fn(T) -> Result<R, Diagnostics>,
+) -> Result<Vec<R>, Diagnostics> {
+    let mut errors = Diagnostics::default();
+    let mut results = Vec::new();
+    for item in items {
+        match action(item) {
+            Ok(result) => results.push(result),
+            Err(found) => errors.0.extend(found.0),
+        }
+    }
+    errors.or(results)
 }

@@ -3,24 +3,32 @@
 use std::num::NonZero;
 
 /// Below this a thread costs more than it saves.
-const WORTH_A_THREAD: usize = 64;
+const WORTH_A_THREAD: usize = 32;
 
 /// Maps items on all cores. The order of the results is that of the items, whatever the number of cores.
-pub(crate) fn map<T: Sync, R: Send>(items: &[T], function: impl Fn(&T) -> R + Sync) -> Vec<R> {
+pub(crate) fn map<I: Send, R: Send>(
+    items: impl IntoIterator<Item = I>,
+    function: impl Fn(I) -> R + Sync,
+) -> Vec<R> {
+    let mut items: Vec<I> = items.into_iter().collect();
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let share = items.len().div_ceil(cores).max(WORTH_A_THREAD);
     if share >= items.len() {
-        return items.iter().map(function).collect();
+        return items.into_iter().map(function).collect();
+    }
+    let mut shares = Vec::new();
+    while items.len() > share {
+        shares.push(items.split_off(items.len() - share));
     }
     let function = &function;
-    let (own, others) = items.split_at(share);
     std::thread::scope(|scope| {
-        let threads: Vec<_> = others
-            .chunks(share)
-            .map(|chunk| scope.spawn(move || chunk.iter().map(function).collect::<Vec<R>>()))
+        let threads: Vec<_> = shares
+            .into_iter()
+            .rev()
+            .map(|share| scope.spawn(move || share.into_iter().map(function).collect::<Vec<R>>()))
             .collect();
-        let mut results = Vec::with_capacity(items.len());
-        results.extend(own.iter().map(function));
+        // This thread takes its share as well.
+        let mut results: Vec<R> = items.into_iter().map(function).collect();
         for thread in threads {
             match thread.join() {
                 Ok(part) => results.extend(part),

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use transship::diagnostic::{Diagnostic, Diagnostics};
+use transship::expand::Context;
 use transship::show;
 
 use super::{Inputs, Outcome, output};
@@ -35,10 +36,12 @@ impl Explain {
                 .help(format!("choose one with --profile: {}", names.join(", ")))
                 .into());
         };
-        let context = project.context(profile);
-        let plan = transship::render(&context)?;
-        let object = show::find(&self.object, &plan, &context)?;
-        output::result(&show::explain(object, &self.path, &context)?)?;
+        let context = Context { recording: true, ..project.context() };
+        let view = context.view(profile);
+        for plan in transship::render(&context, &[profile])? {
+            let object = show::find(&self.object, &plan, &view)?;
+            output::result(&show::explain(object, &self.path, &view)?)?;
+        }
         Ok(Outcome::Done)
     }
 }

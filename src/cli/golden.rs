@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use transship::diagnostic::Diagnostics;
 use transship::emit::{self, Folder};
-use transship::profile::{Profile, Profiles};
+use transship::payload::Payload;
+use transship::profile::{Profile, Profiles, Set};
 use transship::show;
 
 use super::{Inputs, Outcome, Project, output};
@@ -58,9 +59,6 @@ enum Report {
     Github,
 }
 
-/// The parameter set whose golden files these are; its values are in `profiles/sets/`.
-const SET: &str = "default";
-
 impl Golden {
     pub(super) fn run(self) -> Result<Outcome, Diagnostics> {
         match self.action {
@@ -93,9 +91,9 @@ impl Options {
         for stranger in self.strangers()? {
             let folder = stranger.display();
             output::result(&match report {
-                Report::Text => format!("{folder} is stale: there is no such profile any more\n"),
+                Report::Text => format!("{folder} is stale: there is no such profile or set any more\n"),
                 Report::Github => {
-                    format!("::error file={folder}::stale: there is no such profile any more\n")
+                    format!("::error file={folder}::stale: there is no such profile or set any more\n")
                 }
             })?;
             outcome = Outcome::Differs;
@@ -110,33 +108,56 @@ impl Options {
         }
         for stranger in self.strangers()? {
             emit::remove(&stranger)?;
-            output::note(&format!("{}: removed, there is no such profile any more", stranger.display()));
+            output::note(&format!(
+                "{}: removed, there is no such profile or set any more",
+                stranger.display()
+            ));
         }
         Ok(Outcome::Done)
     }
 
-    /// Every profile's folder and what it should hold.
+    /// Every profile's folder in every set, and what it should hold.
     fn render(&self) -> Result<Vec<(PathBuf, Folder)>, Diagnostics> {
-        let project = self.inputs.load_with(&self.set_file())?;
-        let chosen = project.profiles.named(self.profile.as_deref())?;
-        let rendered = project.each(&chosen, Project::render)?;
-        let folder = |profile: &Profile| self.golden.join(SET).join(&profile.name);
-        Ok(rendered.iter().map(|(profile, plan)| (folder(profile), Folder::of(plan))).collect())
+        let (payload, profiles) = self.inputs.read()?;
+        let mut rendered = Vec::new();
+        let mut errors = Diagnostics::default();
+        for (name, set) in &profiles.sets {
+            match self.render_set(name, set, &payload, &profiles) {
+                Ok(folders) => rendered.extend(folders),
+                Err(found) => errors.0.extend(found.0),
+            }
+        }
+        errors.or(rendered)
     }
 
-    /// The values of the set, where it has a file.
-    fn set_file(&self) -> Vec<PathBuf> {
-        let file = self.inputs.profiles.join("sets").join(format!("{SET}.yaml"));
-        if file.is_file() { vec![file] } else { Vec::new() }
+    fn render_set(
+        &self,
+        name: &str,
+        set: &Set,
+        payload: &Payload,
+        profiles: &Profiles,
+    ) -> Result<Vec<(PathBuf, Folder)>, Diagnostics> {
+        let mut profiles = profiles.clone();
+        let parameters = self.inputs.bind(set, payload, &mut profiles)?;
+        let project = Project::new(payload.clone(), profiles, parameters)?;
+        let mut chosen = project.profiles.named(self.profile.as_deref())?;
+        chosen.retain(|profile| set.concerns(profile));
+        let plans = transship::render(&project.context(), &chosen)?;
+        let folder = |profile: &Profile| self.golden.join(name).join(&profile.name);
+        Ok(chosen.iter().zip(&plans).map(|(profile, plan)| (folder(profile), Folder::of(plan))).collect())
     }
 
-    /// Folders of profiles that are gone; asked for one profile, nobody looks at the others.
+    /// Folders of sets and profiles that are gone; asked for one profile, nobody looks at the others.
     fn strangers(&self) -> Result<Vec<PathBuf>, Diagnostics> {
         if self.profile.is_some() {
             return Ok(Vec::new());
         }
         let profiles = Profiles::load(&self.inputs.profiles)?;
-        let names: Vec<&str> = profiles.iter().map(|profile| profile.name.as_str()).collect();
-        Ok(emit::strangers(&self.golden.join(SET), &names)?)
+        let known = |set: &str, profile: &str| {
+            let concerned =
+                |set: &Set| profiles.iter().any(|other| other.name == profile && set.concerns(other));
+            profiles.sets.get(set).is_some_and(concerned)
+        };
+        Ok(emit::strangers(&self.golden, known)?)
     }
 }

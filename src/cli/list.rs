@@ -10,7 +10,7 @@ use transship::profile::{Capabilities, Filters, Override};
 use transship::select::{self, Reason};
 use transship::show;
 
-use super::{Inputs, Outcome, Project, output};
+use super::{Inputs, Outcome, output};
 
 /// Show every manifest of the payload: in or out, where it goes, and why
 #[derive(Args)]
@@ -90,7 +90,11 @@ impl List {
         if self.orphans {
             let project = self.inputs.load()?;
             let all: Vec<_> = project.profiles.iter().collect();
-            return self.print(&show::orphans(&project.payload, &project.each(&all, Project::decide)?));
+            let mut decisions = Vec::new();
+            for profile in all {
+                decisions.push((profile, project.decide(profile)?));
+            }
+            return self.print(&show::orphans(&project.payload, &decisions));
         }
         let chosen = self.choose()?;
         let outcome = self.print(&show::rows(&chosen.payload, &chosen.out, chosen.cluster))?;

@@ -11,14 +11,15 @@ mod schema;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use transship::diagnostic::Diagnostics;
-use transship::order::Plan;
+use transship::expand::{self, Context};
+use transship::object::Cluster;
 use transship::payload::Payload;
-use transship::profile::{Parameters, Profile, Profiles};
-use transship::select::{self, Reason};
-use transship::transform::Context;
+use transship::profile::{DEFAULT_SET, Given, Parameters, Profile, Profiles, Readable, Set};
+use transship::select::Reason;
 use transship::yaml::Sources;
 
 /// One release payload, every topology, the right cluster.
@@ -59,6 +60,36 @@ struct Inputs {
     /// The value of one parameter; repeatable, stronger than files
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
+    /// The HostedControlPlane from which parameters are read
+    #[arg(long, value_name = "FILE")]
+    hosted_control_plane: Option<PathBuf>,
+    /// The Infrastructure of the guest from which parameters are read
+    #[arg(long, value_name = "FILE")]
+    infrastructure: Option<PathBuf>,
+    /// The images of one of the two releases, in the form of image-references; without it, the payload's own
+    #[arg(long, value_name = "control-plane=FILE|guest=FILE")]
+    release_images: Vec<ReleaseImages>,
+}
+
+/// `control-plane=FILE` or `guest=FILE`
+#[derive(Clone)]
+struct ReleaseImages {
+    cluster: Cluster,
+    file: PathBuf,
+}
+
+impl FromStr for ReleaseImages {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (release, file) = text.split_once('=').unwrap_or((text, ""));
+        let cluster = match release {
+            "control-plane" => Cluster::Management,
+            "guest" => Cluster::Guest,
+            _ => return Err("write control-plane=FILE or guest=FILE".to_owned()),
+        };
+        Ok(Self { cluster, file: file.into() })
+    }
 }
 
 /// What there is to work with, all of it loaded.
@@ -70,23 +101,21 @@ struct Project {
 }
 
 impl Inputs {
-    /// Loads all of it; if several parts are wrong, says so at once.
+    /// Loads all of it, with the values of the default set; if several parts are wrong, says so at once.
     fn load(&self) -> Result<Project, Diagnostics> {
-        self.load_with(&[])
+        let (payload, mut profiles) = self.read()?;
+        let set = profiles.sets.get(DEFAULT_SET).cloned().unwrap_or_default();
+        let parameters = self.bind(&set, &payload, &mut profiles)?;
+        Project::new(payload, profiles, parameters)
     }
 
-    /// Loads all of it, with values of parameters that are weaker than the user's.
-    fn load_with(&self, weaker: &[PathBuf]) -> Result<Project, Diagnostics> {
-        let files = [weaker, &self.params].concat();
-        let profiles = Profiles::load(&self.profiles).and_then(|mut profiles| {
-            let parameters = profiles.bind(&files, &self.set)?;
-            Ok((profiles, parameters))
-        });
-        match (Payload::load(&self.payload), profiles) {
-            (Ok(payload), Ok((profiles, parameters))) => {
+    /// The payload and the profiles.
+    fn read(&self) -> Result<(Payload, Profiles), Diagnostics> {
+        match (self.payload(), Profiles::load(&self.profiles)) {
+            (Ok(mut payload), Ok(profiles)) => {
+                payload.adopt(&profiles)?;
                 output::warn(&payload.warnings);
-                let sources = payload.sources.and(&profiles.sources);
-                Ok(Project { payload, profiles, parameters, sources })
+                Ok((payload, profiles))
             }
             (payload, profiles) => {
                 let errors = payload.err().into_iter().chain(profiles.err()).flat_map(|errors| errors.0);
@@ -94,42 +123,51 @@ impl Inputs {
             }
         }
     }
+
+    fn payload(&self) -> Result<Payload, Diagnostics> {
+        let mut payload = Payload::load(&self.payload)?;
+        for images in &self.release_images {
+            payload.use_images(images.cluster, &images.file)?;
+        }
+        Ok(payload)
+    }
+
+    /// The values of all parameters, from a set and from the command line.
+    fn bind(&self, set: &Set, payload: &Payload, profiles: &mut Profiles) -> Result<Parameters, Diagnostics> {
+        let readable = |kind, path: &Option<PathBuf>| path.clone().map(|path| (kind, path));
+        let objects: Vec<(Readable, PathBuf)> = [
+            readable(Readable::HostedControlPlane, &self.hosted_control_plane),
+            readable(Readable::Infrastructure, &self.infrastructure),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        let given = Given { files: &self.params, settings: &self.set, objects: &objects };
+        profiles.bind(set, given, &payload.private_parameters())
+    }
 }
 
 impl Project {
-    /// Does something with every one of these profiles; what is wrong with any of them is said at once.
-    fn each<'p, T>(
-        &self,
-        profiles: &[&'p Profile],
-        action: impl Fn(&Self, &Profile) -> Result<T, Diagnostics>,
-    ) -> Result<Vec<(&'p Profile, T)>, Diagnostics> {
-        let mut errors = Diagnostics::default();
-        let mut results = Vec::new();
-        for profile in profiles {
-            match action(self, profile) {
-                Ok(result) => results.push((*profile, result)),
-                Err(found) => errors.0.extend(found.0),
-            }
-        }
-        errors.or(results)
+    fn new(payload: Payload, profiles: Profiles, parameters: Parameters) -> Result<Self, Diagnostics> {
+        let sources = payload.sources.and(&profiles.sources);
+        let project = Self { payload, profiles, parameters, sources };
+        expand::check_names(&project.context())?;
+        Ok(project)
     }
 
-    fn render(&self, profile: &Profile) -> Result<Plan, Diagnostics> {
-        transship::render(&self.context(profile))
-    }
-
-    fn context<'a>(&'a self, profile: &'a Profile) -> Context<'a> {
+    fn context(&self) -> Context<'_> {
         Context {
             payload: &self.payload,
-            profile,
+            profiles: &self.profiles,
             parameters: &self.parameters,
-            fragments: &self.profiles.fragments,
             sources: &self.sources,
+            recording: false,
         }
     }
 
+    /// What becomes of every manifest in a profile.
     fn decide(&self, profile: &Profile) -> Result<Vec<Option<Reason>>, Diagnostics> {
-        select::decide(&self.payload, profile, &self.parameters, &self.sources)
+        transship::decide(&self.context(), profile)
     }
 }
 

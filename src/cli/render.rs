@@ -8,7 +8,7 @@ use transship::emit::{self, Folder};
 use transship::order::Plan;
 use transship::profile::Profile;
 
-use super::{Format, Inputs, Outcome, Project, output};
+use super::{Format, Inputs, Outcome, output};
 
 /// Print the objects of a profile, in the order in which they are applied
 #[derive(Args)]
@@ -51,13 +51,13 @@ impl Render {
                 ))
                 .into());
         }
-        let rendered = project.each(&chosen, Project::render)?;
+        let rendered = transship::render(&project.context(), &chosen)?;
         let only = |plan: Plan| match &self.component {
             Some(component) => plan.only(component),
             None => plan,
         };
         let rendered: Vec<(&Profile, Plan)> =
-            rendered.into_iter().map(|(profile, plan)| (profile, only(plan))).collect();
+            chosen.into_iter().zip(rendered).map(|(profile, plan)| (profile, only(plan))).collect();
         match &self.output {
             Some(folder) => self.write(folder, &rendered)?,
             None => self.print(&rendered)?,

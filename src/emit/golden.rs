@@ -55,16 +55,17 @@ pub fn compare(expected: &Folder, folder: &Path) -> Result<Vec<Difference>, Diag
     Ok(differences)
 }
 
-/// Folders of ours below `root` that belong to none of these names: a profile that is gone leaves one.
-pub fn strangers(root: &Path, names: &[&str]) -> Result<Vec<PathBuf>, Diagnostic> {
+/// Folders of ours at `root/<set>/<profile>` that nobody knows: a set or a profile that is gone leaves them.
+pub fn strangers(root: &Path, known: impl Fn(&str, &str) -> bool) -> Result<Vec<PathBuf>, Diagnostic> {
     let mut strangers = Vec::new();
     if !root.exists() {
         return Ok(strangers);
     }
-    for entry in WalkDir::new(root).min_depth(1).max_depth(1).sort_by_file_name() {
+    for entry in WalkDir::new(root).min_depth(2).max_depth(2).sort_by_file_name() {
         let entry = entry.map_err(|error| unreadable(root, &error))?;
-        let known = entry.file_name().to_str().is_some_and(|name| names.contains(&name));
-        if !known && folder::is_written_by_us(entry.path()) {
+        let set = entry.path().parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
+        let profile = entry.file_name().to_string_lossy();
+        if !known(&set, &profile) && folder::is_written_by_us(entry.path()) {
             strangers.push(entry.into_path());
         }
     }

@@ -1,5 +1,6 @@
 //! What one manifest is: its identity, its scope, and the metadata everybody asks for.
 
+mod history;
 mod pod;
 mod schema;
 mod scope;
@@ -8,6 +9,7 @@ use std::fmt;
 
 use crate::yaml::{Mark, Node, Value};
 
+pub use history::{Cause, History, Step};
 pub use pod::{containers_mut, is_workload, pod, pod_mut};
 pub use schema::{ListStrategy, Shape};
 pub use scope::{Scope, Scopes};
@@ -36,12 +38,40 @@ pub struct Object {
     pub cluster: Cluster,
     /// The component that owns it.
     pub component: String,
-    /// The payload file it came from, below the payload's folder.
+    /// The payload file it came from, below the payload's folder; for what a fragment brought, the one it comes with.
     pub file: String,
+    /// The name that its run-level is read from.
+    pub ordered_as: String,
+    /// Where it comes in the order of the payload.
+    pub position: Position,
     /// Its place among that file's documents, from one.
     pub document: usize,
     /// The manifest it came from: an index into the payload's. Nothing if a fragment brought it.
     pub manifest: Option<usize>,
+    /// What each step made of it, where somebody asked for that.
+    pub history: History,
+}
+
+/// Where an object comes in the order of the payload: with a manifest, or right before or behind one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position {
+    /// The manifest.
+    pub manifest: usize,
+    /// Before it, itself, or behind it.
+    pub side: Side,
+    /// In which order, among those on one side.
+    pub number: usize,
+}
+
+/// On which side of a manifest an object comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Side {
+    /// Right before it.
+    Before,
+    /// It is the manifest.
+    Itself,
+    /// Right behind it.
+    Behind,
 }
 
 /// Where an object lives.

@@ -169,7 +169,7 @@ fn is_manifest(path: &str) -> bool {
     matches!(extension, Some("yaml" | "yml" | "json"))
 }
 
-fn base_name(path: &str) -> &str {
+pub(super) fn base_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 

@@ -6,13 +6,14 @@ mod page;
 mod parse;
 mod release;
 mod run_level;
+mod shapes;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::nearest::nearest;
-use crate::object::ObjectId;
+use crate::object::{Cluster, ObjectId};
 use crate::parallel;
 use crate::profile::Component;
 use crate::yaml::{Node, Sources, Text};
@@ -20,9 +21,10 @@ use crate::yaml::{Node, Sources, Text};
 pub use digest::{Sha256, cvo_hash};
 pub use release::{Images, Release};
 pub use run_level::RunLevel;
+pub use shapes::ShapeFile;
 
 /// A payload: its manifests in the order in which the cluster-version-operator takes them.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Payload {
     /// Every file that counts, in order.
     pub files: Vec<File>,
@@ -32,7 +34,10 @@ pub struct Payload {
     pub release: Option<Release>,
     /// The pages, by component.
     pub pages: BTreeMap<String, Component>,
+    root: PathBuf,
     patch_files: BTreeMap<String, Vec<page::PatchFile>>,
+    by_component: BTreeMap<String, Vec<usize>>,
+    catalogues: BTreeMap<Cluster, Images>,
     /// Which source repository stands for which image tag, by folder.
     pub image_sources: ImageSources,
     /// The names of the files that nodes come from.
@@ -48,6 +53,8 @@ pub struct File {
     pub path: String,
     /// The component that owns it: its folder, or in a flat payload what its name says. Empty if neither does.
     pub component: String,
+    /// The name that its run-level is read from: its own, or that of the file it comes before.
+    pub ordered_as: String,
     /// The digest of its bytes.
     pub sha256: Sha256,
 }
@@ -94,7 +101,10 @@ impl Payload {
             manifests: Vec::new(),
             release: None,
             pages: BTreeMap::new(),
+            root: root.to_owned(),
             patch_files: BTreeMap::new(),
+            by_component: BTreeMap::new(),
+            catalogues: BTreeMap::new(),
             image_sources: ImageSources::new(),
             sources,
             warnings: Vec::new(),
@@ -107,6 +117,7 @@ impl Payload {
                 Err(diagnostics) => errors.0.extend(diagnostics.0),
             }
         }
+        payload.index();
         payload.release = release::load(root, &found.layout, &mut errors);
         payload.image_sources = release::image_sources(root, &found.image_references, &mut errors);
         errors.or(payload)
@@ -137,13 +148,14 @@ impl Payload {
             }
             manifest
         }));
-        self.files.push(File { component, path, sha256: parsed.sha256 });
+        let ordered_as = find::base_name(&path).to_owned();
+        self.files.push(File { component, path, ordered_as, sha256: parsed.sha256 });
     }
 
     /// Checks that there is a component of this name.
     pub fn has_component(&self, name: &str) -> Result<(), Diagnostic> {
-        let components: BTreeSet<&str> = self.files.iter().map(|file| file.component.as_str()).collect();
-        if components.contains(name) {
+        let components: BTreeSet<&str> = self.by_component.keys().map(String::as_str).collect();
+        if components.contains(name) || self.pages.contains_key(name) {
             return Ok(());
         }
         Err(Diagnostic::error(format!("there is no component `{name}`")).help(

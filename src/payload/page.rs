@@ -1,13 +1,15 @@
 //! The pages of components, and the patch files they name.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::{File, Manifest, Payload};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::file;
+use crate::glob;
 use crate::object::{ObjectId, Scopes, Shape};
-use crate::profile::{Component, Marked, PatchEntry};
-use crate::yaml::{self, Entry, Map, Node, Sources, Value};
+use crate::profile::{Component, Marked, Parameter, PatchEntry, Profiles};
+use crate::yaml::{self, Entry, Map, Mark, Node, Sources, Value};
 
 /// The page of a component lies in its folder under this name.
 pub(super) const PAGE: &str = "component.yaml";
@@ -29,9 +31,20 @@ pub(super) fn load(root: &Path, path: &str, sources: &mut Sources) -> Result<Loa
     let path_shown = root.join(path);
     let source = sources.add(path_shown.display().to_string());
     let page = Component::read_page(&file::read_document(&path_shown, source)?.root, sources)?;
+    let folder = root.join(path.rsplit_once('/').map_or("", |(folder, _)| folder));
+    let patch_files = patch_files(root, &folder, &page, sources)?;
+    Ok(Loaded { page, patch_files })
+}
+
+/// Reads the patch files that a page names.
+fn patch_files(
+    root: &Path,
+    folder: &Path,
+    page: &Component,
+    sources: &mut Sources,
+) -> Result<Vec<PatchFile>, Diagnostics> {
     let mut errors = Diagnostics::default();
     let mut patch_files = Vec::new();
-    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
     for name in page.patches.iter().filter_map(|entry| entry.value.path.as_ref()) {
         match find(root, folder, page.name(), &name.value) {
             Some(found) => match documents(&found, sources) {
@@ -45,12 +58,12 @@ pub(super) fn load(root: &Path, path: &str, sources: &mut Sources) -> Result<Loa
             ),
         }
     }
-    errors.or(Loaded { page, patch_files })
+    errors.or(patch_files)
 }
 
 /// A patch file is looked for beside the page, then in `patches/<component>/` beside the payload.
-fn find(root: &Path, folder: &str, component: &str, name: &str) -> Option<PathBuf> {
-    let beside = root.join(folder).join(name);
+fn find(root: &Path, folder: &Path, component: &str, name: &str) -> Option<PathBuf> {
+    let beside = folder.join(name);
     let patches = root.parent().unwrap_or(Path::new("")).join("patches").join(component).join(name);
     [beside, patches].into_iter().find(|path| path.is_file())
 }
@@ -69,6 +82,69 @@ impl File {
 }
 
 impl Payload {
+    /// Takes over pages that lie beside the profiles, for manifests that cannot hold one: each says which files are its.
+    pub fn adopt(&mut self, profiles: &Profiles) -> Result<(), Diagnostics> {
+        let mut errors = Diagnostics::default();
+        for page in &profiles.pages {
+            match self.adopt_page(page, profiles) {
+                Ok(()) => {}
+                Err(found) => errors.0.extend(found.0),
+            }
+        }
+        self.index();
+        errors.or(())
+    }
+
+    fn adopt_page(&mut self, page: &Marked<Component>, profiles: &Profiles) -> Result<(), Diagnostics> {
+        let wrong = |mark: Mark, message: String| {
+            Diagnostic::error(message).at(Location::of(mark, &profiles.sources))
+        };
+        let (mark, page) = (page.mark, &page.value);
+        let component = page.name().to_owned();
+        if page.files.is_empty() {
+            return Err(wrong(mark, "nobody says which files this page is about".to_owned())
+                .help("name them under `files`, with `*` for any text")
+                .into());
+        }
+        if self.pages.contains_key(&component) {
+            return Err(wrong(mark, format!("a second page of the component `{component}`")).into());
+        }
+        let mut errors = Diagnostics::default();
+        for pattern in &page.files {
+            let hit = |file: &File| {
+                glob::matches(&pattern.value, &file.path) || glob::matches(&pattern.value, file.name())
+            };
+            if !self.files.iter().any(hit) {
+                let message = format!("no file of the payload matches `{}`", pattern.value);
+                errors
+                    .0
+                    .push(wrong(pattern.mark, message).help("check the pattern; `*` stands for any text"));
+            }
+            for file in self.files.iter_mut().filter(|file| hit(file)) {
+                if self.pages.contains_key(&file.component) {
+                    let message =
+                        format!("`{}` belongs to the component `{}` already", file.path, file.component);
+                    errors.0.push(wrong(pattern.mark, message));
+                }
+                file.component.clone_from(&component);
+            }
+        }
+        let own = |manifest: &&mut Manifest| self.files[manifest.file].component == component;
+        self.manifests.iter_mut().filter(own).for_each(|manifest| lend_annotations(manifest, page));
+        let folder = PathBuf::from(profiles.sources.name(mark.source));
+        let folder = folder.parent().unwrap_or(Path::new(""));
+        let files = patch_files(&self.root.clone(), folder, page, &mut self.sources)?;
+        self.patch_files.insert(component.clone(), files);
+        self.pages.insert(component, page.clone());
+        errors.or(())
+    }
+
+    /// The parameters that pages declare for themselves.
+    pub fn private_parameters(&self) -> BTreeMap<String, Marked<Parameter>> {
+        let all = self.pages.values().flat_map(|page| &page.parameters);
+        all.map(|(name, parameter)| (name.clone(), parameter.clone())).collect()
+    }
+
     /// The page of a component.
     pub fn page(&self, component: &str) -> Option<&Component> {
         self.pages.get(component)

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::ImageSources;
 use super::find::{IMAGE_REFERENCES, Layout, OWN_MANIFESTS, RELEASE_MANIFESTS, RELEASE_METADATA};
+use super::{ImageSources, Payload};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::file;
+use crate::object::Cluster;
 use crate::yaml::{Mark, Node, SourceId};
 
 /// The release that a payload is.
@@ -34,6 +35,21 @@ impl Images {
     /// Where a tag is written.
     pub fn location(&self, tag: &str) -> Location {
         Location::in_file(self.marks.get(tag).copied().unwrap_or_default(), &self.file)
+    }
+}
+
+impl Payload {
+    /// Takes the images of one cluster from a file in the form of `image-references`: the control plane's release and
+    /// the guest's may differ.
+    pub fn use_images(&mut self, cluster: Cluster, path: &Path) -> Result<(), Diagnostic> {
+        let images = images(path)?;
+        self.catalogues.insert(cluster, images);
+        Ok(())
+    }
+
+    /// The images of the release that a cluster runs.
+    pub fn images(&self, cluster: Cluster) -> Option<&Images> {
+        self.catalogues.get(&cluster).or(self.release.as_ref().map(|release| &release.images))
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::Selector;
 use super::common::{Header, Metadata, Omissions};
 use super::fragment::{Part, Use};
+use super::parameters::Parameter;
 use super::typed::{Marked, Reader, Typed, typed, words};
 use super::when::When;
 use crate::diagnostic::Diagnostics;
@@ -30,12 +31,18 @@ typed! {
         "metadata" metadata: Metadata,
         /// Who reports for it; without it, the component itself.
         "owner" owner: Option<String>,
+        /// Patterns of the files it is about, for a page that does not lie beside them.
+        "files" files: Vec<Marked<String>>,
         /// Manifests of the folder that do not count: patterns of file names, each with a reason.
         "ignore" ignore: BTreeMap<String, Marked<String>>,
         /// The component exists only then.
         "when" when: When,
         /// Annotations by which manifests that lack them are selected: said once, not in every file.
         "annotations" annotations: BTreeMap<String, Marked<String>>,
+        /// Names for `${}` in its manifests, and for inputs that inherit: constants, or made of parameters.
+        "values" values: BTreeMap<String, Marked<Node>>,
+        /// Parameters that only this page uses.
+        "parameters" parameters: BTreeMap<String, Marked<Parameter>>,
         /// On which side of the line each object lives.
         "place" place: Option<Place>,
         /// Objects that are left out, each with a reason.

@@ -1,24 +1,30 @@
-//! The folder of profiles and parameters.
+//! The folder of profiles: profiles, parameters, fragments, parameter sets, and pages for payloads that hold none.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::fragment::Fragment;
-use super::parameters::{Parameter, Parameters, ParametersFile};
+use super::component::Component;
+use super::files::Found;
+use super::fragment::{Fragment, FragmentFile, ShapeManifest};
+use super::parameters::{Parameter, ParametersFile};
 use super::profile::{Profile, ProfileFile, lineage, resolve};
+use super::sets::Set;
 use super::typed::{Marked, Reader, Typed};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
-use crate::file;
 use crate::nearest::nearest;
-use crate::yaml::{self, DuplicateKey, Mark, Node, SourceId, Sources};
+use crate::yaml::{Node, Sources};
 
-/// All profiles of a folder, sorted by name, and the parameters they may use.
+/// All that a folder of profiles holds.
 #[derive(Clone, Debug, Default)]
 pub struct Profiles {
     all: Vec<Profile>,
-    declared: BTreeMap<String, Marked<Parameter>>,
+    pub(super) declared: BTreeMap<String, Marked<Parameter>>,
     /// The fragments, by name.
-    pub fragments: BTreeMap<String, Marked<Fragment>>,
+    pub fragments: BTreeMap<String, Fragment>,
+    /// Pages of components whose manifests cannot hold one.
+    pub pages: Vec<Marked<Component>>,
+    /// The parameter sets, by name. There is always one called `default`.
+    pub sets: BTreeMap<String, Set>,
     /// The names of the files.
     pub sources: Sources,
 }
@@ -31,28 +37,25 @@ impl Profiles {
     pub fn load(folder: &Path) -> Result<Self, Diagnostics> {
         let mut sources = Sources::from(FIRST_SOURCE);
         let mut errors = Diagnostics::default();
-        let mut documents = Vec::new();
-        for path in files(folder)?.into_iter().chain(fragment_files(folder)?) {
-            match document(&path, &mut sources) {
-                Ok(node) => documents.push(node),
-                Err(found) => errors.0.extend(found.0),
-            }
-        }
+        let found = Found::below(folder, &mut sources, &mut errors)?;
         let mut reader = Reader { sources: &sources, errors };
-        let (mut files, mut declared, mut fragments) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
-        for node in &documents {
+        let (mut files, mut declared) = (Vec::new(), BTreeMap::new());
+        for node in &found.profiles {
             match node.get("kind").and_then(Node::as_str) {
                 Some("Parameters") => declare(node, &mut declared, &mut reader),
-                Some("Fragment") => define(node, &mut fragments, &mut reader),
                 _ => files.extend(Marked::<ProfileFile>::read(node, &mut reader)),
             }
         }
+        let fragments = define(found.fragments, &mut reader);
+        let pages: Vec<Marked<Component>> =
+            found.pages.iter().filter_map(|node| Marked::<Component>::read(node, &mut reader)).collect();
         report_twins(&files, &mut reader);
         all_profiles_are_covered(&fragments, &files, &mut reader);
         let concrete = files.iter().filter(|file| !file.value.is_abstract);
         let mut profiles: Vec<Profile> =
             concrete.filter_map(|file| resolve(file, &files, &mut reader)).collect();
         profiles.sort_by(|a, b| a.name.cmp(&b.name));
+        let sets = Set::all(&found.sets, &profiles, &mut reader);
         if profiles.is_empty() && reader.errors.0.is_empty() {
             let error = Diagnostic::error("no profile in this folder")
                 .at(Location::file(folder.display().to_string()));
@@ -62,12 +65,27 @@ impl Profiles {
                 .push(error.help("a profile is a file such as standalone.yaml, with `kind: Profile`"));
         }
         let errors = reader.errors;
-        errors.or(Self { all: profiles, declared, fragments, sources })
+        errors.or(Self { all: profiles, declared, fragments, pages, sets, sources })
     }
 
     /// Every profile, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = &Profile> {
         self.all.iter()
+    }
+
+    /// The parameters that are declared for all.
+    pub fn declared(&self) -> &BTreeMap<String, Marked<Parameter>> {
+        &self.declared
+    }
+
+    /// Whether a parameter is declared for all.
+    pub fn declares(&self, name: &str) -> bool {
+        self.declared.contains_key(name)
+    }
+
+    /// The profiles that are rolled out together with one, itself among them.
+    pub fn beside<'p>(&'p self, profile: &'p Profile) -> impl Iterator<Item = &'p Profile> {
+        self.all.iter().filter(|other| other.topology == profile.topology)
     }
 
     /// The profile of a name, or every profile without one.
@@ -84,54 +102,16 @@ impl Profiles {
             )),
         }
     }
-
-    /// Gives the declared parameters their values: from files in turn, then from `name=value` settings.
-    pub fn bind(&mut self, files: &[PathBuf], settings: &[String]) -> Result<Parameters, Diagnostics> {
-        let mut errors = Diagnostics::default();
-        let mut given = Vec::new();
-        for path in files {
-            match document(path, &mut self.sources) {
-                Ok(node) => given.push(node),
-                Err(found) => errors.0.extend(found.0),
-            }
-        }
-        for setting in settings {
-            given.extend(errors.collect(self.setting(setting)));
-        }
-        errors.or(())?;
-        Parameters::bind(&self.declared, &given, &self.sources)
-    }
-
-    /// `a.b=value` as a tree. The value is read as YAML reads a scalar, unless text is declared.
-    fn setting(&mut self, setting: &str) -> Result<Node, Diagnostic> {
-        let source = self.sources.add(format!("--set {}", setting.split('=').next().unwrap_or_default()));
-        let wrong = |help: &str| Diagnostic::error("`--set` needs a name and a value").help(help);
-        let (name, text) =
-            setting.split_once('=').ok_or_else(|| wrong("write --set hcp.namespace=clusters-a"))?;
-        let mark = Mark { source, line: 1, column: 1 };
-        let text_wanted = self.declared.get(name).is_some_and(|parameter| parameter.value.is_text());
-        let mut node = if text_wanted {
-            Node { value: yaml::Value::String(text.into()), mark }
-        } else {
-            scalar(text, source)?
-        };
-        for segment in name.rsplit('.') {
-            let entry = yaml::Entry { key: segment.into(), mark, value: node };
-            node = Node { value: yaml::Value::Map(yaml::Map::from_entries(vec![entry], |_, _| {})), mark };
-        }
-        Ok(node)
-    }
-}
-
-fn scalar(text: &str, source: SourceId) -> Result<Node, Diagnostic> {
-    let documents = yaml::read(text, source).map_err(|error| Diagnostic::syntax(error, "--set"))?;
-    let mark = Mark { source, line: 1, column: 1 };
-    Ok(documents.into_iter().next().map_or(Node { value: yaml::Value::Null, mark }, |document| document.root))
 }
 
 fn declare(node: &Node, declared: &mut BTreeMap<String, Marked<Parameter>>, reader: &mut Reader<'_>) {
     let Some(file) = ParametersFile::read(node, reader) else { return };
+    if file.values.is_some() || !file.profiles.is_empty() {
+        reader.error(node.mark, "values are given in a parameter set").help =
+            Some("move `in` and `values` to a file under sets/".into());
+    }
     for (name, parameter) in file.parameters {
+        parameter.value.check_declaration(&name, parameter.mark, reader);
         if let Some(first) = declared.get(&name) {
             let first = reader.sources.show(first.mark);
             let error = reader.error(parameter.mark, format!("a second parameter `{name}`"));
@@ -141,20 +121,28 @@ fn declare(node: &Node, declared: &mut BTreeMap<String, Marked<Parameter>>, read
     }
 }
 
-fn define(node: &Node, fragments: &mut BTreeMap<String, Marked<Fragment>>, reader: &mut Reader<'_>) {
-    let Some(fragment) = Marked::<Fragment>::read(node, reader) else { return };
-    if let Some(first) = fragments.get(fragment.value.name()) {
-        let first = reader.sources.show(first.mark);
-        let error = reader.error(fragment.mark, format!("a second fragment `{}`", fragment.value.name()));
-        error.notes.push(format!("the first is at {first}"));
+fn define(found: Vec<(Node, Vec<ShapeManifest>)>, reader: &mut Reader<'_>) -> BTreeMap<String, Fragment> {
+    let mut fragments: BTreeMap<String, Fragment> = BTreeMap::new();
+    for (node, manifests) in found {
+        let Some(Marked { value: body, mark }) = Marked::<FragmentFile>::read(&node, reader) else {
+            continue;
+        };
+        let fragment = Fragment { body, manifests, mark };
+        let name = fragment.name().to_owned();
+        if let Some(first) = fragments.get(&name) {
+            let first = reader.sources.show(first.mark);
+            let error = reader.error(mark, format!("a second fragment `{name}`"));
+            error.notes.push(format!("the first is at {first}"));
+        }
+        fragments.insert(name, fragment);
     }
-    fragments.insert(fragment.value.name().to_owned(), fragment);
+    fragments
 }
 
 /// A word that speaks of some profiles must speak of all, if only to say that nothing is needed: that is the check
 /// which a forgotten twin needs.
 fn all_profiles_are_covered(
-    fragments: &BTreeMap<String, Marked<Fragment>>,
+    fragments: &BTreeMap<String, Fragment>,
     files: &[Marked<ProfileFile>],
     reader: &mut Reader<'_>,
 ) {
@@ -164,7 +152,7 @@ fn all_profiles_are_covered(
         .map(|file| lineage(file, files, reader).unwrap_or_default().into_iter().map(name).collect())
         .collect();
     for fragment in fragments.values() {
-        let parts = &fragment.value.parts;
+        let parts = &fragment.body.parts;
         if parts.is_empty() || parts.iter().any(|part| part.value.profiles.is_empty()) {
             continue;
         }
@@ -173,11 +161,8 @@ fn all_profiles_are_covered(
         let uncovered: Vec<&str> =
             lineages.iter().filter(|lineage| !covered(lineage)).map(|lineage| lineage[0].as_str()).collect();
         if !uncovered.is_empty() {
-            let message = format!(
-                "the fragment `{}` says nothing about {}",
-                fragment.value.name(),
-                uncovered.join(", ")
-            );
+            let message =
+                format!("the fragment `{}` says nothing about {}", fragment.name(), uncovered.join(", "));
             reader.error(fragment.mark, message).help =
                 Some("add a part for it; `nothing: why` says that nothing is needed".into());
         }
@@ -193,40 +178,4 @@ fn report_twins(files: &[Marked<ProfileFile>], reader: &mut Reader<'_>) {
             error.notes.push(format!("the first is at {first}"));
         }
     }
-}
-
-/// Fragments lie in a folder of their own, which need not be there.
-fn fragment_files(folder: &Path) -> Result<Vec<PathBuf>, Diagnostic> {
-    let fragments = folder.join("fragments");
-    if fragments.is_dir() { files(&fragments) } else { Ok(Vec::new()) }
-}
-
-fn files(folder: &Path) -> Result<Vec<PathBuf>, Diagnostic> {
-    let failed = |error: std::io::Error| {
-        Diagnostic::error(format!("the profiles cannot be opened: {error}"))
-            .at(Location::file(folder.display().to_string()))
-            .help("name the folder that holds them with --profiles")
-    };
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        let ending = path.extension().and_then(|ending| ending.to_str());
-        if matches!(ending, Some("yaml" | "yml" | "json")) && path.is_file() {
-            files.push(path);
-        }
-    }
-    files.sort_unstable();
-    Ok(files)
-}
-
-fn document(path: &Path, sources: &mut Sources) -> Result<Node, Diagnostics> {
-    let source = sources.add(path.display().to_string());
-    let document = file::read_document(path, source)?;
-    let twice = |duplicate: &DuplicateKey| {
-        Diagnostic::error(format!("the key `{}` is written twice", duplicate.key))
-            .at(Location::of(duplicate.kept, sources))
-            .note(format!("the first is at {}", sources.show(duplicate.dropped)))
-            .help("remove one of them")
-    };
-    Diagnostics(document.duplicates.iter().map(twice).collect()).or(document.root)
 }

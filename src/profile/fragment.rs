@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
 
-use super::common::{Header, Metadata};
+use super::common::{Header, Metadata, Omissions};
+use super::component::Place;
+use super::honours::Honours;
 use super::typed::{Marked, Reader, Typed, typed, words};
 use super::when::When;
-use crate::yaml::{Node, Number, Value};
+use crate::yaml::{Mark, Node, Number, Value};
 
 words! {
     /// The kind of a fragment's file.
@@ -17,9 +19,31 @@ words! {
     }
 }
 
+/// A reusable piece: what a word means in each topology.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fragment {
+    /// What its file says.
+    pub body: FragmentFile,
+    /// The manifests in its folder, where it is a shape: documents in which its inputs and values are not yet put in.
+    pub manifests: Vec<ShapeManifest>,
+    /// Where it is written.
+    pub mark: Mark,
+}
+
+/// A document of a shape's folder.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ShapeManifest {
+    /// The file, as messages show it.
+    pub file: String,
+    /// Its place among the file's documents, from one.
+    pub document: usize,
+    /// The object, with `${}` where values go.
+    pub root: Node,
+}
+
 typed! {
-    /// A reusable piece: what a word means in each topology.
-    pub struct Fragment ("a fragment") {
+    /// A fragment's file.
+    pub struct FragmentFile ("a fragment") {
         /// The version of the language.
         "apiVersion" api_version: Header,
         /// `Fragment`
@@ -30,6 +54,12 @@ typed! {
         "about" about: String,
         /// What its user must or may say.
         "inputs" inputs: BTreeMap<String, Marked<Input>>,
+        /// Names for `${}` in its manifests and parts: constants, parameters, or made of inputs.
+        "values" values: BTreeMap<String, Marked<Node>>,
+        /// On which side of the line its objects live; the page that uses it may say otherwise.
+        "place" place: Option<Place>,
+        /// Objects of its that are left out, each with a reason.
+        "omit" omit: Omissions,
         /// Other fragments that it is made of.
         "uses" uses: Vec<Marked<Use>>,
         /// What it adds, and where.
@@ -54,6 +84,8 @@ typed! {
         "objects" objects: Vec<Node>,
         /// Other fragments that are used here.
         "uses" uses: Vec<Marked<Use>>,
+        /// How facts that are found in this component are honoured, where not as the profile says.
+        "honours" honours: Honours,
     }
 }
 
@@ -66,6 +98,8 @@ pub struct Input {
     pub default: Option<Node>,
     /// It may be absent.
     pub optional: bool,
+    /// The values it may have; any if empty.
+    pub choices: Vec<Node>,
     /// Taken from the user's scope where it is not given.
     pub inherit: bool,
 }
@@ -79,6 +113,8 @@ typed! {
         "default" default: Option<Node>,
         /// It may be absent.
         "optional" optional: bool,
+        /// The values it may have.
+        "enum" choices: Vec<Node>,
         /// Taken from the user's scope where it is not given.
         "inherit" inherit: bool,
     }
@@ -103,6 +139,12 @@ words! {
         "list" => List,
         /// A map.
         "map" => Map,
+        /// A tag of the release: `${x}` is its pullspec, `${x.guest}` and `${x.management}` those of one release.
+        "image" => Image,
+        /// An object of the component as `Kind/name`: `${x.name}`, `${x.namespace}`, `${x.kind}`, `${x.apiVersion}`.
+        "object" => Object,
+        /// A list of objects, each as `Kind/name` or `Kind.group/name`.
+        "objects" => Objects,
         /// An object with pods, as `Kind/name`; inherited from whoever uses the fragment.
         "workload" => Workload,
         /// The name of a container; without it, the workload's only one.
@@ -114,11 +156,15 @@ impl InputType {
     /// Whether a value fits.
     pub fn accepts(self, value: &Value) -> bool {
         match (self, value) {
-            (Self::String | Self::Name | Self::Workload | Self::Container, Value::String(_))
+            (
+                Self::String | Self::Name | Self::Workload | Self::Container | Self::Image | Self::Object,
+                Value::String(_),
+            )
             | (Self::Bool, Value::Bool(_))
             | (Self::Int, Value::Number(Number::Int(_)))
             | (Self::List, Value::List(_))
             | (Self::Map, Value::Map(_)) => true,
+            (Self::Objects, Value::List(items)) => items.iter().all(|item| item.as_str().is_some()),
             (Self::Path, Value::String(text)) => text.starts_with('/'),
             (Self::Port, Value::Number(Number::Int(port))) => (1..=65535).contains(port),
             _ => false,
@@ -130,10 +176,16 @@ impl Typed for Input {
     fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
         if node.as_str().is_some() {
             let r#type = InputType::read(node, reader)?;
-            return Some(Self { r#type, default: None, optional: false, inherit: false });
+            return Some(Self {
+                r#type,
+                default: None,
+                optional: false,
+                choices: Vec::new(),
+                inherit: false,
+            });
         }
-        let InputFields { r#type, default, optional, inherit } = InputFields::read(node, reader)?;
-        Some(Self { r#type, default, optional, inherit })
+        let InputFields { r#type, default, optional, choices, inherit } = InputFields::read(node, reader)?;
+        Some(Self { r#type, default, optional, choices, inherit })
     }
 
     fn schema() -> Json {
@@ -173,6 +225,6 @@ impl Typed for Use {
 impl Fragment {
     /// The name of the fragment.
     pub fn name(&self) -> &str {
-        &self.metadata.name.0
+        &self.body.metadata.name.0
     }
 }

@@ -5,14 +5,17 @@
 
 mod common;
 mod component;
+mod files;
 mod filters;
 mod folder;
 mod fragment;
+mod honours;
 mod names;
 mod parameters;
 #[expect(clippy::module_inception, reason = "a profile is what this room is named after")]
 mod profile;
 mod schema;
+mod sets;
 pub mod template;
 mod typed;
 mod when;
@@ -21,10 +24,12 @@ pub use common::{Label, Omission, Omissions};
 pub use component::{Component, ItemPosition, PatchEntry, Place, Target};
 pub use filters::{Capabilities, Filters, Override};
 pub use folder::Profiles;
-pub use fragment::{Fragment, Input, InputType, Part, Use};
+pub use fragment::{Fragment, FragmentFile, Input, InputType, Part, ShapeManifest, Use};
+pub use honours::{Finder, Honour, Honours};
 pub use names::Selector;
-pub use parameters::{Parameter, Parameters};
+pub use parameters::{Parameter, Parameters, Readable};
 pub use profile::{Every, Of, Profile};
 pub use schema::schema;
+pub use sets::{DEFAULT_SET, Given, Set};
 pub use typed::Marked;
 pub use when::{Condition, When, unmet};

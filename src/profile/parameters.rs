@@ -7,7 +7,7 @@ use super::template::{Lookup, Scope};
 use super::typed::{Marked, Reader, typed, words};
 use crate::diagnostic::Diagnostics;
 use crate::nearest::nearest;
-use crate::yaml::{Node, Number, Sources, Value, json};
+use crate::yaml::{Mark, Node, Number, Sources, Value, json};
 
 words! {
     /// The kind of a file that declares parameters.
@@ -18,7 +18,7 @@ words! {
 }
 
 typed! {
-    /// A file that declares parameters.
+    /// A file that declares parameters, or under `sets/` one that gives them values.
     pub(super) struct ParametersFile ("a Parameters file") {
         /// The version of the language.
         "apiVersion" api_version: Header,
@@ -28,6 +28,10 @@ typed! {
         "metadata" metadata: Metadata,
         /// The parameters by their dotted names.
         "parameters" parameters: BTreeMap<String, Marked<Parameter>>,
+        /// In a set: the profiles it concerns; without it, all.
+        "in" profiles: Vec<Marked<String>>,
+        /// In a set: the values.
+        "values" values: Option<Node>,
     }
 }
 
@@ -48,6 +52,38 @@ typed! {
         "optional" optional: bool,
         /// Its value is shown in no message.
         "secret" secret: bool,
+        /// Where its value stands in an object of the cluster, where that object is at hand.
+        "read" read: Option<Read>,
+    }
+}
+
+typed! {
+    /// Where the value of a parameter stands.
+    pub struct Read ("read") {
+        /// The object.
+        "object" object: Readable,
+        /// The path of the value in it, as a JSON pointer.
+        "path" path: Marked<String>,
+    }
+}
+
+words! {
+    /// Objects that values are read from.
+    pub enum Readable {
+        /// The hosted control plane, from the management cluster: `--hosted-control-plane`.
+        "HostedControlPlane" => HostedControlPlane,
+        /// The Infrastructure, from the guest, whose admin may edit it: `--infrastructure`.
+        "Infrastructure" => Infrastructure,
+    }
+}
+
+impl Readable {
+    /// The kind of the object.
+    pub fn kind(self) -> &'static str {
+        match self {
+            Self::HostedControlPlane => "HostedControlPlane",
+            Self::Infrastructure => "Infrastructure",
+        }
     }
 }
 
@@ -113,6 +149,23 @@ impl Parameter {
         matches!(self.r#type, Type::String | Type::Name)
     }
 
+    /// What is wrong with the declaration itself.
+    pub(super) fn check_declaration(&self, name: &str, mark: Mark, reader: &mut Reader<'_>) {
+        let Some(read) = &self.read else { return };
+        if !read.path.value.starts_with('/') {
+            reader.error(read.path.mark, format!("`{}` is no path", read.path.value)).help =
+                Some("write a JSON pointer such as /spec/platform/type".into());
+        }
+        // Promise 5: the guest's admin may write anything there.
+        let bounded = matches!(self.r#type, Type::Name | Type::Int | Type::Port | Type::Bool)
+            || !self.choices.is_empty()
+            || self.pattern.is_some();
+        if read.object == Readable::Infrastructure && !bounded {
+            reader.error(mark, format!("`{name}` is read from the guest, and may be anything")).help =
+                Some("the guest is hostile: give it `pattern` or `enum`".into());
+        }
+    }
+
     /// Whether a value is what the parameter says. A secret's is not repeated in the message.
     fn check(&self, name: &str, node: &Node, reader: &mut Reader<'_>) {
         let shown = || match &node.value {
@@ -147,10 +200,12 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// Takes values for declared parameters: from each tree in turn, later ones win, then the defaults.
+    /// Takes values for declared parameters: from each tree in turn, later ones win; else from the objects at hand,
+    /// and last the defaults.
     pub fn bind(
         declared: &BTreeMap<String, Marked<Parameter>>,
         given: &[Node],
+        objects: &[(Readable, Node)],
         sources: &Sources,
     ) -> Result<Self, Diagnostics> {
         let mut reader = Reader { sources, errors: Diagnostics::default() };
@@ -160,7 +215,12 @@ impl Parameters {
         }
         let mut values = BTreeMap::new();
         for (name, Marked { value: parameter, mark }) in declared {
-            let node = found.remove(name).or_else(|| parameter.default.clone());
+            let read = || {
+                let read = parameter.read.as_ref()?;
+                let (_, object) = objects.iter().find(|(kind, _)| *kind == read.object)?;
+                at(object, &read.path.value)
+            };
+            let node = found.remove(name).or_else(read).or_else(|| parameter.default.clone());
             let value = match node {
                 Some(node) if node.value != Value::Null => {
                     parameter.check(name, &node, &mut reader);
@@ -192,6 +252,17 @@ impl Scope for Parameters {
             None => "declare it as a parameter".to_owned(),
         })
     }
+}
+
+/// The value at a JSON pointer, if it is there.
+fn at(object: &Node, path: &str) -> Option<Node> {
+    let segments = path.split('/').skip(1).map(|segment| segment.replace("~1", "/").replace("~0", "~"));
+    let step = |node: &Node, segment: String| match &node.value {
+        Value::Map(map) => map.get(&segment).cloned(),
+        Value::List(items) => segment.parse::<usize>().ok().and_then(|index| items.get(index)).cloned(),
+        _ => None,
+    };
+    segments.into_iter().try_fold(object.clone(), |node, segment| step(&node, segment))
 }
 
 /// Walks a tree of values down to the names that are declared.

@@ -4,6 +4,7 @@ use serde_json::{Value as Json, json};
 
 use super::common::{Header, Metadata, Omissions};
 use super::filters::{FilterFields, Filters};
+use super::honours::Honours;
 use super::typed::{Marked, Reader, Typed, typed, word, words};
 use super::when::When;
 use crate::object::Cluster;
@@ -42,6 +43,8 @@ typed! {
         "namespace" namespace: Option<Marked<String>>,
         /// Objects that are left out, each with a reason.
         "omit" omit: Omissions,
+        /// How it honours what manifests already ask for.
+        "honours" honours: Honours,
         /// What holds for every pod, container, workload or kind.
         "every" every: Vec<Marked<Every>>,
     }
@@ -121,6 +124,8 @@ pub struct Profile {
     pub namespace: Option<Marked<String>>,
     /// Objects that are left out.
     pub omit: Omissions,
+    /// How it honours what manifests already ask for.
+    pub honours: Honours,
     /// What holds for every pod, container, workload or kind.
     pub every: Vec<Marked<Every>>,
     /// Where the profile is written.
@@ -144,6 +149,7 @@ pub(super) fn resolve(
     let mut select = FilterFields::default();
     let (mut topology, mut cluster, mut namespace) = (None, None, None);
     let (mut strip, mut omit, mut every) = (Vec::new(), Omissions::default(), Vec::new());
+    let mut honours = Honours::default();
     // From the oldest ancestor to the profile itself.
     for ProfileFile {
         topology: new_topology,
@@ -153,6 +159,7 @@ pub(super) fn resolve(
         strip: more,
         omit: omissions,
         every: entries,
+        honours: more_honours,
         ..
     } in chain.iter().rev().map(|file| file.value.clone())
     {
@@ -166,6 +173,7 @@ pub(super) fn resolve(
             omit.0.push((selector, omission));
         }
         every.extend(entries);
+        honours.0.extend(more_honours.0);
     }
     for (missing, field) in [(topology.is_none(), "topology"), (cluster.is_none(), "cluster")] {
         if missing {
@@ -181,6 +189,7 @@ pub(super) fn resolve(
         strip,
         namespace,
         omit,
+        honours,
         every,
         mark: file.mark,
     })

@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use super::component::Component;
-use super::fragment::Fragment;
+use super::fragment::FragmentFile;
 use super::parameters::ParametersFile;
 use super::profile::ProfileFile;
 use super::typed::Typed;
@@ -19,7 +19,7 @@ pub fn schema() -> Json {
         "title": "Files of transship",
         "oneOf": [
             kind("Component", Component::schema()),
-            kind("Fragment", Fragment::schema()),
+            kind("Fragment", FragmentFile::schema()),
             kind("Parameters", ParametersFile::schema()),
             kind("Profile", ProfileFile::schema()),
         ],

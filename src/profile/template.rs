@@ -77,40 +77,90 @@ pub fn names(node: &Node, found: &mut Vec<(String, Mark)>) {
     }
 }
 
-/// Puts values in. Nothing if the node itself is absent.
+/// Puts values in. Nothing if the node itself is absent; what mentions no name stays shared.
 pub fn substitute(node: &Node, scope: &dyn Scope, sources: &Sources) -> Result<Option<Node>, Diagnostic> {
-    let value = match &node.value {
-        Value::String(text) if text.contains("${") => match evaluate(text, node, scope, sources)? {
-            Lookup::Value(value) => value,
-            Lookup::Absent => return Ok(None),
-        },
-        Value::List(items) => Value::List(list(items, scope, sources)?),
-        Value::Map(map) => {
-            let mut entries = Vec::with_capacity(map.len());
-            for entry in map {
-                if let Some(value) = substitute(&entry.value, scope, sources)? {
-                    entries.push(Entry { value, ..entry.clone() });
-                }
-            }
-            Value::Map(Map::from_entries(entries, |_, _| {}))
+    Ok(match changed(node, scope, sources)? {
+        Change::Same => Some(node.clone()),
+        Change::Gone => None,
+        Change::New(value) => Some(Node { value, mark: node.mark }),
+    })
+}
+
+/// Puts values into a text that must stay one, such as a name.
+pub fn substitute_text(
+    text: &str,
+    mark: Mark,
+    scope: &dyn Scope,
+    sources: &Sources,
+) -> Result<String, Diagnostic> {
+    let node = Node { value: Value::String(text.into()), mark };
+    match substitute(&node, scope, sources)?.map(|node| node.value) {
+        Some(Value::String(text)) => Ok(text.to_string()),
+        Some(Value::Number(number)) => Ok(json::write(&Node { value: Value::Number(number), mark })),
+        other => {
+            let kind = other.map_or("absent", |value| value.kind());
+            Err(Diagnostic::error(format!("`{text}` must be a text here, and is {kind}"))
+                .at(Location::of(mark, sources)))
         }
-        scalar => scalar.clone(),
-    };
-    Ok(Some(Node { value, mark: node.mark }))
+    }
+}
+
+/// What substitution does to a value.
+enum Change {
+    Same,
+    Gone,
+    New(Value),
+}
+
+fn changed(node: &Node, scope: &dyn Scope, sources: &Sources) -> Result<Change, Diagnostic> {
+    match &node.value {
+        Value::String(text) if text.contains("${") => Ok(match evaluate(text, node, scope, sources)? {
+            Lookup::Value(value) => Change::New(value),
+            Lookup::Absent => Change::Gone,
+        }),
+        Value::List(items) => list(items, scope, sources),
+        Value::Map(entries) => map(entries, scope, sources),
+        _ => Ok(Change::Same),
+    }
 }
 
 /// A list: items that are lists by substitution are spliced, absent ones left out.
-fn list(items: &[Node], scope: &dyn Scope, sources: &Sources) -> Result<Vec<Node>, Diagnostic> {
-    let mut out = Vec::with_capacity(items.len());
-    for item in items {
-        let substituted = matches!(&item.value, Value::String(_));
-        match substitute(item, scope, sources)? {
-            Some(Node { value: Value::List(spliced), .. }) if substituted => out.extend(spliced),
-            Some(node) => out.push(node),
-            None => {}
+fn list(items: &[Node], scope: &dyn Scope, sources: &Sources) -> Result<Change, Diagnostic> {
+    let mut out: Option<Vec<Node>> = None;
+    for (index, item) in items.iter().enumerate() {
+        let change = changed(item, scope, sources)?;
+        if let (Change::Same, None) = (&change, &out) {
+            continue;
+        }
+        let out = out.get_or_insert_with(|| items[..index].to_vec());
+        match change {
+            Change::Same => out.push(item.clone()),
+            Change::Gone => {}
+            Change::New(Value::List(spliced)) if item.as_str().is_some() => out.extend(spliced),
+            Change::New(value) => out.push(Node { value, mark: item.mark }),
         }
     }
-    Ok(out)
+    Ok(out.map_or(Change::Same, |items| Change::New(Value::List(items))))
+}
+
+fn map(entries: &Map, scope: &dyn Scope, sources: &Sources) -> Result<Change, Diagnostic> {
+    let mut out: Option<Vec<Entry>> = None;
+    for (index, entry) in entries.iter().enumerate() {
+        let change = changed(&entry.value, scope, sources)?;
+        if let (Change::Same, None) = (&change, &out) {
+            continue;
+        }
+        let out = out.get_or_insert_with(|| entries.iter().take(index).cloned().collect());
+        match change {
+            Change::Same => out.push(entry.clone()),
+            Change::Gone => {}
+            Change::New(value) => {
+                let value = Node { value, mark: entry.value.mark };
+                out.push(Entry { value, ..entry.clone() });
+            }
+        }
+    }
+    Ok(out.map_or(Change::Same, |entries| Change::New(Value::Map(Map::from_entries(entries, |_, _| {})))))
 }
 
 fn evaluate(text: &str, node: &Node, scope: &dyn Scope, sources: &Sources) -> Result<Lookup, Diagnostic> {

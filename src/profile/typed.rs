@@ -290,7 +290,7 @@ macro_rules! words {
         $visibility:vis enum $name:ident { $( $(#[doc = $variant_doc:literal])* $word:literal => $variant:ident ),* $(,)? }
     ) => {
         $(#[doc = $doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         $visibility enum $name {
             $( $(#[doc = $variant_doc])* $variant ),*
         }

@@ -1,74 +1,130 @@
 //! What a profile takes in: the cluster-version-operator's filters, what pages and profiles leave out, and where the
 //! rest lives.
 
-use super::{Code, Reason, by, check, some};
+use std::collections::BTreeSet;
+
+use super::{Code, Reason, check, include};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
+use crate::expand::{Expanded, Says, View};
 use crate::glob;
 use crate::nearest::nearest;
-use crate::object::{Cluster, Scope, Scopes};
-use crate::payload::{Manifest, Payload};
-use crate::profile::template::Scope as Names;
-use crate::profile::{Component, Omissions, Place, Profile, Selector, unmet};
-use crate::yaml::{Mark, Sources};
+use crate::object::{Annotations, Cluster, ObjectId, Scope, Scopes};
+use crate::payload::Manifest;
+use crate::profile::{Component, Filters, Marked, Omissions, Place, Profile, Selector, unmet};
+use crate::yaml::Mark;
 
-/// For each manifest, nothing if the profile takes it in, or the reason why not.
-pub fn decide(
-    payload: &Payload,
-    profile: &Profile,
-    parameters: &dyn Names,
-    sources: &Sources,
-) -> Result<Vec<Option<Reason>>, Diagnostics> {
-    check(&profile.select, payload)?;
+/// What a profile takes in.
+pub struct Selection {
+    /// For each manifest, nothing if the profile takes it in, or the reason why not.
+    pub out: Vec<Option<Reason>>,
+    /// The components that exist: some manifest of theirs is in this cluster, or would be but for where it lives.
+    pub components: BTreeSet<String>,
+}
+
+/// Decides about every manifest.
+pub fn decide(view: &View<'_>, expanded: &Expanded<'_>) -> Result<Selection, Diagnostics> {
+    check(&view.profile.select, view.payload)?;
     let mut errors = Diagnostics::default();
-    let mut out = by(&profile.select, payload);
-    let decider = Decider { payload, profile, parameters, sources, scopes: payload.scopes() };
-    for (manifest, reason) in payload.manifests.iter().zip(&mut out) {
-        if reason.is_none() {
-            match decider.omitted(manifest).and_then(|omitted| Ok(omitted.or(decider.elsewhere(manifest)?))) {
-                Ok(found) => *reason = found,
-                Err(error) => errors.0.push(error),
+    let mut selection = Selection { out: Vec::new(), components: BTreeSet::new() };
+    let decider = Decider { view, expanded, scopes: view.payload.scopes() };
+    for manifest in &view.payload.manifests {
+        match decider.left_out(manifest) {
+            Ok(Some(reason)) => selection.out.push(Some(reason)),
+            Ok(None) => {
+                let component = &view.payload.file(manifest).component;
+                if !selection.components.contains(component) {
+                    selection.components.insert(component.clone());
+                }
+                let elsewhere = errors.collect(decider.elsewhere(manifest));
+                selection.out.push(elsewhere.flatten());
             }
+            Err(error) => errors.0.push(error),
         }
     }
     decider.report_idle(&mut errors);
-    errors.or(())?;
-    some(&out, &format!("the profile `{}`", profile.name))?;
-    Ok(out)
+    errors.or(selection)
 }
 
 struct Decider<'a> {
-    payload: &'a Payload,
-    profile: &'a Profile,
-    parameters: &'a dyn Names,
-    sources: &'a Sources,
+    view: &'a View<'a>,
+    expanded: &'a Expanded<'a>,
     scopes: Scopes,
 }
 
+/// The annotation by which a manifest says in which cluster profile, or in which profile of ours, it is.
+const INCLUDE: &str = "include.release.openshift.io/";
+
 impl Decider<'_> {
+    fn component(&self, manifest: &Manifest) -> &str {
+        &self.view.payload.file(manifest).component
+    }
+
     fn page(&self, manifest: &Manifest) -> Option<&Component> {
-        self.payload.page(&self.payload.file(manifest).component)
+        self.view.payload.page(self.component(manifest))
+    }
+
+    fn says(&self, component: &str) -> &[Says] {
+        self.expanded.says.get(component).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Why a manifest is in none of the topology's clusters.
+    fn left_out(&self, manifest: &Manifest) -> Result<Option<Reason>, Diagnostic> {
+        match self.filtered(manifest) {
+            Some(reason) => Ok(Some(reason)),
+            None => self.omitted(manifest),
+        }
+    }
+
+    /// The cluster-version-operator's filters; a manifest that names a profile of this topology is for that one.
+    fn filtered(&self, manifest: &Manifest) -> Option<Reason> {
+        let filters = &self.view.profile.select;
+        let reason = include(manifest, filters).err()?;
+        if reason.code != Code::ClusterProfile {
+            return Some(reason);
+        }
+        match self.named_profiles(manifest).next().map(|profile| profile.name.clone()) {
+            None => Some(reason),
+            named => include(manifest, &Filters { cluster_profile: named, ..filters.clone() }).err(),
+        }
+    }
+
+    /// The profiles of this topology that a manifest names.
+    fn named_profiles<'m>(&'m self, manifest: &'m Manifest) -> impl Iterator<Item = &'m Profile> + 'm {
+        let annotations = Annotations::of(&manifest.root);
+        let view = self.view;
+        let named = move |profile: &&Profile| {
+            view.profile.cluster != Cluster::Both
+                && annotations.get(&format!("{INCLUDE}{}", profile.name)) == Some("true")
+        };
+        view.profiles.beside(view.profile).filter(named)
     }
 
     fn omitted(&self, manifest: &Manifest) -> Result<Option<Reason>, Diagnostic> {
+        let (parameters, sources) = (self.view.parameters, self.view.sources);
         if let Some(page) = self.page(manifest) {
-            let file = self.payload.file(manifest).name();
+            let file = self.view.payload.file(manifest).name();
             if let Some((_, reason)) = page.ignore.iter().find(|(pattern, _)| glob::matches(pattern, file)) {
                 return Ok(omitted(&reason.value));
             }
-            if let Some(why) = unmet(&page.when, self.parameters, self.sources)? {
+            if let Some(why) = unmet(&page.when, parameters, sources)? {
                 return Ok(omitted(&format!("the component does not exist: {why}")));
             }
-            if let Some(reason) = self.by_list(&page.omit, manifest)? {
+        }
+        let page = self.page(manifest).map(|page| &page.omit);
+        let shapes = self.says(self.component(manifest)).iter().map(|says| &says.omit);
+        for omissions in page.into_iter().chain(shapes).chain([&self.view.profile.omit]) {
+            if let Some(reason) = self.by_list(omissions, manifest)? {
                 return Ok(Some(reason));
             }
         }
-        self.by_list(&self.profile.omit, manifest)
+        Ok(None)
     }
 
     fn by_list(&self, omissions: &Omissions, manifest: &Manifest) -> Result<Option<Reason>, Diagnostic> {
         for (selector, omission) in &omissions.0 {
-            let concerned = selector.value.matches(&manifest.id) && self.profile.is_in(&omission.profiles);
-            if concerned && unmet(&omission.when, self.parameters, self.sources)?.is_none() {
+            let concerned =
+                selector.value.matches(&manifest.id) && self.view.profile.is_in(&omission.profiles);
+            if concerned && unmet(&omission.when, self.view.parameters, self.view.sources)?.is_none() {
                 return Ok(omitted(&omission.reason));
             }
         }
@@ -77,20 +133,30 @@ impl Decider<'_> {
 
     /// Why an object is not in this profile's cluster. In a standalone cluster everything is.
     fn elsewhere(&self, manifest: &Manifest) -> Result<Option<Reason>, Diagnostic> {
-        if self.profile.cluster == Cluster::Both {
+        if self.view.profile.cluster == Cluster::Both {
             return Ok(None);
         }
         let home = self.home(manifest)?;
-        let here = home == Cluster::Both || home == self.profile.cluster;
+        let here = home == Cluster::Both || home == self.view.profile.cluster;
         Ok(if here { None } else { omitted(&format!("it lives in the {} cluster", home.name())) })
     }
 
-    /// Where an object lives: cluster-scoped ones in the guest by law, others where their page says.
+    /// Where an object lives: where its annotations say, or its page, or a shape; cluster-scoped ones in the guest.
     fn home(&self, manifest: &Manifest) -> Result<Cluster, Diagnostic> {
-        let no_place = Place::default();
-        let place = self.page(manifest).and_then(|page| page.place.as_ref()).unwrap_or(&no_place);
-        let entries = place.of(&manifest.id);
         let cluster_scoped = self.scopes.of(&manifest.id.group, &manifest.id.kind) == Some(Scope::Cluster);
+        let entries = self.entries(manifest);
+        if let Some(home) = self.annotated_home(manifest) {
+            return match entries.iter().find(|(entry, _)| entry.value.name.is_some()) {
+                Some((entry, _)) => Err(self
+                    .error(
+                        entry.mark,
+                        "an annotation of the manifest already says where this object lives",
+                        manifest,
+                    )
+                    .help(format!("remove the entry, or the annotations `{INCLUDE}<profile>`"))),
+                None => Ok(home),
+            };
+        }
         match entries[..] {
             [] if cluster_scoped => Ok(Cluster::Guest),
             [(entry, cluster)] if cluster_scoped && cluster != Cluster::Guest => Err(self
@@ -107,63 +173,73 @@ impl Decider<'_> {
                     "name `{}/{}` or its kind under `place` in {}",
                     manifest.id.kind,
                     manifest.id.name,
-                    self.payload.page_file(&self.payload.file(manifest).component)
+                    self.view.payload.page_file(self.component(manifest))
                 ))),
             [(first, _), (second, _), ..] => Err(self
                 .error(second.mark, "two entries of `place` decide about one object", manifest)
-                .note(format!("the other is at {}", self.sources.show(first.mark)))
+                .note(format!("the other is at {}", self.view.sources.show(first.mark)))
                 .help("name it under `both` if it is in both clusters")),
         }
     }
 
-    fn error(&self, mark: Mark, message: &str, manifest: &Manifest) -> Diagnostic {
-        Diagnostic::error(message).at(Location::of(mark, self.sources)).object(&manifest.id)
+    /// The entries that decide: the page's, or where it has none those of the shapes it uses.
+    fn entries(&self, manifest: &Manifest) -> Vec<(&Marked<Selector>, Cluster)> {
+        let page = self.page(manifest).and_then(|page| page.place.as_ref());
+        let entries = page.map(|place| place.of(&manifest.id)).unwrap_or_default();
+        if !entries.is_empty() {
+            return entries;
+        }
+        let says = self.says(self.component(manifest)).iter();
+        says.flat_map(|says| says.place.of(&manifest.id)).collect()
     }
 
-    /// Entries that mean no manifest at all are mistakes, in whatever profile.
+    fn annotated_home(&self, manifest: &Manifest) -> Option<Cluster> {
+        let homes: BTreeSet<Cluster> = self.named_profiles(manifest).map(|profile| profile.cluster).collect();
+        if homes.len() > 1 { Some(Cluster::Both) } else { homes.into_iter().next() }
+    }
+
+    fn error(&self, mark: Mark, message: &str, manifest: &Manifest) -> Diagnostic {
+        Diagnostic::error(message).at(Location::of(mark, self.view.sources)).object(&manifest.id)
+    }
+
+    /// Entries that mean no object at all are mistakes, in whatever profile.
     fn report_idle(&self, errors: &mut Diagnostics) {
-        for (component, page) in &self.payload.pages {
-            let own: Vec<&Manifest> = self
-                .payload
-                .manifests
-                .iter()
-                .filter(|manifest| self.payload.file(manifest).component == *component)
-                .collect();
+        let payload = self.view.payload;
+        for (component, page) in &payload.pages {
+            let own: Vec<&Manifest> = payload.of_component(component).map(|(_, manifest)| manifest).collect();
+            let mut ids: Vec<ObjectId> = own.iter().map(|manifest| manifest.id.clone()).collect();
+            let new = self.expanded.contributions.get(component).into_iter().flatten();
+            ids.extend(new.filter_map(|new| Some(ObjectId::of(&new.node).ok()?.0)));
             let place = page.place.iter().flat_map(Place::entries).map(|(entry, _)| entry);
             for entry in place.chain(page.omit.0.iter().map(|(selector, _)| selector)) {
-                self.report_if_idle(&entry.value, entry.mark, &own, errors);
+                self.report_if_idle(&entry.value, entry.mark, &ids, errors);
             }
             for (pattern, reason) in &page.ignore {
-                if !own.iter().any(|manifest| glob::matches(pattern, self.payload.file(manifest).name())) {
+                if !own.iter().any(|manifest| glob::matches(pattern, payload.file(manifest).name())) {
                     let error = Diagnostic::error(format!("no file of the component matches `{pattern}`"));
-                    errors.0.push(error.at(Location::of(reason.mark, self.sources)).help("remove the entry"));
+                    errors.0.push(
+                        error.at(Location::of(reason.mark, self.view.sources)).help("remove the entry"),
+                    );
                 }
             }
         }
-        let all: Vec<&Manifest> = self.payload.manifests.iter().collect();
-        for (selector, _) in &self.profile.omit.0 {
-            self.report_if_idle(&selector.value, selector.mark, &all, errors);
+        let omissions = &self.view.profile.omit.0;
+        if !omissions.is_empty() {
+            let all: Vec<ObjectId> = payload.manifests.iter().map(|manifest| manifest.id.clone()).collect();
+            for (selector, _) in omissions {
+                self.report_if_idle(&selector.value, selector.mark, &all, errors);
+            }
         }
     }
 
-    fn report_if_idle(
-        &self,
-        selector: &Selector,
-        mark: Mark,
-        manifests: &[&Manifest],
-        errors: &mut Diagnostics,
-    ) {
-        if manifests.iter().any(|manifest| selector.matches(&manifest.id)) {
+    fn report_if_idle(&self, selector: &Selector, mark: Mark, ids: &[ObjectId], errors: &mut Diagnostics) {
+        if ids.iter().any(|id| selector.matches(id)) {
             return;
         }
-        let names: Vec<String> = manifests
-            .iter()
-            .flat_map(|manifest| {
-                [manifest.id.kind.clone(), format!("{}/{}", manifest.id.kind, manifest.id.name)]
-            })
-            .collect();
+        let names: Vec<String> =
+            ids.iter().flat_map(|id| [id.kind.clone(), format!("{}/{}", id.kind, id.name)]).collect();
         let error = Diagnostic::error(format!("there is no manifest for `{selector}`"))
-            .at(Location::of(mark, self.sources));
+            .at(Location::of(mark, self.view.sources));
         errors.0.push(match nearest(&selector.to_string(), names.iter().map(String::as_str)) {
             Some(near) => error.help(format!("did you mean `{near}`?")),
             None => error.help("remove the entry"),

@@ -12,7 +12,7 @@ use crate::payload::Payload;
 use crate::profile::Filters;
 
 pub use capability::{for_update, implicitly_enabled};
-pub use decide::decide;
+pub use decide::{Selection, decide};
 pub use include::{Code, Reason, include};
 
 /// What became of a payload's manifests: for each one, in order, nothing if it is in, or the reason why it is out.

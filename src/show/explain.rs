@@ -1,18 +1,18 @@
-//! Where a field came from: every value knows the line that wrote it, and the files say why it is there.
+//! Where a field came from: the line that wrote it, why it is there, and what it was before, step by step.
 
 use std::fmt::Write;
 
 use crate::diagnostic::{Diagnostic, Location};
+use crate::expand::View;
 use crate::nearest::nearest;
-use crate::object::{Object, ObjectId};
+use crate::object::{Cause, Object, ObjectId, Step};
 use crate::order::Plan;
-use crate::payload::Manifest;
 use crate::profile::Of;
-use crate::transform::{Context, patch};
+use crate::transform::patch;
 use crate::yaml::{Mark, Node, Value, json};
 
 /// Finds the object that `kind/name` means, by its name in the payload; the kind in any case.
-pub fn find<'p>(wanted: &str, plan: &'p Plan, context: &Context<'_>) -> Result<&'p Object, Diagnostic> {
+pub fn find<'p>(wanted: &str, plan: &'p Plan, view: &View<'_>) -> Result<&'p Object, Diagnostic> {
     let shown = |id: &ObjectId| format!("{}/{}", id.kind, id.name);
     let hits: Vec<&Object> =
         plan.objects.iter().filter(|object| shown(&object.id).eq_ignore_ascii_case(wanted)).collect();
@@ -20,8 +20,7 @@ pub fn find<'p>(wanted: &str, plan: &'p Plan, context: &Context<'_>) -> Result<&
         [object] => Ok(object),
         [] => {
             let names: Vec<String> = plan.objects.iter().map(|object| shown(&object.id)).collect();
-            let error =
-                Diagnostic::error(format!("the profile `{}` has no `{wanted}`", context.profile.name));
+            let error = Diagnostic::error(format!("the profile `{}` has no `{wanted}`", view.profile.name));
             Err(match nearest(wanted, names.iter().map(String::as_str)) {
                 Some(near) => error.help(format!("did you mean `{near}`?")),
                 None => error.help("`transship list` shows what there is"),
@@ -34,64 +33,136 @@ pub fn find<'p>(wanted: &str, plan: &'p Plan, context: &Context<'_>) -> Result<&
     }
 }
 
-/// Says of every field below a path what it is, which line wrote it and why, and what it was in the manifest.
-pub fn explain(object: &Object, path: &str, context: &Context<'_>) -> Result<String, Diagnostic> {
-    let explainer =
-        Explainer { context, object, loaded: object.manifest.map(|index| &context.payload.manifests[index]) };
-    let mut out = format!("{} in the profile {}\n", object.id, context.profile.name);
+/// Says of every field at or below a path what it is, which line wrote it and why, and what it was before; and of every
+/// field that is gone, who took it away. The object must have kept its history.
+pub fn explain(object: &Object, path: &str, view: &View<'_>) -> Result<String, Diagnostic> {
+    let explainer = Explainer { view, object, steps: object.history.steps() };
+    let mut out = format!("{} in the profile {}\n", object.id, view.profile.name);
     let here = patch::resolve(&object.root, path);
     match here.as_deref() {
-        Ok([]) | Err(_) => match explainer.before(path) {
-            Some(before) => {
-                let _ = writeln!(out, "{path} is not there");
-                explainer.was(before, &mut out);
+        Ok([]) | Err(_) => {
+            if explainer.steps.iter().all(|step| at(&step.root, path).is_none()) {
+                return Err(explainer.unknown(path, here.err()));
             }
-            None => return Err(explainer.unknown(path, here.err())),
-        },
+            explainer.gone(path, &mut out);
+        }
         Ok(nodes) => nodes.iter().for_each(|node| explainer.fields(node, path, &mut out)),
     }
     Ok(out)
 }
 
 struct Explainer<'a> {
-    context: &'a Context<'a>,
+    view: &'a View<'a>,
     object: &'a Object,
-    loaded: Option<&'a Manifest>,
+    steps: &'a [Step],
 }
 
-impl<'a> Explainer<'a> {
-    /// Every scalar below a node, with its origin.
+/// The one node at a path, if there is one.
+fn at<'n>(root: &'n Node, path: &str) -> Option<&'n Node> {
+    match patch::resolve(root, path).ok()?[..] {
+        [node] => Some(node),
+        _ => None,
+    }
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('~', "~0").replace('/', "~1")
+}
+
+fn named(item: &Node) -> Option<String> {
+    Some(format!("[name={}]", escaped(item.get("name")?.as_str()?)))
+}
+
+impl Explainer<'_> {
+    /// Every scalar below a node, with its origin, and what is no longer there.
     fn fields(&self, node: &Node, path: &str, out: &mut String) {
         match &node.value {
             Value::Map(map) if !map.is_empty() => {
                 for entry in map {
-                    let key = entry.key.replace('~', "~0").replace('/', "~1");
-                    self.fields(&entry.value, &format!("{path}/{key}"), out);
+                    self.fields(&entry.value, &format!("{path}/{}", escaped(&entry.key)), out);
                 }
             }
             Value::List(items) if !items.is_empty() => {
                 for (index, item) in items.iter().enumerate() {
-                    let segment = match item.get("name").and_then(Node::as_str) {
-                        Some(name) => format!("[name={}]", name.replace('~', "~0").replace('/', "~1")),
-                        None => index.to_string(),
-                    };
+                    let segment = named(item).unwrap_or_else(|| index.to_string());
                     self.fields(item, &format!("{path}/{segment}"), out);
                 }
             }
             _ => self.field(node, path, out),
         }
+        self.missing(node, path, out);
     }
 
     fn field(&self, node: &Node, path: &str, out: &mut String) {
         let _ = writeln!(out, "{path}: {}", self.shown(node));
-        let _ = writeln!(out, "  from {}", self.origin(node.mark));
-        if let Some(before) = self.before(path).filter(|before| *before != node) {
-            self.was(before, out);
+        let changes = self.changes(path);
+        let reason = changes.first().map(|change| self.reason(&change.step.cause)).unwrap_or_default();
+        let _ = writeln!(out, "  from {}{reason}", self.view.sources.show(node.mark));
+        self.earlier(&changes, out);
+    }
+
+    /// A field that some step took away.
+    fn gone(&self, path: &str, out: &mut String) {
+        let changes = self.changes(path);
+        let Some(last) = changes.first() else { return };
+        let _ = writeln!(out, "{path} is not there");
+        let _ = writeln!(out, "  removed{}", self.reason(&last.step.cause));
+        self.earlier(&changes, out);
+    }
+
+    /// What a field was before each change, the latest first.
+    fn earlier(&self, changes: &[Change<'_>], out: &mut String) {
+        for (index, change) in changes.iter().enumerate() {
+            let Some(before) = change.before else { continue };
+            let reason =
+                changes.get(index + 1).map(|earlier| self.reason(&earlier.step.cause)).unwrap_or_default();
+            let place = self.view.sources.show(before.mark);
+            let _ = writeln!(out, "  was {} at {place}{reason}", self.shown(before));
         }
     }
 
-    fn was(&self, before: &Node, out: &mut String) {
-        let _ = writeln!(out, "  was {} at {}", self.shown(before), self.context.sources.show(before.mark));
+    /// Every step that changed what stands at a path, the latest first.
+    fn changes(&self, path: &str) -> Vec<Change<'_>> {
+        let mut changes = Vec::new();
+        let mut before = None;
+        // Items without a name have only their place in the list, which other items may have moved.
+        let by_place = path.split('/').any(|segment| segment.parse::<usize>().is_ok());
+        for step in self.steps {
+            let now = at(&step.root, path);
+            if now != before {
+                let same_item = !by_place
+                    || now.map(|node| node.mark.source) == before.map(|node: &Node| node.mark.source);
+                changes.push(Change { step, before: before.filter(|_| same_item) });
+            }
+            before = now;
+        }
+        changes.reverse();
+        changes
+    }
+
+    /// Keys and named items that a map or list once had.
+    fn missing(&self, node: &Node, path: &str, out: &mut String) {
+        let mut paths: Vec<String> = Vec::new();
+        for earlier in self.steps.iter().filter_map(|step| at(&step.root, path)) {
+            let children: Vec<String> = match (&earlier.value, &node.value) {
+                (Value::Map(map), Value::Map(now)) => {
+                    let gone = map.iter().filter(|entry| now.get(&entry.key).is_none());
+                    gone.map(|entry| format!("{path}/{}", escaped(&entry.key))).collect()
+                }
+                (Value::List(items), Value::List(now)) => {
+                    let names: Vec<String> = now.iter().filter_map(named).collect();
+                    let gone = items.iter().filter_map(named).filter(|name| !names.contains(name));
+                    gone.map(|name| format!("{path}/{name}")).collect()
+                }
+                _ => Vec::new(),
+            };
+            paths.extend(children);
+        }
+        paths.sort();
+        paths.dedup();
+        for path in &paths {
+            self.gone(path, out);
+        }
     }
 
     /// A value as it may be shown: those of a Secret may not.
@@ -99,64 +170,60 @@ impl<'a> Explainer<'a> {
         if self.object.id.kind == "Secret" { "<hidden>".to_owned() } else { json::write(node) }
     }
 
-    /// The value that the manifest has at a path.
-    fn before(&self, path: &str) -> Option<&'a Node> {
-        match patch::resolve(&self.loaded?.root, path).ok()?[..] {
-            [node] => Some(node),
-            _ => None,
-        }
-    }
-
-    /// The line that wrote a value, and why it is there.
-    fn origin(&self, mark: Mark) -> String {
-        let place = self.context.sources.show(mark);
-        match self.reason(mark) {
-            Some(reason) => format!("{place}, {reason}"),
-            None => place,
-        }
-    }
-
-    fn reason(&self, mark: Mark) -> Option<String> {
-        let Context { payload, profile, fragments, sources, .. } = *self.context;
-        let page = payload.page(&self.object.component);
-        let above = |other: Mark| other.source == mark.source && other <= mark;
-        if let Some(fragment) = fragments.values().find(|fragment| fragment.mark.source == mark.source) {
-            let name = fragment.value.name();
-            let uses =
-                page.into_iter().flat_map(|page| &page.uses).filter(|entry| entry.value.fragment == name);
-            let uses: Vec<String> = uses.map(|entry| sources.show(entry.mark)).collect();
-            let behind =
-                if uses.is_empty() { String::new() } else { format!(", used at {}", uses.join(", ")) };
-            return Some(format!("the fragment {name}: {}{behind}", fragment.value.about));
-        }
-        if profile.namespace.as_ref().is_some_and(|namespace| namespace.mark == mark) {
-            return Some("where the profile puts every namespaced object".to_owned());
-        }
-        if let Some(entry) = profile.every.iter().rev().find(|entry| above(entry.mark)) {
-            let of = match &entry.value.of {
-                Of::Pod => "pod",
-                Of::Container => "container",
-                Of::Workload => "workload",
-                Of::Kind(kind) => kind,
-            };
-            return Some(format!("what the profile says of every {of} at {}", sources.show(entry.mark)));
-        }
-        let page = page?;
-        let patch = page.patches.iter().rev().find(|entry| {
-            let in_file = || payload.patches(&self.object.component, page, entry).unwrap_or_default();
-            match entry.value.path {
-                Some(_) => in_file().iter().any(|document| document.mark.source == mark.source),
-                None => above(entry.mark),
+    /// Why a step was taken, in words that follow a place.
+    fn reason(&self, cause: &Cause) -> String {
+        let show = |mark: &Mark| self.view.sources.show(*mark);
+        match cause {
+            Cause::Manifest => String::new(),
+            Cause::Release => ", with the images and the version of the release".to_owned(),
+            Cause::Part { part, uses } => {
+                let fragments = &self.view.profiles.fragments;
+                let fragment = fragments.values().find(|fragment| fragment.mark.source == part.source);
+                let about = fragment
+                    .map(|fragment| format!(", the fragment {}: {}", fragment.name(), fragment.body.about));
+                let uses = uses.iter().rev().map(|mark| format!(", used at {}", show(mark)));
+                let about = about.unwrap_or_else(|| format!(", a part of {}", show(part)));
+                about + &uses.collect::<String>()
             }
-        })?;
-        Some(format!("a patch of {}, because {}", sources.show(patch.mark), patch.value.reason))
+            Cause::Honoured { entry, found } => {
+                format!(", honoured as {} says, found at {}", show(entry), show(found))
+            }
+            Cause::Issued => ", whose material only an apply can make".to_owned(),
+            Cause::Every(mark) => self.every(*mark),
+            Cause::Patch(mark) => {
+                let page = self.view.payload.page(&self.object.component);
+                let mut patches = page.into_iter().flat_map(|page| &page.patches);
+                let reason =
+                    patches.find(|entry| entry.mark == *mark).map(|entry| entry.value.reason.as_str());
+                format!(", by the patch at {}, because {}", show(mark), reason.unwrap_or("its page says so"))
+            }
+            Cause::Namespace(_) => ", where the profile puts every namespaced object".to_owned(),
+            Cause::Strip => ", with the annotations that the profile strips".to_owned(),
+        }
+    }
+
+    fn every(&self, mark: Mark) -> String {
+        let entry = self.view.profile.every.iter().find(|entry| entry.mark == mark);
+        let of = match entry.map(|entry| &entry.value.of) {
+            Some(Of::Pod) | None => "pod",
+            Some(Of::Container) => "container",
+            Some(Of::Workload) => "workload",
+            Some(Of::Kind(kind)) => kind.as_str(),
+        };
+        format!(", what the profile says of every {of} at {}", self.view.sources.show(mark))
     }
 
     fn unknown(&self, path: &str, error: Option<patch::PatchError>) -> Diagnostic {
         let error_help = error.and_then(|error| error.help);
         let diagnostic = Diagnostic::error(format!("the object has no `{path}`"))
-            .at(Location::of(self.object.root.mark, self.context.sources))
+            .at(Location::of(self.object.root.mark, self.view.sources))
             .object(&self.object.id);
         Diagnostic { help: error_help.or(Some("leave out --path to see all fields".into())), ..diagnostic }
     }
+}
+
+/// A step that changed a field, and what the field was before.
+struct Change<'a> {
+    step: &'a Step,
+    before: Option<&'a Node>,
 }

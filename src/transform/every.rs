@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::add;
 use super::patch;
-use super::scope::ObjectScope;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
-use crate::object::{Object, containers_mut, is_workload, pod_mut};
+use crate::expand::{Names, View, Workload};
+use crate::object::{Cause, Object, containers_mut, is_workload, pod_mut};
 use crate::profile::template::substitute;
 use crate::profile::{Every, Marked, Of, unmet};
 use crate::yaml::{Mark, Node, Sources, Value};
@@ -22,43 +22,45 @@ enum Layer {
     Set,
 }
 
-/// Applies all entries to an object.
-pub(super) fn apply(
-    object: &mut Object,
-    every: &[Marked<Every>],
-    scope: &ObjectScope<'_>,
-    sources: &Sources,
-) -> Result<(), Diagnostics> {
+/// Applies what the profile says about every pod, container, workload or kind to the objects of a component.
+pub(super) fn apply(objects: &mut [Object], view: &View<'_>, component: &str) -> Result<(), Diagnostics> {
     let mut errors = Diagnostics::default();
-    let mut set = Set::new();
-    for layer in [Layer::Add, Layer::Default, Layer::Set] {
-        for entry in every {
-            if let Err(error) = entry_to(object, entry, layer, scope, sources, &mut set) {
-                errors.0.push(error.object(&object.id));
+    for object in objects {
+        let workload = Workload { id: object.id.clone(), root: object.root.clone() };
+        let scope = Names { workload: Some(workload), ..Names::of(*view, component) };
+        let mut set = Set::new();
+        for layer in [Layer::Add, Layer::Default, Layer::Set] {
+            for entry in &view.profile.every {
+                match entry_to(object, entry, layer, &scope, &mut set) {
+                    Ok(true) => object.history.note(&object.root, || Cause::Every(entry.mark)),
+                    Ok(false) => {}
+                    Err(error) => errors.0.push(error.object(&object.id)),
+                }
             }
         }
     }
     errors.or(())
 }
 
+/// Applies an entry to an object, if it belongs to the layer and concerns the object. Says whether it did.
 fn entry_to(
     object: &mut Object,
     entry: &Marked<Every>,
     layer: Layer,
-    scope: &ObjectScope<'_>,
-    sources: &Sources,
+    scope: &Names<'_>,
     set: &mut Set,
-) -> Result<(), Diagnostic> {
+) -> Result<bool, Diagnostic> {
+    let sources = scope.view.sources;
     let body = match layer {
         Layer::Add => &entry.value.add,
         Layer::Default => &entry.value.default,
         Layer::Set => &entry.value.set,
     };
-    let Some(body) = body else { return Ok(()) };
+    let Some(body) = body else { return Ok(false) };
     if !concerns(&entry.value.of, object) || unmet(&entry.value.when, scope, sources)?.is_some() {
-        return Ok(());
+        return Ok(false);
     }
-    let Some(body) = substitute_keeping_null(body, scope, sources)? else { return Ok(()) };
+    let Some(body) = substitute_keeping_null(body, scope, sources)? else { return Ok(false) };
     let kind = object.id.kind.clone();
     let targets: Vec<(String, &mut Node)> = match entry.value.of {
         Of::Kind(_) | Of::Workload => vec![(String::new(), &mut object.root)],
@@ -83,7 +85,7 @@ fn entry_to(
             }
         }
     }
-    Ok(())
+    Ok(true)
 }
 
 fn concerns(of: &Of, object: &Object) -> bool {
@@ -97,7 +99,7 @@ fn concerns(of: &Of, object: &Object) -> bool {
 /// Absent values in a `set` remove their field, as null does.
 fn substitute_keeping_null(
     body: &Node,
-    scope: &ObjectScope<'_>,
+    scope: &Names<'_>,
     sources: &Sources,
 ) -> Result<Option<Node>, Diagnostic> {
     if let Value::Map(map) = &body.value {

@@ -2,28 +2,28 @@
 //! were loaded.
 
 use super::patch::{self, PatchError, Position};
-use super::{Context, target};
+use super::target;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
+use crate::expand::View;
 use crate::nearest::nearest;
-use crate::object::{Object, Shape};
+use crate::object::{Cause, Object, Shape};
 use crate::payload::Payload;
 use crate::profile::{Component, ItemPosition, Marked, PatchEntry, unmet};
 use crate::yaml::{Node, Sources};
 
-/// Applies the patches of all pages.
-pub(super) fn apply(objects: &mut [Object], context: &Context<'_>) -> Result<(), Diagnostics> {
-    let Context { payload, profile, parameters, sources, .. } = *context;
+/// Applies the patches of a component's page.
+pub(super) fn apply(objects: &mut [Object], view: &View<'_>, component: &str) -> Result<(), Diagnostics> {
     let mut errors = Diagnostics::default();
-    for (component, page) in &payload.pages {
-        for entry in page.patches.iter().filter(|entry| profile.is_in(&entry.value.profiles)) {
-            match unmet(&entry.value.when, parameters, sources) {
-                Ok(Some(_)) => {}
-                Ok(None) => {
-                    let patcher = Patcher { payload, component, page, entry, sources };
-                    errors.0.extend(patcher.apply(objects).err());
-                }
-                Err(error) => errors.0.push(error),
+    let Some(page) = view.payload.page(component) else { return Ok(()) };
+    for entry in page.patches.iter().filter(|entry| view.profile.is_in(&entry.value.profiles)) {
+        match unmet(&entry.value.when, view.parameters, view.sources) {
+            Ok(Some(_)) => {}
+            Ok(None) => {
+                let patcher =
+                    Patcher { payload: view.payload, component, page, entry, sources: view.sources };
+                errors.0.extend(patcher.apply(objects).err());
             }
+            Err(error) => errors.0.push(error),
         }
     }
     errors.or(())
@@ -44,7 +44,7 @@ impl Patcher<'_> {
             let target = target::Matcher::of(&self.entry.value, patch, self.sources)?;
             let mut hits = 0;
             let mut changed = false;
-            for object in objects.iter_mut().filter(|object| object.component == self.component) {
+            for object in objects.iter_mut() {
                 if !self.is_meant(object, &target) {
                     continue;
                 }
@@ -84,6 +84,7 @@ impl Patcher<'_> {
             patch::strategic(&mut object.root, patch, shape, position)
         };
         result.map_err(|error| self.failed(error, object))?;
+        object.history.note(&object.root, || Cause::Patch(self.entry.mark));
         Ok(before != object.root)
     }
 

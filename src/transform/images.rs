@@ -8,7 +8,8 @@
 use std::collections::BTreeMap;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::payload::{Images, Payload, Release};
+use crate::object::Cluster;
+use crate::payload::{Images, Payload};
 use crate::yaml::Node;
 
 const PLACEHOLDER_VERSION: &str = "0.0.1-snapshot";
@@ -50,16 +51,17 @@ impl Replacement {
 }
 
 impl Catalogues {
-    pub(super) fn of(payload: &Payload) -> Result<Self, Diagnostics> {
+    /// The images of the release that a cluster runs.
+    pub(super) fn of(payload: &Payload, cluster: Cluster) -> Result<Self, Diagnostics> {
         let mut errors = Diagnostics::default();
-        let no_release = Release::default();
-        let release = payload.release.as_ref().unwrap_or(&no_release);
+        let no_images = Images::default();
+        let images = payload.images(cluster).unwrap_or(&no_images);
         let by_folder = payload
             .image_sources
             .iter()
-            .map(|(folder, sources)| (folder.clone(), pullspecs(sources, release, &mut errors)))
+            .map(|(folder, sources)| (folder.clone(), pullspecs(sources, images, &mut errors)))
             .collect();
-        let version = release.version.as_deref();
+        let version = payload.release.as_ref().and_then(|release| release.version.as_deref());
         errors.or(Self {
             by_folder,
             version: version.map(|version| Replacement::new(PLACEHOLDER_VERSION, version, |_| 0)),
@@ -90,10 +92,10 @@ impl Catalogues {
     }
 }
 
-fn pullspecs(sources: &Images, release: &Release, errors: &mut Diagnostics) -> Vec<Replacement> {
+fn pullspecs(sources: &Images, release: &Images, errors: &mut Diagnostics) -> Vec<Replacement> {
     let mut pullspecs = BTreeMap::new();
     for (tag, source) in &sources.tags {
-        let Some(pullspec) = release.images.tags.get(tag) else {
+        let Some(pullspec) = release.tags.get(tag) else {
             errors.0.push(
                 Diagnostic::error(format!("the release has no image `{tag}`"))
                     .at(sources.location(tag))

@@ -2,7 +2,7 @@
 //! any material, so that they are the same bytes every time.
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
-use crate::object::Object;
+use crate::object::{Cause, Object};
 use crate::yaml::{Entry, Map, Node, Sources, Value};
 
 /// Says where the material of an issued Secret will come from. The only annotation of ours that is rendered.
@@ -61,6 +61,7 @@ fn become_secret(object: &mut Object, keys: &[&str], origin: &str) {
         ("metadata", metadata),
         ("type", text("Opaque")),
     ]);
+    object.history.note(&object.root, || Cause::Issued);
     object.id.group = String::new();
     "Secret".clone_into(&mut object.id.kind);
 }

@@ -8,108 +8,125 @@ mod images;
 mod issued;
 mod namespace;
 pub mod patch;
-mod scope;
 mod strip;
 mod target;
 
-use std::collections::BTreeMap;
-
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
-use crate::object::Object;
+use crate::expand::{Expanded, View};
+use crate::object::{Cause, History, Object, Position, Side};
 use crate::parallel;
-use crate::payload::{Manifest, Payload};
-use crate::profile::template::substitute;
-use crate::profile::{Fragment, Label, Marked, Parameters, Profile};
-use crate::select::Reason;
-use crate::yaml::{Node, Sources, Value};
+use crate::payload::Manifest;
+use crate::profile::template::substitute_text;
+use crate::profile::{Label, Marked};
+use crate::select::Selection;
 
-/// Everything that a rendering is a function of.
-#[derive(Clone, Copy)]
-pub struct Context<'a> {
-    /// The payload.
-    pub payload: &'a Payload,
-    /// The profile to render for.
-    pub profile: &'a Profile,
-    /// The values of all parameters.
-    pub parameters: &'a Parameters,
-    /// The words that pages use.
-    pub fragments: &'a BTreeMap<String, Marked<Fragment>>,
-    /// The names of all files.
-    pub sources: &'a Sources,
+/// One cluster of a topology on its way: the profile, and its objects by component.
+pub struct Half<'a> {
+    /// What the profile sees.
+    pub view: View<'a>,
+    /// The components with their objects.
+    pub components: Vec<Component<'a>>,
 }
 
-/// Makes objects of the manifests that are in: images from the release, what pages and fragments add, what holds for
-/// every pod, the pages' patches, the profile's namespace, and last the annotations that nobody needs any more.
-pub fn all(context: &Context<'_>, out: &[Option<Reason>]) -> Result<Vec<Object>, Diagnostics> {
-    let Context { payload, profile, parameters, sources, .. } = *context;
-    let mut objects = made(context, out)?;
-    contribute::apply(&mut objects, context)?;
-    issued::apply(&mut objects, sources)?;
-    every(&mut objects, context)?;
-    exceptions::apply(&mut objects, context)?;
-    if let Some(namespace) = &profile.namespace {
-        namespace::move_to(&target_namespace(namespace, parameters, sources)?, &mut objects, payload)?;
+/// The objects of one component.
+pub struct Component<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its objects in this cluster.
+    pub objects: Vec<Object>,
+}
+
+/// Makes objects of the manifests that are in, with the release's images, and adds what pages and fragments contribute.
+pub fn add<'a>(
+    view: View<'a>,
+    expanded: &'a Expanded<'a>,
+    selection: &'a Selection,
+) -> Result<Half<'a>, Diagnostics> {
+    let catalogues = images::Catalogues::of(view.payload, view.profile.cluster)?;
+    let scopes = view.payload.scopes();
+    let make = |name: &'a String| {
+        let mut objects = made(&view, name, selection, &catalogues);
+        if let Some(contributions) = expanded.contributions.get(name) {
+            contribute::apply(&mut objects, contributions, name, &view, expanded, &scopes)?;
+        }
+        Ok(Component { name, objects })
+    };
+    let components = gather(parallel::map(&selection.components, make))?;
+    Ok(Half { view, components })
+}
+
+/// What holds for every pod, the pages' patches, the profile's namespace, and last the annotations that nobody needs any
+/// more. The objects come in the order of the payload.
+pub fn finish(half: Half<'_>) -> Result<Vec<Object>, Diagnostics> {
+    let Half { view, components } = half;
+    let finished = parallel::map(components, |mut component: Component<'_>| {
+        issued::apply(&mut component.objects, view.sources)?;
+        every::apply(&mut component.objects, &view, component.name)?;
+        exceptions::apply(&mut component.objects, &view, component.name)?;
+        Ok(component.objects)
+    });
+    let mut objects: Vec<Object> = gather(finished)?.into_iter().flatten().collect();
+    objects.sort_by_key(|object| object.position);
+    if let Some(namespace) = &view.profile.namespace {
+        namespace::move_to(&target_namespace(namespace, &view)?, &mut objects, view.payload)?;
     }
-    strip::apply(&mut objects, &profile.strip);
+    strip::apply(&mut objects, &view.profile.strip);
     Ok(objects)
 }
 
-/// What the profile says about every pod, container, workload or kind.
-fn every(objects: &mut [Object], context: &Context<'_>) -> Result<(), Diagnostics> {
+/// All results, or all errors.
+fn gather<T>(results: Vec<Result<T, Diagnostics>>) -> Result<Vec<T>, Diagnostics> {
     let mut errors = Diagnostics::default();
-    for object in objects {
-        let scope = scope::ObjectScope::of(object, context.payload, context.parameters);
-        if let Err(found) = every::apply(object, &context.profile.every, &scope, context.sources) {
-            errors.0.extend(found.0);
+    let mut all = Vec::with_capacity(results.len());
+    for result in results {
+        match result {
+            Ok(value) => all.push(value),
+            Err(found) => errors.0.extend(found.0),
         }
     }
-    errors.or(())
+    errors.or(all)
 }
 
-/// The manifests that are in, as objects with the release's images.
-fn made(context: &Context<'_>, out: &[Option<Reason>]) -> Result<Vec<Object>, Diagnostics> {
-    let catalogues = images::Catalogues::of(context.payload)?;
-    let manifests = context.payload.manifests.iter().enumerate().zip(out);
-    let included: Vec<(usize, &Manifest)> =
-        manifests.filter(|(_, out)| out.is_none()).map(|(manifest, _)| manifest).collect();
-    Ok(parallel::map(&included, |(index, manifest)| {
-        object(*index, manifest, context.payload, context.profile, &catalogues)
-    }))
-}
-
-fn object(
-    index: usize,
-    manifest: &Manifest,
-    payload: &Payload,
-    profile: &Profile,
+/// The manifests of a component that are in, as objects with the release's images.
+fn made(
+    view: &View<'_>,
+    component: &str,
+    selection: &Selection,
     catalogues: &images::Catalogues,
-) -> Object {
-    let file = payload.file(manifest);
+) -> Vec<Object> {
+    let manifests = view.payload.of_component(component);
+    let included = manifests.filter(|(place, _)| selection.out[*place].is_none());
+    included.map(|(place, manifest)| object(place, manifest, view, catalogues)).collect()
+}
+
+fn object(place: usize, manifest: &Manifest, view: &View<'_>, catalogues: &images::Catalogues) -> Object {
+    let file = view.payload.file(manifest);
+    let mut history = History::new(view.recording);
     let mut root = manifest.object();
+    history.note(&root, || Cause::Manifest);
     catalogues.fill_in(&mut root, &file.path);
+    history.note(&root, || Cause::Release);
     Object {
         root,
         id: manifest.id.clone(),
-        cluster: profile.cluster,
+        cluster: view.profile.cluster,
         component: file.component.clone(),
         file: file.path.clone(),
+        ordered_as: file.ordered_as.clone(),
+        position: Position { manifest: place, side: Side::Itself, number: 0 },
         document: manifest.document,
-        manifest: Some(index),
+        manifest: Some(place),
+        history,
     }
 }
 
 /// The profile's namespace with its parameters put in.
-fn target_namespace(
-    namespace: &Marked<String>,
-    parameters: &Parameters,
-    sources: &Sources,
-) -> Result<Marked<String>, Diagnostic> {
-    let node = Node { value: Value::String(namespace.value.as_str().into()), mark: namespace.mark };
-    let text = substitute(&node, parameters, sources)?.and_then(|node| node.as_str().map(str::to_owned));
-    let text = text.filter(|text| Label::is(text)).map(|value| Marked { value, mark: namespace.mark });
-    text.ok_or_else(|| {
-        Diagnostic::error(format!("`{}` is no name of a namespace", namespace.value))
-            .at(Location::of(namespace.mark, sources))
-            .help("it is at most 63 lower-case letters, digits and `-`, and neither begins nor ends with `-`")
-    })
+fn target_namespace(namespace: &Marked<String>, view: &View<'_>) -> Result<Marked<String>, Diagnostic> {
+    let text = substitute_text(&namespace.value, namespace.mark, view.parameters, view.sources)?;
+    if Label::is(&text) {
+        return Ok(Marked { value: text, mark: namespace.mark });
+    }
+    Err(Diagnostic::error(format!("`{}` is no name of a namespace", namespace.value))
+        .at(Location::of(namespace.mark, view.sources))
+        .help("it is at most 63 lower-case letters, digits and `-`, and neither begins nor ends with `-`"))
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
-use crate::object::{Object, Scope, Scopes};
+use crate::object::{Cause, Object, Scope, Scopes};
 use crate::payload::Payload;
 use crate::profile::Marked;
 use crate::yaml::{Entry, Node, Sources, Value};
@@ -30,6 +30,7 @@ pub(super) fn move_to(
     }
     for object in objects {
         follow(object, &moved, namespace);
+        object.history.note(&object.root, || Cause::Namespace(namespace.mark));
     }
     errors.or(())
 }

@@ -2,28 +2,35 @@
 
 use super::issued;
 use crate::glob;
-use crate::object::Object;
+use crate::object::{Cause, Object};
 use crate::profile::Marked;
-use crate::yaml::{Text, Value};
+use crate::yaml::{Node, Text, Value};
 
 /// Removes annotations by pattern; ours, which no cluster should see, always.
 pub(super) fn apply(objects: &mut [Object], patterns: &[Marked<String>]) {
     let ours = |key: &str| glob::matches("transship.openshift.io/*", key) && key != issued::ORIGIN;
     let goes = |key: &str| ours(key) || patterns.iter().any(|pattern| glob::matches(&pattern.value, key));
     for object in objects {
-        let Some(metadata) = object.root.get_mut("metadata") else { continue };
-        let Some(Value::Map(annotations)) = metadata.get_mut("annotations").map(|node| &mut node.value)
-        else {
-            continue;
-        };
-        let gone: Vec<Text> =
-            annotations.iter().map(|entry| entry.key.clone()).filter(|key| goes(key)).collect();
-        for key in &gone {
-            annotations.remove(key);
+        let annotations = object.root.get("metadata").and_then(|metadata| metadata.get("annotations"));
+        let keys = annotations.and_then(Node::as_map).into_iter().flatten().map(|entry| entry.key.clone());
+        let gone: Vec<Text> = keys.filter(|key| goes(key)).collect();
+        if !gone.is_empty() {
+            remove(&mut object.root, &gone);
+            object.history.note(&object.root, || Cause::Strip);
         }
-        let empty = annotations.is_empty() && !gone.is_empty();
-        if let (true, Value::Map(metadata)) = (empty, &mut metadata.value) {
-            metadata.remove("annotations");
-        }
+    }
+}
+
+fn remove(root: &mut Node, gone: &[Text]) {
+    let Some(metadata) = root.get_mut("metadata") else { return };
+    let Some(Value::Map(annotations)) = metadata.get_mut("annotations").map(|node| &mut node.value) else {
+        return;
+    };
+    for key in gone {
+        annotations.remove(key);
+    }
+    let empty = annotations.is_empty();
+    if let (true, Value::Map(metadata)) = (empty, &mut metadata.value) {
+        metadata.remove("annotations");
     }
 }

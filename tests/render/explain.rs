@@ -64,7 +64,10 @@ fn a_field_that_is_gone_says_what_it_was() {
     assert_eq!(
         said("/spec/template/spec/nodeSelector"),
         format!(
-            "/spec/template/spec/nodeSelector is not there\n  was {{\"node-role.kubernetes.io/master\":\"\"}} at {MANIFEST}:{}:9\n",
+            "/spec/template/spec/nodeSelector is not there\n  \
+             removed, what the profile says of every pod at profiles/hypershift-mc.yaml:{}:3\n  \
+             was {{\"node-role.kubernetes.io/master\":\"\"}} at {MANIFEST}:{}:9\n",
+            line("profiles/hypershift-mc.yaml", "priorityClassName") - 7,
             line(MANIFEST, "nodeSelector") + 1
         )
     );

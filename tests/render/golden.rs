@@ -231,7 +231,7 @@ fn the_folder_of_a_profile_that_is_gone_is_stale() {
     let run = folder.run(&["golden", "check"]);
     assert_eq!(
         (run.code, run.stdout.as_str()),
-        (1, "golden/default/gone is stale: there is no such profile any more\n")
+        (1, "golden/default/gone is stale: there is no such profile or set any more\n")
     );
     assert_eq!(folder.run(&["golden", "check", "--profile", "test"]).code, 0);
     assert_eq!(folder.run(&["golden", "update"]).code, 0);

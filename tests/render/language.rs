@@ -73,6 +73,14 @@ const MANY: &str = "  a.text: {type: string, description: d, default: hello}\n  
                     a.none: {type: string, description: d, optional: true}\n  \
                     ns: {type: name, description: d, default: target}\n";
 
+/// Declares those, and uses every one somewhere: what nobody uses is an error.
+fn declare_many(folder: &Folder) {
+    folder.write("profiles/parameters.yaml", parameters(MANY));
+    let uses = "cluster: both\nevery:\n- of: Nothing\n  set: ['${a.text}', '${a.whole}', '${a.flag}', '${a.list}', '${a.none}', '${ns}']\n";
+    let profile = format!("{HEADER}kind: Profile\nmetadata: {{name: user}}\ntopology: user\n{uses}");
+    folder.write("profiles/user.yaml", profile);
+}
+
 #[test]
 fn values_keep_their_type_and_lists_are_spliced() {
     let folder = folder(
@@ -81,7 +89,7 @@ fn values_keep_their_type_and_lists_are_spliced() {
          flag: ${a.flag}\n      list: [first, '${a.list}', last]\n      gone: ${a.none}\n      mixed: \"<${a.text}-${a.whole}-${a.flag}>\"\n      \
          escaped: $${a.text} $(X) $Y\n      name: ${component.name}/${workload.kind}/${workload.name}\n",
     );
-    folder.write("profiles/parameters.yaml", parameters(MANY));
+    declare_many(&folder);
     folder.write("payload/op/component.yaml", page(""));
     let data = &render(&folder, &[])[2]["data"];
     assert_eq!(
@@ -96,7 +104,7 @@ fn values_come_from_files_and_settings_and_the_last_wins() {
         "",
         "cluster: both\nevery:\n- of: ConfigMap\n  set: {data: {v: '${a.text}', w: '${a.whole}'}}\n",
     );
-    folder.write("profiles/parameters.yaml", parameters(MANY));
+    declare_many(&folder);
     folder.write("one.yaml", "a: {text: one, whole: 1}\n");
     folder.write("two.yaml", "a.text: two\n");
     let data = |more: &[&str]| render(&folder, more)[2]["data"].to_string();
@@ -145,7 +153,7 @@ fn names_that_stand_for_nothing() {
     for (text, message) in [
         (
             "${a.tex}",
-            "profiles/test.yaml:9:19: `${a.tex}` stands for nothing\n  object: ConfigMap/cm in ns\n  help: did you mean `${a.text}`?",
+            "profiles/test.yaml:9:19: `${a.tex}` stands for nothing\n  help: did you mean `${a.text}`?",
         ),
         ("x ${a.list}", "profiles/test.yaml:9:19: `${a.list}` is a list, and cannot be part of a text"),
         ("x ${a.none}", "profiles/test.yaml:9:19: `${a.none}` is absent, and the text around it is not"),
@@ -160,7 +168,7 @@ fn names_that_stand_for_nothing() {
             &format!("cluster: both\nevery:\n- {{of: ConfigMap,\n  set: {{data: {{\n  v: '{text}'}}}}}}\n")
                 .replace("  v: ", "             key: "),
         );
-        folder.write("profiles/parameters.yaml", parameters(MANY));
+        declare_many(&folder);
         let shown = refused(&folder, &[]);
         assert!(shown.contains(message), "{text}: {shown}");
     }
@@ -173,7 +181,7 @@ fn a_value_never_changes_the_structure_around_it() {
         "",
         "cluster: both\nevery:\n- {of: ConfigMap, set: {data: {v: '${a.text}', w: 'x${a.text}z'}}}\n",
     );
-    folder.write("profiles/parameters.yaml", parameters(MANY));
+    declare_many(&folder);
     for text in [
         "a: b",
         "- x",
@@ -264,6 +272,7 @@ fn a_cluster_scoped_object_is_never_in_a_namespace() {
 fn omissions_carry_their_reason_to_the_list() {
     let body = "omit:\n  Service: nobody calls it\n  ConfigMap/cm: {reason: only elsewhere, in: [other]}\nignore: {'1.yaml': made by hand}\n";
     let folder = folder(body, "cluster: both\n");
+    folder.write("profiles/other.yaml", profile("other", "cluster: both\n"));
     assert_eq!(names(&render(&folder, &[])), ["ConfigMap/cm"]);
     let rows: Vec<serde_json::Value> =
         serde_json::from_str(&folder.run(&["list", "--profile", "test", "-o", "json"]).stdout).unwrap();
@@ -292,7 +301,7 @@ fn an_omission_of_nothing_is_an_error() {
 fn a_component_exists_when_its_conditions_hold() {
     let folder =
         folder("when: {a.text: [hello, other], a.none: absent, a.whole: present}\n", "cluster: both\n");
-    folder.write("profiles/parameters.yaml", parameters(MANY));
+    declare_many(&folder);
     folder.write("payload/b/1.yaml", object("v1", "ConfigMap", "b", ""));
     assert_eq!(render(&folder, &[]).len(), 4);
     assert_eq!(names(&render(&folder, &["--set", "a.text=no"])), ["ConfigMap/b"]);
@@ -387,7 +396,7 @@ fn what_holds_for_every_pod_container_workload_and_kind() {
         - {of: workload, set: {metadata: {labels: {managed-by: '${component.owner}'}}}}\n\
         - {of: ConfigMap, add: {data: {k: v}}}\n";
     let folder = folder("owner: me\n", body);
-    folder.write("profiles/parameters.yaml", parameters(MANY));
+    declare_many(&folder);
     let rendered = render(&folder, &[]);
     assert_eq!(
         rendered[0]["spec"]["template"].to_string(),
@@ -441,7 +450,7 @@ fn entries_that_disagree_are_an_error_that_names_both() {
 #[test]
 fn the_namespace_may_be_a_parameter() {
     let folder = folder("", "cluster: both\nnamespace: ${ns}\n");
-    folder.write("profiles/parameters.yaml", parameters(MANY));
+    declare_many(&folder);
     assert!(render(&folder, &[]).iter().all(|document| document["metadata"]["namespace"] == "target"));
 }
 
@@ -453,11 +462,11 @@ fn patches_of_a_page_in_kustomizes_manner() {
         - reason: by name in the patch\n  patch: {apiVersion: apps/v1, kind: Deployment, metadata: {name: a}, spec: {template: {spec: {containers: [{name: c, image: i}, {name: d}]}}}}\n\
         - reason: operations as text\n  target: {kind: Deployment}\n  patch: |-\n    - op: set-flag\n      path: /spec/template/spec/containers/[name=c]/args\n      value: --v=4\n\
         - reason: from a file, in this profile\n  in: [test]\n  path: remove.yaml\n  target: {group: apps, name: 'a|b', annotationSelector: p=x}\n\
-        - reason: not here\n  in: [other]\n  path: remove.yaml\n\
+        - reason: not here\n  in: [user]\n  path: remove.yaml\n\
         - reason: not now\n  when: {a.text: other}\n  path: remove.yaml\n\
         - reason: before the others\n  position: first\n  target: {labelSelector: '!nothing', kind: Deployment}\n  patch: {spec: {template: {spec: {containers: [{name: z}]}}}}\n";
     let folder = folder(body, "cluster: both\n");
-    folder.write("profiles/parameters.yaml", parameters(MANY));
+    declare_many(&folder);
     folder.write("patches/op/remove.yaml", "spec:\n  template:\n    spec:\n      initContainers: [{name: i, $patch: delete}]\n      hostNetwork: null\n");
     assert_eq!(
         render(&folder, &[])[0]["spec"]["template"]["spec"].to_string(),

@@ -1,13 +1,14 @@
 //! What the tests share: a folder to fill, and the command to run.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use transship::diagnostic::Diagnostics;
+use transship::expand::Context;
 use transship::order::Plan;
 use transship::payload::Payload;
-use transship::profile::Profiles;
-use transship::transform::Context;
+use transship::profile::{Given, Profiles, Set};
 
 /// The repository.
 pub(crate) fn repository() -> PathBuf {
@@ -58,15 +59,16 @@ impl Folder {
     /// Renders the only profile there is.
     pub(crate) fn render(&self) -> Result<Plan, Diagnostics> {
         let (payload, mut profiles) = (self.payload()?, self.profiles()?);
-        let parameters = profiles.bind(&[], &[])?;
+        let parameters = profiles.bind(&Set::default(), Given::default(), &BTreeMap::new())?;
         let sources = payload.sources.and(&profiles.sources);
-        transship::render(&Context {
+        let context = Context {
             payload: &payload,
-            profile: profiles.named(None)?[0],
+            profiles: &profiles,
             parameters: &parameters,
-            fragments: &profiles.fragments,
             sources: &sources,
-        })
+            recording: false,
+        };
+        Ok(transship::render(&context, &[profiles.named(None)?[0]])?.remove(0))
     }
 
     /// A diagnostic as it is printed, with this folder's own path left out.

@@ -1,0 +1,244 @@
+//! Names are checked before anything runs, over all profiles: what nobody declares, what nobody uses, and names that
+//! would mean two things.
+
+use std::collections::BTreeSet;
+
+use super::Context;
+use crate::diagnostic::{Diagnostic, Diagnostics, Location};
+use crate::nearest::nearest;
+use crate::profile::template::names;
+use crate::profile::{
+    Component, Fragment, Honour, Honours, Marked, Omissions, Parameter, Part, Place, Profile, Use, When,
+};
+use crate::yaml::{Mark, Node, Value};
+
+/// First segments of names that the language itself knows.
+const BUILT_IN: [&str; 5] = ["component", "images", "pod", "release", "workload"];
+
+/// Checks every name in the profiles, the fragments and the pages.
+pub fn check_names(context: &Context<'_>) -> Result<(), Diagnostics> {
+    let mut checker = Checker { context, used: BTreeSet::new(), errors: Diagnostics::default() };
+    for profile in context.profiles.iter() {
+        checker.profile(profile);
+    }
+    for fragment in context.profiles.fragments.values() {
+        checker.fragment(fragment);
+    }
+    for (component, page) in &context.payload.pages {
+        checker.page(component, page);
+    }
+    checker.report_unused();
+    // A profile's own entries are seen once for each of its children.
+    let mut errors = checker.errors;
+    errors.0.dedup_by_key(|error| error.to_string());
+    let mut seen = BTreeSet::new();
+    errors.0.retain(|error| seen.insert(error.to_string()));
+    errors.or(())
+}
+
+struct Checker<'a> {
+    context: &'a Context<'a>,
+    used: BTreeSet<String>,
+    errors: Diagnostics,
+}
+
+/// The names that are known in one file beside parameters and the language's own.
+#[derive(Default)]
+struct Own<'a> {
+    names: BTreeSet<&'a str>,
+    page: Option<&'a Component>,
+}
+
+impl<'a> Checker<'a> {
+    fn profile(&mut self, profile: &'a Profile) {
+        let own = Own::default();
+        if let Some(namespace) = &profile.namespace {
+            self.text(&namespace.value, namespace.mark, &own);
+        }
+        for entry in &profile.every {
+            self.when(&entry.value.when, &own);
+            for body in [&entry.value.add, &entry.value.default, &entry.value.set].into_iter().flatten() {
+                self.node(body, &own);
+            }
+        }
+        self.omissions(&profile.omit, &own);
+        self.honours(&profile.honours);
+    }
+
+    fn fragment(&mut self, fragment: &'a Fragment) {
+        let body = &fragment.body;
+        let names = body.inputs.keys().chain(body.values.keys()).map(String::as_str).collect();
+        let own = Own { names, page: None };
+        let marks = body.inputs.iter().map(|(name, input)| (name, input.mark));
+        for (name, mark) in marks.chain(body.values.iter().map(|(name, value)| (name, value.mark))) {
+            self.clash(name, mark);
+        }
+        for input in body.inputs.values().filter_map(|input| input.value.default.as_ref()) {
+            self.node(input, &own);
+        }
+        body.values.values().for_each(|value| self.node(&value.value, &own));
+        let places = body.place.iter().flat_map(Place::entries).map(|(entry, _)| entry);
+        for selector in places.chain(body.omit.0.iter().map(|(selector, _)| selector)) {
+            self.text(selector.value.name.as_deref().unwrap_or_default(), selector.mark, &own);
+        }
+        self.omissions(&body.omit, &own);
+        self.body(&body.parts, &body.uses, &own);
+        fragment.manifests.iter().for_each(|manifest| self.node(&manifest.root, &own));
+    }
+
+    fn page(&mut self, component: &str, page: &'a Component) {
+        let own = Own { names: page.values.keys().map(String::as_str).collect(), page: Some(page) };
+        self.when(&page.when, &own);
+        for (name, value) in &page.values {
+            self.clash(name, value.mark);
+            self.node(&value.value, &own);
+        }
+        self.omissions(&page.omit, &own);
+        self.body(&page.parts, &page.uses, &own);
+        for patch in &page.patches {
+            self.when(&patch.value.when, &own);
+            self.profiles(&patch.value.profiles);
+        }
+        if !page.values.is_empty() {
+            for (_, manifest) in self.context.payload.of_component(component) {
+                self.node(&manifest.root, &own);
+            }
+        }
+    }
+
+    fn body(&mut self, parts: &[Marked<Part>], uses: &[Marked<Use>], own: &Own<'_>) {
+        for Marked { value: part, .. } in parts {
+            self.profiles(&part.profiles);
+            self.when(&part.when, own);
+            let nodes = [&part.pod, &part.workload].into_iter().flatten().chain(&part.objects);
+            nodes.for_each(|node| self.node(node, own));
+            self.honours(&part.honours);
+            self.body(&[], &part.uses, own);
+        }
+        for input in uses.iter().flat_map(|entry| entry.value.inputs.values()) {
+            self.node(&input.value, own);
+        }
+    }
+
+    fn omissions(&mut self, omissions: &Omissions, own: &Own<'_>) {
+        for (_, omission) in &omissions.0 {
+            self.profiles(&omission.profiles);
+            self.when(&omission.when, own);
+        }
+    }
+
+    fn honours(&mut self, honours: &Honours) {
+        for entry in honours.0.values() {
+            match &entry.value {
+                Honour::Parameters(group) => self.group(group, entry.mark),
+                Honour::Fragment(name) if !self.context.profiles.fragments.contains_key(name) => {
+                    let known = self.context.profiles.fragments.keys().map(String::as_str);
+                    let error = self.wrong(entry.mark, format!("there is no fragment `{name}`"));
+                    self.errors.0.push(match nearest(name, known) {
+                        Some(near) => error.help(format!("did you mean `{near}`?")),
+                        None => error.help("write `leave`, a fragment, `${a.group}` or `refuse: why`"),
+                    });
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// A group of parameters that is handed over as a whole.
+    fn group(&mut self, group: &str, mark: Mark) {
+        let prefix = format!("{group}.");
+        let members: Vec<String> = self
+            .context
+            .parameters
+            .names()
+            .filter(|name| name.starts_with(&prefix))
+            .map(str::to_owned)
+            .collect();
+        if members.is_empty() {
+            let error = self.wrong(mark, format!("there is no group of parameters `{group}`"));
+            self.errors.0.push(error.help(format!("declare `{prefix}…` in a Parameters file")));
+        }
+        self.used.extend(members);
+    }
+
+    fn when(&mut self, when: &When, own: &Own<'_>) {
+        for (name, condition) in when {
+            self.name(name, name, condition.mark, own);
+        }
+    }
+
+    fn node(&mut self, node: &Node, own: &Own<'_>) {
+        let mut found = Vec::new();
+        names(node, &mut found);
+        for (name, mark) in found {
+            self.name(&name, &format!("${{{name}}}"), mark, own);
+        }
+    }
+
+    fn text(&mut self, text: &str, mark: Mark, own: &Own<'_>) {
+        self.node(&Node { value: Value::String(text.into()), mark }, own);
+    }
+
+    fn name(&mut self, name: &str, shown: &str, mark: Mark, own: &Own<'_>) {
+        let first = name.split('.').next().unwrap_or_default();
+        let private = own.page.is_some_and(|page| page.parameters.contains_key(name));
+        if own.names.contains(first) || BUILT_IN.contains(&first) {
+            return;
+        }
+        if private || self.context.profiles.declares(name) {
+            self.used.insert(name.to_owned());
+            return;
+        }
+        let known = own.names.iter().copied().chain(self.context.parameters.names());
+        let error = self.wrong(mark, format!("`{shown}` stands for nothing"));
+        self.errors.0.push(match nearest(name, known) {
+            Some(near) => error.help(format!("did you mean `{}`?", shown.replace(name, near))),
+            None => error.help("declare it as a parameter"),
+        });
+    }
+
+    /// A name may mean one thing only.
+    fn clash(&mut self, name: &str, mark: Mark) {
+        let group = format!("{name}.");
+        let parameter =
+            self.context.parameters.names().any(|other| other == name || other.starts_with(&group));
+        let built_in = BUILT_IN.contains(&name) && name != "workload";
+        if parameter || built_in {
+            let whose = if built_in { "the language" } else { "a parameter" };
+            let error = self.wrong(mark, format!("`{name}` is already a name of {whose}"));
+            self.errors.0.push(error.help("call it something else"));
+        }
+    }
+
+    /// `in` that names no profile would silently limit its entry to nothing.
+    fn profiles(&mut self, profiles: &[Marked<String>]) {
+        let known = || self.context.profiles.iter().flat_map(|profile| &profile.lineage).map(String::as_str);
+        let unknown: Vec<Diagnostic> = profiles
+            .iter()
+            .filter(|name| !known().any(|other| other == name.value))
+            .map(|name| {
+                let error = self.wrong(name.mark, format!("there is no profile `{}`", name.value));
+                match nearest(&name.value, known()) {
+                    Some(near) => error.help(format!("did you mean `{near}`?")),
+                    None => error.help("`in` names profiles, or those that they extend"),
+                }
+            })
+            .collect();
+        self.errors.0.extend(unknown);
+    }
+
+    fn report_unused(&mut self) {
+        let declared = self.context.profiles.declared();
+        let private = self.context.payload.pages.values().flat_map(|page| &page.parameters);
+        let unused: Vec<(&String, &Marked<Parameter>)> =
+            declared.iter().chain(private).filter(|(name, _)| !self.used.contains(*name)).collect();
+        for (name, parameter) in unused {
+            let error = self.wrong(parameter.mark, format!("nobody uses the parameter `{name}`"));
+            self.errors.0.push(error.help("remove it; whoever sets it would wonder why nothing happens"));
+        }
+    }
+
+    fn wrong(&self, mark: Mark, message: String) -> Diagnostic {
+        Diagnostic::error(message).at(Location::of(mark, self.context.sources))
+    }
+}

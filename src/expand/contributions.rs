@@ -1,0 +1,124 @@
+//! What the uses of a component contribute, written out but not yet merged.
+
+use super::View;
+use super::names::Names;
+use super::uses::{Visitor, Walk, wrong};
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::object::ObjectId;
+use crate::profile::template::substitute;
+use crate::profile::{Fragment, Honours, Marked, Part, Use};
+use crate::yaml::{Mark, Node};
+
+/// Something that is added to the objects of a component.
+#[derive(Clone, Debug)]
+pub struct Contribution {
+    /// What it is added to.
+    pub target: Target,
+    /// What is added, with its values put in.
+    pub node: Node,
+    /// The part that says so.
+    pub part: Mark,
+    /// Whether the part is limited to profiles, which then says where a new object lives.
+    pub limited: bool,
+    /// The workload in scope, if there is one: a new object comes right before it.
+    pub workload: Option<ObjectId>,
+    /// The uses of fragments that led here, the page's own first.
+    pub uses: Vec<Mark>,
+}
+
+/// What a contribution is added to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// The pod template of this workload.
+    Pod(ObjectId),
+    /// This workload.
+    Workload(ObjectId),
+    /// The object of its identity, or a new one.
+    Object,
+}
+
+/// What the page of a component contributes in this profile.
+pub(super) fn contributions(view: &View<'_>, component: &str) -> Result<Vec<Contribution>, Diagnostics> {
+    let Some(page) = view.payload.page(component) else { return Ok(Vec::new()) };
+    let mut walk = walk(view, component);
+    let mut names = Names::of(*view, component);
+    walk.values(&page.values, &mut names)?;
+    walk.body(&page.parts, &page.uses, &names, &[]);
+    walk.errors.or(walk.visitor.all)
+}
+
+/// What one use of a fragment contributes in this profile, asked for by whoever honours a fact.
+pub fn honouring(
+    view: &View<'_>,
+    component: &str,
+    entry: &Marked<Use>,
+) -> Result<Vec<Contribution>, Diagnostics> {
+    let mut walk = walk(view, component);
+    let mut names = Names::of(*view, component);
+    if let Some(page) = view.payload.page(component) {
+        walk.values(&page.values, &mut names)?;
+    }
+    walk.fragment(entry, &names, &[]);
+    walk.errors.or(walk.visitor.all)
+}
+
+/// How facts of a component are honoured in this profile: as the profile says, unless a part of its page says
+/// otherwise.
+pub fn honours(view: &View<'_>, component: &str) -> Result<Honours, Diagnostic> {
+    let mut honours = view.profile.honours.clone();
+    let Some(page) = view.payload.page(component) else { return Ok(honours) };
+    let names = Names::of(*view, component);
+    for part in page.parts.iter().filter(|part| view.profile.is_in(&part.value.profiles)) {
+        if crate::profile::unmet(&part.value.when, &names, view.sources)?.is_none() {
+            honours.0.extend(part.value.honours.0.clone());
+        }
+    }
+    Ok(honours)
+}
+
+fn walk<'w>(view: &View<'w>, component: &str) -> Walk<'w, Collector> {
+    let manifests = view.payload.of_component(component).map(|(_, manifest)| manifest).collect();
+    Walk { manifests, complete: true, visitor: Collector::default(), errors: Diagnostics::default() }
+}
+
+#[derive(Default)]
+struct Collector {
+    all: Vec<Contribution>,
+}
+
+impl Visitor for Collector {
+    fn part(&mut self, part: &Marked<Part>, names: &Names<'_>, uses: &[Mark]) -> Result<(), Diagnostic> {
+        let sources = names.view.sources;
+        let workload = names.workload.as_ref().map(|workload| workload.id.clone());
+        let mut push = |target: Target, node: Node| {
+            self.all.push(Contribution {
+                target,
+                node,
+                part: part.mark,
+                limited: !part.value.profiles.is_empty(),
+                workload: workload.clone(),
+                uses: uses.to_vec(),
+            });
+        };
+        for (node, is_pod) in [(&part.value.pod, true), (&part.value.workload, false)] {
+            let Some(node) = node else { continue };
+            let id = workload.clone().ok_or_else(|| {
+                wrong(names, node.mark, "nobody says which workload this is for")
+                    .help("give the input `workload`")
+            })?;
+            if let Some(node) = substitute(node, names, sources)? {
+                push(if is_pod { Target::Pod(id) } else { Target::Workload(id) }, node);
+            }
+        }
+        for node in &part.value.objects {
+            if let Some(node) = substitute(node, names, sources)? {
+                push(Target::Object, node);
+            }
+        }
+        Ok(())
+    }
+
+    fn fragment(&mut self, _: &Fragment, _: &Names<'_>) -> Result<(), Diagnostic> {
+        Ok(())
+    }
+}

@@ -1,0 +1,166 @@
+//! The manifests of every component as one profile sees them: with values put in, and those of shapes beside them.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use super::View;
+use super::contributions::{Contribution, contributions};
+use super::names::Names;
+use super::uses::{Visitor, Walk, wrong};
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::parallel;
+use crate::payload::{Manifest, Payload, ShapeFile};
+use crate::profile::template::{substitute, substitute_text};
+use crate::profile::{Component, Fragment, Marked, Omissions, Part, Place, Selector};
+use crate::yaml::Mark;
+
+/// A payload with values put in, and what shapes say about the place of their objects.
+pub struct Expanded<'a> {
+    /// The payload.
+    pub payload: Cow<'a, Payload>,
+    /// What the shapes that a component uses say, by component.
+    pub says: BTreeMap<String, Vec<Says>>,
+    /// What pages contribute, by component.
+    pub contributions: BTreeMap<String, Vec<Contribution>>,
+}
+
+/// Where a shape's objects live, and which are left out.
+#[derive(Clone, Debug, Default)]
+pub struct Says {
+    /// Where they live.
+    pub place: Place,
+    /// Which are left out.
+    pub omit: Omissions,
+}
+
+/// Puts values into manifests, and the manifests of shapes beside those of the components that use them.
+pub fn expand<'a>(view: &View<'a>) -> Result<Expanded<'a>, Diagnostics> {
+    let mut errors = Diagnostics::default();
+    let (mut changed, mut shapes, mut says) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+    for (component, page) in &view.payload.pages {
+        match written(view, component, page) {
+            Ok(written) => {
+                changed.extend(written.own);
+                if !written.shapes.is_empty() {
+                    shapes.insert(component.clone(), written.shapes);
+                }
+                if !written.says.is_empty() {
+                    says.insert(component.clone(), written.says);
+                }
+            }
+            Err(found) => errors.0.extend(found.0),
+        }
+    }
+    errors.or(())?;
+    let payload = if changed.is_empty() && shapes.is_empty() {
+        Cow::Borrowed(view.payload)
+    } else {
+        Cow::Owned(view.payload.with(changed, shapes, view.sources)?)
+    };
+    let contributions = all_contributions(&View { payload: &payload, ..*view })?;
+    Ok(Expanded { payload, says, contributions })
+}
+
+fn all_contributions(view: &View<'_>) -> Result<BTreeMap<String, Vec<Contribution>>, Diagnostics> {
+    let components: Vec<&String> = view.payload.pages.keys().collect();
+    let mut errors = Diagnostics::default();
+    let mut all = BTreeMap::new();
+    let found = parallel::map(components, |component| (component, contributions(view, component)));
+    for (component, found) in found {
+        match found {
+            Ok(found) => drop(all.insert(component.clone(), found)),
+            Err(found) => errors.0.extend(found.0),
+        }
+    }
+    errors.or(all)
+}
+
+/// A component's manifests, written out.
+#[derive(Default)]
+struct Written {
+    /// Its own, where a value was put in: their place in the payload, and what they became.
+    own: Vec<(usize, Manifest)>,
+    /// Those of shapes.
+    shapes: Vec<ShapeFile>,
+    says: Vec<Says>,
+}
+
+fn written(view: &View<'_>, component: &str, page: &Component) -> Result<Written, Diagnostics> {
+    let payload = view.payload;
+    let manifests = payload.of_component(component).map(|(_, manifest)| manifest).collect();
+    let visitor = Shapes { written: Written::default() };
+    let mut walk = Walk { manifests, complete: false, visitor, errors: Diagnostics::default() };
+    let mut names = Names::of(*view, component);
+    walk.values(&page.values, &mut names)?;
+    walk.body(&page.parts, &page.uses, &names, &[]);
+    let Walk { visitor: Shapes { mut written }, mut errors, .. } = walk;
+    if !page.values.is_empty() {
+        for (index, manifest) in payload.of_component(component) {
+            if let Some(changed) = errors.collect(with_values(manifest, &names)).flatten() {
+                written.own.push((index, changed));
+            }
+        }
+    }
+    errors.or(written)
+}
+
+/// A manifest with its values put in; nothing if it mentions none.
+fn with_values(manifest: &Manifest, names: &Names<'_>) -> Result<Option<Manifest>, Diagnostic> {
+    let sources = names.view.sources;
+    let root = substitute(&manifest.root, names, sources).map_err(|error| error.object(&manifest.id))?;
+    match root {
+        Some(root) if root != manifest.root => manifest.become_object(root, sources).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// Writes out the manifests of every shape that is used.
+struct Shapes {
+    written: Written,
+}
+
+impl Visitor for Shapes {
+    fn part(&mut self, _: &Marked<Part>, _: &Names<'_>, _: &[Mark]) -> Result<(), Diagnostic> {
+        Ok(())
+    }
+
+    fn fragment(&mut self, fragment: &Fragment, names: &Names<'_>) -> Result<(), Diagnostic> {
+        for manifest in &fragment.manifests {
+            let filled = substitute(&manifest.root, names, names.view.sources)?.ok_or_else(|| {
+                wrong(names, manifest.root.mark, "this manifest is nothing but an absent value")
+            })?;
+            self.written.shapes.push(ShapeFile {
+                file: manifest.file.clone(),
+                document: manifest.document,
+                root: filled,
+            });
+        }
+        let body = &fragment.body;
+        if body.place.is_some() || !body.omit.0.is_empty() {
+            let place =
+                body.place.as_ref().map(|place| fill_place(place, names)).transpose()?.unwrap_or_default();
+            let omit =
+                body.omit.0.iter().map(|(selector, omission)| {
+                    Ok::<_, Diagnostic>((fill(selector, names)?, omission.clone()))
+                });
+            let omit = Omissions(omit.collect::<Result<_, _>>()?);
+            self.written.says.push(Says { place, omit });
+        }
+        Ok(())
+    }
+}
+
+fn fill_place(place: &Place, names: &Names<'_>) -> Result<Place, Diagnostic> {
+    let all = |entries: &[Marked<Selector>]| -> Result<Vec<_>, Diagnostic> {
+        entries.iter().map(|entry| fill(entry, names)).collect()
+    };
+    Ok(Place { management: all(&place.management)?, guest: all(&place.guest)?, both: all(&place.both)? })
+}
+
+/// A selector whose name may mention inputs.
+fn fill(selector: &Marked<Selector>, names: &Names<'_>) -> Result<Marked<Selector>, Diagnostic> {
+    let name = selector.value.name.as_ref();
+    let name =
+        name.map(|name| substitute_text(name, selector.mark, names, names.view.sources)).transpose()?;
+    Ok(Marked { value: Selector { name, ..selector.value.clone() }, mark: selector.mark })
+}

@@ -1,0 +1,63 @@
+//! What pages and fragments say, written out for one profile: values put in, the manifests of shapes beside a
+//! component's own, and what every use of a fragment contributes. Nothing is merged here yet.
+
+mod check;
+mod contributions;
+mod manifests;
+mod names;
+mod uses;
+
+use crate::payload::Payload;
+use crate::profile::{Parameters, Profile, Profiles};
+use crate::yaml::Sources;
+
+pub use check::check_names;
+pub use contributions::{Contribution, Target, honouring, honours};
+pub use manifests::{Expanded, Says, expand};
+pub use names::{Names, Workload};
+
+/// Everything that a rendering is a function of.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    /// The payload.
+    pub payload: &'a Payload,
+    /// The profiles and the fragments.
+    pub profiles: &'a Profiles,
+    /// The values of all parameters.
+    pub parameters: &'a Parameters,
+    /// The names of all files.
+    pub sources: &'a Sources,
+    /// Whether objects keep what each step made of them.
+    pub recording: bool,
+}
+
+/// What one profile sees of it.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    /// The payload, as this profile sees it.
+    pub payload: &'a Payload,
+    /// The profile.
+    pub profile: &'a Profile,
+    /// The other profiles, and the fragments.
+    pub profiles: &'a Profiles,
+    /// The values of all parameters.
+    pub parameters: &'a Parameters,
+    /// The names of all files.
+    pub sources: &'a Sources,
+    /// Whether objects keep what each step made of them.
+    pub recording: bool,
+}
+
+impl<'a> Context<'a> {
+    /// What a profile sees.
+    pub fn view(&self, profile: &'a Profile) -> View<'a> {
+        View {
+            payload: self.payload,
+            profile,
+            profiles: self.profiles,
+            parameters: self.parameters,
+            sources: self.sources,
+            recording: self.recording,
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! What `${}` stands for at one place of the line.
+
+use std::collections::BTreeMap;
+
+use super::View;
+use crate::object::{Cluster, ObjectId, pod};
+use crate::payload::Manifest;
+use crate::profile::template::{Lookup, Scope};
+use crate::yaml::{Node, Value};
+
+/// An object with pods, as it was loaded.
+#[derive(Clone, Debug)]
+pub struct Workload {
+    /// Its identity.
+    pub id: ObjectId,
+    /// The object.
+    pub root: Node,
+}
+
+/// Inputs and values, then what is known about image, release, component and workload, then parameters.
+#[derive(Clone)]
+pub struct Names<'a> {
+    /// The profile and what it sees.
+    pub view: View<'a>,
+    /// The component.
+    pub component: &'a str,
+    /// Inputs and values.
+    pub own: BTreeMap<String, Lookup>,
+    /// The workload in scope.
+    pub workload: Option<Workload>,
+}
+
+impl<'a> Names<'a> {
+    /// The names of a component's page.
+    pub fn of(view: View<'a>, component: &'a str) -> Self {
+        Self { view, component, own: BTreeMap::new(), workload: None }
+    }
+
+    /// The pullspec of a tag; with `.guest` or `.management` behind it that of one release.
+    pub(super) fn image(&self, tag: &str) -> Result<Lookup, String> {
+        let (tag, cluster) = match tag.rsplit_once('.') {
+            Some((tag, "guest")) => (tag, Cluster::Guest),
+            Some((tag, "management")) => (tag, Cluster::Management),
+            _ => (tag, self.view.profile.cluster),
+        };
+        match self.view.payload.images(cluster).and_then(|images| images.tags.get(tag)) {
+            Some(pullspec) => Ok(text(pullspec)),
+            None => Err(format!("the release has no image `{tag}`")),
+        }
+    }
+
+    fn known(&self, name: &str) -> Option<Result<Lookup, String>> {
+        if let Some(tag) = name.strip_prefix("images.") {
+            return Some(self.image(tag));
+        }
+        let payload = self.view.payload;
+        let owner = || payload.page(self.component).map_or(self.component, |page| page.owner());
+        let version = || payload.release.as_ref().and_then(|release| release.version.as_deref());
+        let workload = self.workload.as_ref();
+        Some(Ok(match (name, workload) {
+            ("component.name", _) => text(self.component),
+            ("component.owner", _) => text(owner()),
+            ("release.version", _) => version().map_or(Lookup::Absent, text),
+            ("workload.kind", Some(workload)) => text(&workload.id.kind),
+            ("workload.name", Some(workload)) => text(&workload.id.name),
+            ("workload.namespace", Some(workload)) => text(&workload.id.namespace),
+            ("workload.serviceAccount", Some(workload)) => text(workload.service_account()),
+            (name, None) if name.starts_with("workload.") => {
+                return Some(
+                    Err("nobody says which workload is meant: give the input `workload`".to_owned()),
+                );
+            }
+            _ => return None,
+        }))
+    }
+}
+
+impl Scope for Names<'_> {
+    fn get(&self, name: &str) -> Result<Lookup, String> {
+        match self.own.get(name) {
+            Some(value) => Ok(value.clone()),
+            None => self.known(name).unwrap_or_else(|| self.view.parameters.get(name)),
+        }
+    }
+}
+
+impl Workload {
+    pub(super) fn of(manifest: &Manifest) -> Self {
+        Self { id: manifest.id.clone(), root: manifest.root.clone() }
+    }
+
+    /// The service account that its pods run as.
+    pub fn service_account(&self) -> &str {
+        let account =
+            pod(&self.root, &self.id.kind).and_then(|pod| pod.get("spec")?.get("serviceAccountName"));
+        account.and_then(Node::as_str).unwrap_or("default")
+    }
+
+    /// Its container, if there is one only.
+    pub(super) fn only_container(&self) -> Option<&str> {
+        let containers = pod(&self.root, &self.id.kind)?.get("spec")?.get("containers")?.as_list()?;
+        match containers {
+            [only] => only.get("name")?.as_str(),
+            _ => None,
+        }
+    }
+}
+
+fn text(text: &str) -> Lookup {
+    Lookup::Value(Value::String(text.into()))
+}

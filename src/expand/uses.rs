@@ -1,0 +1,326 @@
+//! From one use of a fragment to the next: inputs are bound, parts and fragments visited.
+
+use std::collections::BTreeMap;
+
+use super::names::{Names, Workload};
+use crate::diagnostic::{Diagnostic, Diagnostics, Location};
+use crate::nearest::nearest;
+use crate::payload::Manifest;
+use crate::profile::template::{Lookup, substitute};
+use crate::profile::{Fragment, Input, InputType, Marked, Part, Use, unmet};
+use crate::yaml::{Mark, Node, Value, json};
+
+/// Fragments may use fragments, but not without end.
+const DEEPEST: usize = 5;
+
+/// Looks at every part and every fragment that a page comes to, in the order in which they are written.
+pub(super) trait Visitor {
+    /// A part that holds in this profile.
+    fn part(&mut self, part: &Marked<Part>, names: &Names<'_>, uses: &[Mark]) -> Result<(), Diagnostic>;
+
+    /// A fragment with its inputs bound.
+    fn fragment(&mut self, fragment: &Fragment, names: &Names<'_>) -> Result<(), Diagnostic>;
+}
+
+/// A walk through what a component uses.
+pub(super) struct Walk<'w, V> {
+    /// The component's manifests, in which workloads and objects are looked up.
+    pub(super) manifests: Vec<&'w Manifest>,
+    /// Whether a workload that is not there is an error: while shapes are written out, it may still come.
+    pub(super) complete: bool,
+    pub(super) visitor: V,
+    pub(super) errors: Diagnostics,
+}
+
+impl<V: Visitor> Walk<'_, V> {
+    /// Own parts first, then what is used, in the order in which they are written.
+    pub(super) fn body(
+        &mut self,
+        parts: &[Marked<Part>],
+        uses: &[Marked<Use>],
+        names: &Names<'_>,
+        above: &[Mark],
+    ) {
+        for part in parts {
+            if let Err(error) = self.part(part, names, above) {
+                self.errors.0.push(error);
+            }
+        }
+        for entry in uses {
+            self.fragment(entry, names, above);
+        }
+    }
+
+    fn part(&mut self, part: &Marked<Part>, names: &Names<'_>, above: &[Mark]) -> Result<(), Diagnostic> {
+        let view = names.view;
+        if !view.profile.is_in(&part.value.profiles)
+            || unmet(&part.value.when, names, view.sources)?.is_some()
+        {
+            return Ok(());
+        }
+        self.visitor.part(part, names, above)?;
+        for entry in &part.value.uses {
+            self.fragment(entry, names, above);
+        }
+        Ok(())
+    }
+
+    /// One use of a fragment; a list given to an input that takes no list uses it once for each item.
+    pub(super) fn fragment(&mut self, entry: &Marked<Use>, names: &Names<'_>, above: &[Mark]) {
+        if let Err(error) = self.try_fragment(entry, names, above) {
+            self.errors.0.push(error);
+        }
+    }
+
+    fn try_fragment(
+        &mut self,
+        entry: &Marked<Use>,
+        names: &Names<'_>,
+        above: &[Mark],
+    ) -> Result<(), Diagnostic> {
+        let view = names.view;
+        let name = &entry.value.fragment;
+        let fragments = &view.profiles.fragments;
+        let Some(fragment) = fragments.get(name) else {
+            let error = wrong(names, entry.mark, &format!("there is no fragment `{name}`"));
+            return Err(match nearest(name, fragments.keys().map(String::as_str)) {
+                Some(near) => error.help(format!("did you mean `{near}`?")),
+                None => error.help("fragments are in profiles/fragments/"),
+            });
+        };
+        if above.len() == DEEPEST {
+            let message = format!("fragments use each other more than {DEEPEST} deep");
+            return Err(wrong(names, entry.mark, &message));
+        }
+        let mut given = BTreeMap::new();
+        for (input, node) in &entry.value.inputs {
+            input_exists(input, node.mark, fragment, names)?;
+            if let Some(value) = substitute(&node.value, names, view.sources)? {
+                given.insert(input.clone(), value);
+            }
+        }
+        let above: Vec<Mark> = above.iter().copied().chain([entry.mark]).collect();
+        for given in one_by_one(&given, &fragment.body.inputs) {
+            let bound = self.bind(fragment, given, entry.mark, names)?;
+            self.visitor.fragment(fragment, &bound)?;
+            self.body(&fragment.body.parts, &fragment.body.uses, &bound, &above);
+        }
+        Ok(())
+    }
+
+    /// Gives every input of a fragment its value, then its own values theirs.
+    fn bind<'a>(
+        &self,
+        fragment: &Fragment,
+        mut given: BTreeMap<String, Node>,
+        mark: Mark,
+        user: &Names<'a>,
+    ) -> Result<Names<'a>, Diagnostic> {
+        let mut bound = Names { workload: user.workload.clone(), ..Names::of(user.view, user.component) };
+        if let Some(node) = given.get("workload") {
+            bound.workload = Some(self.workload(node, user)?);
+        }
+        // What is given first: a default may mention it.
+        let (first, rest): (Vec<_>, Vec<_>) =
+            fragment.body.inputs.iter().partition(|(name, _)| given.contains_key(*name));
+        for (name, input) in first.into_iter().chain(rest) {
+            let value = match given.remove(name) {
+                Some(node) => Some(checked(name, &input.value, node, &bound)?),
+                None => self.missing(name, &input.value, mark, user, &bound, fragment)?,
+            };
+            self.put(name, &input.value, value, &mut bound)?;
+        }
+        self.values(&fragment.body.values, &mut bound)?;
+        Ok(bound)
+    }
+
+    /// Binds the values of a page or fragment; one of them may be its workload.
+    pub(super) fn values(
+        &self,
+        values: &BTreeMap<String, Marked<Node>>,
+        names: &mut Names<'_>,
+    ) -> Result<(), Diagnostic> {
+        let mut bound = Vec::new();
+        for (name, node) in values {
+            bound.push((name, substitute(&node.value, names, names.view.sources)?));
+        }
+        // Only now: values do not see each other, so their order cannot matter.
+        for (name, node) in bound {
+            if let (Some(node), "workload") = (&node, name.as_str()) {
+                names.workload = match self.workload(node, names) {
+                    Err(error) if self.complete => return Err(error),
+                    found => found.ok(),
+                };
+            }
+            let value = node.map_or(Lookup::Absent, |node| Lookup::Value(node.value));
+            names.own.insert(name.clone(), value);
+        }
+        Ok(())
+    }
+
+    /// The value of an input that is not given: inherited, its default, or known from the workload.
+    fn missing(
+        &self,
+        name: &str,
+        input: &Input,
+        mark: Mark,
+        user: &Names<'_>,
+        bound: &Names<'_>,
+        fragment: &Fragment,
+    ) -> Result<Option<Node>, Diagnostic> {
+        if input.inherit
+            && let Some(Lookup::Value(value)) = user.own.get(name)
+        {
+            return checked(name, input, Node { value: value.clone(), mark }, bound).map(Some);
+        }
+        if let Some(default) = &input.default {
+            let node = substitute(default, bound, bound.view.sources)?;
+            return node.map(|node| checked(name, input, node, bound)).transpose();
+        }
+        let text = |text: &str| Some(Node { value: Value::String(text.into()), mark });
+        let known = match (input.r#type, &bound.workload) {
+            (InputType::Workload, Some(workload)) => {
+                text(&format!("{}/{}", workload.id.kind, workload.id.name))
+            }
+            (InputType::Container, Some(workload)) => workload.only_container().and_then(text),
+            _ => None,
+        };
+        match known {
+            Some(node) => Ok(Some(node)),
+            None if input.optional => Ok(None),
+            None => {
+                let message = format!("the fragment `{}` needs the input `{name}`", fragment.name());
+                let error = wrong(bound, mark, &message);
+                Err(match (input.r#type, &bound.workload) {
+                    (InputType::Container, Some(workload)) => error.help(format!(
+                        "{}/{} has more than one container: say which",
+                        workload.id.kind, workload.id.name
+                    )),
+                    _ => error,
+                })
+            }
+        }
+    }
+
+    /// Makes an input known under its name, and what can be said of it under names behind a dot.
+    fn put(
+        &self,
+        name: &str,
+        input: &Input,
+        value: Option<Node>,
+        names: &mut Names<'_>,
+    ) -> Result<(), Diagnostic> {
+        let Some(node) = value else {
+            names.own.insert(name.to_owned(), Lookup::Absent);
+            return Ok(());
+        };
+        match (input.r#type, node.as_str().map(str::to_owned)) {
+            (InputType::Image, Some(tag)) => {
+                for suffix in ["", ".guest", ".management"] {
+                    let pullspec = names
+                        .image(&format!("{tag}{suffix}"))
+                        .map_err(|why| wrong(names, node.mark, &format!("`{tag}` is no image")).help(why))?;
+                    names.own.insert(format!("{name}{suffix}"), pullspec);
+                }
+            }
+            (InputType::Object, Some(text)) => {
+                let object = self.object(&text, node.mark, names)?;
+                let api_version = object.root.get("apiVersion").and_then(Node::as_str).unwrap_or_default();
+                let fields = [
+                    ("name", object.id.name.as_str()),
+                    ("namespace", &object.id.namespace),
+                    ("kind", &object.id.kind),
+                    ("apiVersion", api_version),
+                ];
+                for (field, text) in fields {
+                    let value = Lookup::Value(Value::String(text.into()));
+                    names.own.insert(format!("{name}.{field}"), value);
+                }
+                names.own.insert(name.to_owned(), Lookup::Value(node.value));
+            }
+            _ => {
+                names.own.insert(name.to_owned(), Lookup::Value(node.value));
+            }
+        }
+        Ok(())
+    }
+
+    /// The workload that a text such as `Deployment/name` means, among the component's manifests.
+    fn workload(&self, node: &Node, names: &Names<'_>) -> Result<Workload, Diagnostic> {
+        let text = node.as_str().unwrap_or_default();
+        self.object(text, node.mark, names).map(Workload::of)
+    }
+
+    /// The manifest that `Kind/name` or `Kind.group/name` means.
+    fn object(&self, text: &str, mark: Mark, names: &Names<'_>) -> Result<&Manifest, Diagnostic> {
+        let shown = |manifest: &Manifest| format!("{}/{}", manifest.id.kind, manifest.id.name);
+        let full = |manifest: &Manifest| format!("{}/{}", manifest.id.kind_and_group(), manifest.id.name);
+        let hit = self.manifests.iter().find(|manifest| shown(manifest) == text || full(manifest) == text);
+        hit.copied().ok_or_else(|| {
+            let known: Vec<String> = self.manifests.iter().map(|manifest| shown(manifest)).collect();
+            let error = wrong(names, mark, &format!("the component has no `{text}`"));
+            match nearest(text, known.iter().map(String::as_str)) {
+                Some(near) => error.help(format!("did you mean `{near}`?")),
+                None => error.help("name an object of the component as `Kind/name`"),
+            }
+        })
+    }
+}
+
+/// A value that is what the input says.
+fn checked(name: &str, input: &Input, node: Node, names: &Names<'_>) -> Result<Node, Diagnostic> {
+    if !input.r#type.accepts(&node.value) {
+        let message = format!("the input `{name}` cannot be {}", node.value.kind());
+        return Err(wrong(names, node.mark, &message));
+    }
+    if !input.choices.is_empty() && !input.choices.contains(&node) {
+        let choices: Vec<String> = input.choices.iter().map(json::write).collect();
+        let message = format!("the input `{name}` cannot be {}", json::write(&node));
+        return Err(wrong(names, node.mark, &message).help(format!("it is one of {}", choices.join(", "))));
+    }
+    Ok(node)
+}
+
+fn input_exists(input: &str, mark: Mark, fragment: &Fragment, names: &Names<'_>) -> Result<(), Diagnostic> {
+    if fragment.body.inputs.contains_key(input) {
+        return Ok(());
+    }
+    let message = format!("the fragment `{}` has no input `{input}`", fragment.name());
+    let error = wrong(names, mark, &message);
+    let known: Vec<&str> = fragment.body.inputs.keys().map(String::as_str).collect();
+    Err(match nearest(input, known.iter().copied()) {
+        Some(near) => error.help(format!("did you mean `{near}`?")),
+        None => error.help(format!("its inputs are {}", known.join(", "))),
+    })
+}
+
+/// Splits what is given where an input that takes no list got one.
+fn one_by_one(
+    given: &BTreeMap<String, Node>,
+    inputs: &BTreeMap<String, Marked<Input>>,
+) -> Vec<BTreeMap<String, Node>> {
+    let takes_list = |name: &str| {
+        inputs
+            .get(name)
+            .is_some_and(|input| matches!(input.value.r#type, InputType::List | InputType::Objects))
+    };
+    let mut all = vec![given.clone()];
+    for (name, node) in given {
+        let Some(items) = node.as_list().filter(|_| !takes_list(name)) else { continue };
+        all = all
+            .into_iter()
+            .flat_map(|one| {
+                items.iter().map(move |item| {
+                    let mut one = one.clone();
+                    one.insert(name.clone(), item.clone());
+                    one
+                })
+            })
+            .collect();
+    }
+    all
+}
+
+pub(super) fn wrong(names: &Names<'_>, mark: Mark, message: &str) -> Diagnostic {
+    Diagnostic::error(message).at(Location::of(mark, names.view.sources))
+}
