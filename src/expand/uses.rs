@@ -126,7 +126,7 @@ impl<V: Visitor> Walk<'_, V> {
         for (name, input) in first.into_iter().chain(rest) {
             let value = match given.remove(name) {
                 Some(node) => Some(checked(name, &input.value, node, &bound)?),
-                None => self.missing(name, &input.value, mark, user, &bound, fragment)?,
+                None => missing(name, &input.value, mark, user, &bound, fragment)?,
             };
             self.put(name, &input.value, value, &mut bound)?;
         }
@@ -156,50 +156,6 @@ impl<V: Visitor> Walk<'_, V> {
             names.own.insert(name.clone(), value);
         }
         Ok(())
-    }
-
-    /// The value of an input that is not given: inherited, its default, or known from the workload.
-    fn missing(
-        &self,
-        name: &str,
-        input: &Input,
-        mark: Mark,
-        user: &Names<'_>,
-        bound: &Names<'_>,
-        fragment: &Fragment,
-    ) -> Result<Option<Node>, Diagnostic> {
-        if input.inherit
-            && let Some(Lookup::Value(value)) = user.own.get(name)
-        {
-            return checked(name, input, Node { value: value.clone(), mark }, bound).map(Some);
-        }
-        if let Some(default) = &input.default {
-            let node = substitute(default, bound, bound.view.sources)?;
-            return node.map(|node| checked(name, input, node, bound)).transpose();
-        }
-        let text = |text: &str| Some(Node { value: Value::String(text.into()), mark });
-        let known = match (input.r#type, &bound.workload) {
-            (InputType::Workload, Some(workload)) => {
-                text(&format!("{}/{}", workload.id.kind, workload.id.name))
-            }
-            (InputType::Container, Some(workload)) => workload.only_container().and_then(text),
-            _ => None,
-        };
-        match known {
-            Some(node) => Ok(Some(node)),
-            None if input.optional => Ok(None),
-            None => {
-                let message = format!("the fragment `{}` needs the input `{name}`", fragment.name());
-                let error = wrong(bound, mark, &message);
-                Err(match (input.r#type, &bound.workload) {
-                    (InputType::Container, Some(workload)) => error.help(format!(
-                        "{}/{} has more than one container: say which",
-                        workload.id.kind, workload.id.name
-                    )),
-                    _ => error,
-                })
-            }
-        }
     }
 
     /// Makes an input known under its name, and what can be said of it under names behind a dot.
@@ -279,6 +235,47 @@ fn checked(name: &str, input: &Input, node: Node, names: &Names<'_>) -> Result<N
         return Err(wrong(names, node.mark, &message).help(format!("it is one of {}", choices.join(", "))));
     }
     Ok(node)
+}
+
+/// The value of an input that is not given: inherited, its default, or known from the workload.
+fn missing(
+    name: &str,
+    input: &Input,
+    mark: Mark,
+    user: &Names<'_>,
+    bound: &Names<'_>,
+    fragment: &Fragment,
+) -> Result<Option<Node>, Diagnostic> {
+    if input.inherit
+        && let Some(Lookup::Value(value)) = user.own.get(name)
+    {
+        return checked(name, input, Node { value: value.clone(), mark }, bound).map(Some);
+    }
+    if let Some(default) = &input.default {
+        let node = substitute(default, bound, bound.view.sources)?;
+        return node.map(|node| checked(name, input, node, bound)).transpose();
+    }
+    let text = |text: &str| Some(Node { value: Value::String(text.into()), mark });
+    let known = match (input.r#type, &bound.workload) {
+        (InputType::Workload, Some(workload)) => text(&format!("{}/{}", workload.id.kind, workload.id.name)),
+        (InputType::Container, Some(workload)) => workload.only_container().and_then(text),
+        _ => None,
+    };
+    match known {
+        Some(node) => Ok(Some(node)),
+        None if input.optional => Ok(None),
+        None => {
+            let message = format!("the fragment `{}` needs the input `{name}`", fragment.name());
+            let error = wrong(bound, mark, &message);
+            Err(match (input.r#type, &bound.workload) {
+                (InputType::Container, Some(workload)) => error.help(format!(
+                    "{}/{} has more than one container: say which",
+                    workload.id.kind, workload.id.name
+                )),
+                _ => error,
+            })
+        }
+    }
 }
 
 fn input_exists(input: &str, mark: Mark, fragment: &Fragment, names: &Names<'_>) -> Result<(), Diagnostic> {
