@@ -64,7 +64,7 @@ fn render_topology(context: &Context<'_>, wanted: &[&Profile]) -> Result<Vec<(St
     let halves = each(views.iter().zip(&expanded).zip(&selected), |((view, expanded), selection)| {
         transform::add(*view, expanded, selection)
     })?;
-    let wanted = halves.into_iter().filter(|half| wanted.contains(&half.view.profile));
+    let wanted = transform::honour(halves)?.into_iter().filter(|half| wanted.contains(&half.view.profile));
     each(wanted, |half| {
         let name = half.view.profile.name.clone();
         let objects = transform::finish(half)?;

@@ -60,7 +60,7 @@ struct Inputs {
     /// The value of one parameter; repeatable, stronger than files
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
-    /// The HostedControlPlane from which parameters are read
+    /// The hosted control plane from which parameters are read
     #[arg(long, value_name = "FILE")]
     hosted_control_plane: Option<PathBuf>,
     /// The Infrastructure of the guest from which parameters are read

@@ -22,6 +22,8 @@ pub struct Contribution {
     pub limited: bool,
     /// The workload in scope, if there is one: a new object comes right before it.
     pub workload: Option<ObjectId>,
+    /// The object in which a fact was found that this honours: a new object comes right before that one.
+    pub honours: Option<ObjectId>,
     /// The uses of fragments that led here, the page's own first.
     pub uses: Vec<Mark>,
 }
@@ -51,6 +53,7 @@ pub(super) fn contributions(view: &View<'_>, component: &str) -> Result<Vec<Cont
 pub fn honouring(
     view: &View<'_>,
     component: &str,
+    found_in: &ObjectId,
     entry: &Marked<Use>,
 ) -> Result<Vec<Contribution>, Diagnostics> {
     let mut walk = walk(view, component);
@@ -59,7 +62,11 @@ pub fn honouring(
         walk.values(&page.values, &mut names)?;
     }
     walk.fragment(entry, &names, &[]);
-    walk.errors.or(walk.visitor.all)
+    let mut all = walk.visitor.all;
+    for contribution in &mut all {
+        contribution.honours = Some(found_in.clone());
+    }
+    walk.errors.or(all)
 }
 
 /// How facts of a component are honoured in this profile: as the profile says, unless a part of its page says
@@ -97,6 +104,7 @@ impl Visitor for Collector {
                 part: part.mark,
                 limited: !part.value.profiles.is_empty(),
                 workload: workload.clone(),
+                honours: None,
                 uses: uses.to_vec(),
             });
         };

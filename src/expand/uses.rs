@@ -180,7 +180,7 @@ impl<V: Visitor> Walk<'_, V> {
                 }
             }
             (InputType::Object, Some(text)) => {
-                let object = self.object(&text, node.mark, names)?;
+                let object = self.object(&text, node.mark, names, true)?;
                 let api_version = object.root.get("apiVersion").and_then(Node::as_str).unwrap_or_default();
                 let fields = [
                     ("name", object.id.name.as_str()),
@@ -204,15 +204,17 @@ impl<V: Visitor> Walk<'_, V> {
     /// The workload that a text such as `Deployment/name` means, among the component's manifests.
     fn workload(&self, node: &Node, names: &Names<'_>) -> Result<Workload, Diagnostic> {
         let text = node.as_str().unwrap_or_default();
-        self.object(text, node.mark, names).map(Workload::of)
+        self.object(text, node.mark, names, false)
     }
 
-    /// The manifest that `Kind/name` or `Kind.group/name` means.
-    fn object(&self, text: &str, mark: Mark, names: &Names<'_>) -> Result<&Manifest, Diagnostic> {
+    /// The manifest that `Kind/name` or `Kind.group/name` means: the component's, or where it may be any, another's.
+    fn object(&self, text: &str, mark: Mark, names: &Names<'_>, any: bool) -> Result<Workload, Diagnostic> {
         let shown = |manifest: &Manifest| format!("{}/{}", manifest.id.kind, manifest.id.name);
         let full = |manifest: &Manifest| format!("{}/{}", manifest.id.kind_and_group(), manifest.id.name);
-        let hit = self.manifests.iter().find(|manifest| shown(manifest) == text || full(manifest) == text);
-        hit.copied().ok_or_else(|| {
+        let meant = |manifest: &&Manifest| shown(manifest) == text || full(manifest) == text;
+        let others = names.view.payload.manifests.iter().filter(|_| any);
+        let found = self.manifests.iter().copied().chain(others).find(meant);
+        found.map(Workload::of).ok_or_else(|| {
             let known: Vec<String> = self.manifests.iter().map(|manifest| shown(manifest)).collect();
             let error = wrong(names, mark, &format!("the component has no `{text}`"));
             match nearest(text, known.iter().map(String::as_str)) {

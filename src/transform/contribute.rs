@@ -132,12 +132,12 @@ impl Contributor<'_, '_> {
     /// A new object comes right before the workload it is for, or behind everything else of its component.
     fn insert(&mut self, root: Node, id: ObjectId, contribution: &Contribution) {
         let payload = self.view.payload;
-        let workload = payload
-            .of_component(self.component)
-            .find(|(_, manifest)| Some(&manifest.id) == contribution.workload.as_ref());
+        let neighbour = payload.of_component(self.component).find(|(_, manifest)| {
+            Some(&manifest.id) == contribution.workload.as_ref().or(contribution.honours.as_ref())
+        });
         let last = self.objects.iter().map(|object| object.position.manifest).max();
         let last = last.or(payload.of_component(self.component).last().map(|(place, _)| place));
-        let (manifest, side) = match workload {
+        let (manifest, side) = match neighbour {
             Some((place, _)) => (place, Side::Before),
             None => (last.unwrap_or_default(), Side::Behind),
         };

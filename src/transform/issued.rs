@@ -8,37 +8,82 @@ use crate::yaml::{Entry, Map, Node, Sources, Value};
 /// Says where the material of an issued Secret will come from. The only annotation of ours that is rendered.
 pub(super) const ORIGIN: &str = "transship.openshift.io/issued";
 
+/// What a declaration becomes.
+struct Issued {
+    /// The type of the Secret.
+    r#type: &'static str,
+    /// Its keys, which whoever issues it fills.
+    keys: Vec<String>,
+    /// Where the material will come from, in one line.
+    origin: String,
+}
+
 /// Turns declarations into the Secrets they stand for.
 pub(super) fn apply(objects: &mut [Object], sources: &Sources) -> Result<(), Diagnostics> {
     let mut errors = Diagnostics::default();
     for object in objects.iter_mut().filter(|object| object.id.group == "transship.openshift.io") {
-        match object.id.kind.as_str() {
-            "IssuedKubeconfig" => match kubeconfig(&object.root) {
-                Some(origin) => become_secret(object, &["kubeconfig"], &origin),
-                None => errors.0.push(
-                    wrong(object, "a kubeconfig needs to know whose it is", sources)
-                        .help("write `spec: {cluster: guest, as: {namespace: …, serviceAccount: …}}`"),
-                ),
-            },
+        let (issued, help) = match object.id.kind.as_str() {
+            "IssuedKubeconfig" => (kubeconfig(&object.root), KUBECONFIG),
+            "IssuedCertificate" => (certificate(&object.root), CERTIFICATE),
+            "IssuedCredentials" => (credentials(&object.root), CREDENTIALS),
             kind => {
                 let message = format!("`{kind}` is nothing that is issued");
-                errors.0.push(wrong(object, &message, sources).help("there is IssuedKubeconfig"));
+                let error = wrong(object, &message, sources);
+                errors
+                    .0
+                    .push(error.help("there are IssuedKubeconfig, IssuedCertificate and IssuedCredentials"));
+                continue;
             }
+        };
+        if let Some(issued) = issued {
+            become_secret(object, &issued);
+        } else {
+            let message = format!("an {} does not say enough about what is issued", object.id.kind);
+            errors.0.push(wrong(object, &message, sources).help(help));
         }
     }
     errors.or(())
 }
 
-/// Whose kubeconfig it is, in one line.
-fn kubeconfig(root: &Node) -> Option<String> {
-    let text = |path: &[&str]| path.iter().try_fold(root, |node, key| node.get(key))?.as_str();
-    let cluster = text(&["spec", "cluster"])?;
-    let (namespace, account) =
-        (text(&["spec", "as", "namespace"])?, text(&["spec", "as", "serviceAccount"])?);
-    Some(format!("kubeconfig for the {cluster} cluster as system:serviceaccount:{namespace}:{account}"))
+const KUBECONFIG: &str = "write `spec: {cluster: guest, as: {namespace: …, serviceAccount: …}}`";
+const CERTIFICATE: &str = "write `spec: {signer: root-ca, dnsNames: […]}`";
+const CREDENTIALS: &str = "write `spec: {cloud: aws, identity: …, keys: [credentials]}`";
+
+fn text<'n>(root: &'n Node, path: &[&str]) -> Option<&'n str> {
+    path.iter().try_fold(root, |node, key| node.get(key))?.as_str()
 }
 
-fn become_secret(object: &mut Object, keys: &[&str], origin: &str) {
+fn texts(root: &Node, field: &str) -> Option<Vec<String>> {
+    let items = root.get("spec")?.get(field)?.as_list().filter(|items| !items.is_empty())?;
+    items.iter().map(|item| item.as_str().map(str::to_owned)).collect()
+}
+
+/// A kubeconfig for a service account of a cluster.
+fn kubeconfig(root: &Node) -> Option<Issued> {
+    let cluster = text(root, &["spec", "cluster"])?;
+    let (namespace, account) =
+        (text(root, &["spec", "as", "namespace"])?, text(root, &["spec", "as", "serviceAccount"])?);
+    let origin =
+        format!("kubeconfig for the {cluster} cluster as system:serviceaccount:{namespace}:{account}");
+    Some(Issued { r#type: "Opaque", keys: vec!["kubeconfig".to_owned()], origin })
+}
+
+/// A serving certificate for names, by one of the hosted control plane's authorities.
+fn certificate(root: &Node) -> Option<Issued> {
+    let signer = text(root, &["spec", "signer"])?;
+    let origin = format!("certificate for {} signed by {signer}", texts(root, "dnsNames")?.join(", "));
+    let keys = vec!["tls.crt".to_owned(), "tls.key".to_owned()];
+    Some(Issued { r#type: "kubernetes.io/tls", keys, origin })
+}
+
+/// What a cloud knows a workload by.
+fn credentials(root: &Node) -> Option<Issued> {
+    let (cloud, identity) = (text(root, &["spec", "cloud"])?, text(root, &["spec", "identity"])?);
+    let origin = format!("credentials for {cloud} as {identity}");
+    Some(Issued { r#type: "Opaque", keys: texts(root, "keys")?, origin })
+}
+
+fn become_secret(object: &mut Object, issued: &Issued) {
     let mark = object.root.mark;
     let text = |text: &str| Node { value: Value::String(text.into()), mark };
     let map = |entries: Vec<(&str, Node)>| {
@@ -48,9 +93,9 @@ fn become_secret(object: &mut Object, keys: &[&str], origin: &str) {
             mark,
         }
     };
-    let data = map(keys.iter().map(|key| (*key, text(""))).collect());
+    let data = map(issued.keys.iter().map(|key| (key.as_str(), text(""))).collect());
     let metadata = map(vec![
-        ("annotations", map(vec![(ORIGIN, text(origin))])),
+        ("annotations", map(vec![(ORIGIN, text(&issued.origin))])),
         ("name", text(&object.id.name)),
         ("namespace", text(&object.id.namespace)),
     ]);
@@ -59,7 +104,7 @@ fn become_secret(object: &mut Object, keys: &[&str], origin: &str) {
         ("data", data),
         ("kind", text("Secret")),
         ("metadata", metadata),
-        ("type", text("Opaque")),
+        ("type", text(issued.r#type)),
     ]);
     object.history.note(&object.root, || Cause::Issued);
     object.id.group = String::new();

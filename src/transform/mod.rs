@@ -4,6 +4,8 @@ mod add;
 mod contribute;
 mod every;
 mod exceptions;
+mod facts;
+mod honour;
 mod images;
 mod issued;
 mod namespace;
@@ -13,12 +15,14 @@ mod target;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::expand::{Expanded, View};
-use crate::object::{Cause, History, Object, Position, Side};
+use crate::object::{Cause, History, Object, Position, Scopes, Side};
 use crate::parallel;
 use crate::payload::Manifest;
 use crate::profile::template::substitute_text;
 use crate::profile::{Label, Marked};
 use crate::select::Selection;
+
+pub use honour::honour;
 
 /// One cluster of a topology on its way: the profile, and its objects by component.
 pub struct Half<'a> {
@@ -26,6 +30,10 @@ pub struct Half<'a> {
     pub view: View<'a>,
     /// The components with their objects.
     pub components: Vec<Component<'a>>,
+    expanded: &'a Expanded<'a>,
+    scopes: Scopes,
+    /// Services that live in the topology's other cluster.
+    elsewhere: facts::Elsewhere,
 }
 
 /// The objects of one component.
@@ -52,17 +60,18 @@ pub fn add<'a>(
         Ok(Component { name, objects })
     };
     let components = gather(parallel::map(&selection.components, make))?;
-    Ok(Half { view, components })
+    Ok(Half { view, components, expanded, scopes, elsewhere: facts::Elsewhere::new() })
 }
 
 /// What holds for every pod, the pages' patches, the profile's namespace, and last the annotations that nobody needs any
 /// more. The objects come in the order of the payload.
 pub fn finish(half: Half<'_>) -> Result<Vec<Object>, Diagnostics> {
-    let Half { view, components } = half;
+    let Half { view, components, elsewhere, .. } = half;
     let finished = parallel::map(components, |mut component: Component<'_>| {
         issued::apply(&mut component.objects, view.sources)?;
         every::apply(&mut component.objects, &view, component.name)?;
         exceptions::apply(&mut component.objects, &view, component.name)?;
+        honour::check(&component.objects, &view, component.name, &elsewhere)?;
         Ok(component.objects)
     });
     let mut objects: Vec<Object> = gather(finished)?.into_iter().flatten().collect();

@@ -136,7 +136,7 @@ fn an_issued_kubeconfig_is_a_secret_without_material() {
         r#"{"apiVersion":"v1","data":{"kubeconfig":""},"kind":"Secret","metadata":{"annotations":{"transship.openshift.io/issued":"kubeconfig for the guest cluster as system:serviceaccount:ns:sa"},"name":"k","namespace":"ns"},"type":"Opaque"}"#
     );
     folder.write("profiles/fragments/key.yaml", fragment("key", &body("{cluster: guest}")));
-    assert!(refused(&folder).contains("a kubeconfig needs to know whose it is"));
+    assert!(refused(&folder).contains("an IssuedKubeconfig does not say enough about what is issued"));
 }
 
 #[test]

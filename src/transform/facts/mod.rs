@@ -1,0 +1,72 @@
+//! What manifests already ask for in fields that exist. Each finder knows where to look, what a fragment needs to know
+//! about the fact, and how to take it away.
+
+mod annotation;
+mod proxy;
+mod serving_cert;
+mod tls;
+mod token;
+mod trusted_ca;
+mod webhook;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::object::Object;
+use crate::profile::Finder;
+use crate::yaml::{Mark, Node, Value};
+
+pub(super) use proxy::inject as inject_proxy;
+pub(super) use tls::inject as inject_tls;
+
+/// A fact in an object.
+#[derive(Clone, Debug)]
+pub(super) struct Fact {
+    pub(super) finder: Finder,
+    /// Where it stands.
+    pub(super) mark: Mark,
+    /// What a fragment that honours it is told.
+    pub(super) inputs: BTreeMap<&'static str, Value>,
+    /// Which one of its kind in the object: a volume, a webhook.
+    key: String,
+}
+
+impl Fact {
+    fn new(finder: Finder, mark: Mark, key: &str, inputs: Vec<(&'static str, Value)>) -> Self {
+        Self { finder, mark, inputs: inputs.into_iter().collect(), key: key.to_owned() }
+    }
+}
+
+/// The Services that live in the other cluster: namespace and name.
+pub(super) type Elsewhere = BTreeSet<(String, String)>;
+
+/// Every fact in an object.
+pub(super) fn find(object: &Object, elsewhere: &Elsewhere) -> Vec<Fact> {
+    let mut facts = token::find(object);
+    facts.extend(serving_cert::find(object));
+    facts.extend(webhook::find(object, elsewhere));
+    facts.extend(trusted_ca::find(object));
+    facts.extend(proxy::find(object));
+    facts.extend(tls::find(object));
+    facts
+}
+
+/// Takes a fact away from its object, so that a fragment can put something else in its place.
+pub(super) fn take_away(root: &mut Node, kind: &str, fact: &Fact) {
+    match fact.finder {
+        Finder::ProjectedToken => token::take_away(root, kind, &fact.key),
+        Finder::ServingCert => serving_cert::take_away(root),
+        Finder::Webhook => webhook::take_away(root, kind, &fact.key),
+        Finder::TrustedCa => trusted_ca::take_away(root),
+        Finder::Proxy => annotation::remove(root, proxy::ANNOTATION),
+        Finder::Tls => annotation::remove(root, tls::ANNOTATION),
+    }
+}
+
+fn text(text: &str) -> Value {
+    Value::String(text.into())
+}
+
+/// `Kind/name`, as fragments take it.
+fn named(object: &Object) -> Value {
+    text(&format!("{}/{}", object.id.kind, object.id.name))
+}

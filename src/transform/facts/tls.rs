@@ -1,0 +1,77 @@
+//! A configuration that asks for the cluster's TLS settings, as the cluster-version-operator gives them.
+
+use super::{Fact, annotation, named};
+use crate::diagnostic::{Diagnostic, Location};
+use crate::object::Object;
+use crate::profile::Finder;
+use crate::profile::template::{Lookup, Scope};
+use crate::yaml::{self, Entry, Map, Mark, Node, Sources, Value};
+
+pub(super) const ANNOTATION: &str = "config.openshift.io/inject-tls";
+
+/// The fields of `servingInfo`, and the parameters of the group that they are from.
+const FIELDS: [(&str, &str); 2] = [("minTLSVersion", "minVersion"), ("cipherSuites", "cipherSuites")];
+
+/// Files of other kinds are left alone.
+const KINDS: [&str; 2] = ["GenericOperatorConfig", "GenericControllerConfig"];
+
+pub(super) fn find(object: &Object) -> Option<Fact> {
+    let wish = annotation::get(&object.root, ANNOTATION)?;
+    let asks = object.id.kind == "ConfigMap" && wish.as_str() == Some("true");
+    asks.then(|| Fact::new(Finder::Tls, wish.mark, "", vec![("config", named(object))]))
+}
+
+/// Writes the TLS settings of a group of parameters into every operator's configuration in the ConfigMap. An absent
+/// parameter leaves the field as it is.
+pub(in crate::transform) fn inject(
+    object: &mut Object,
+    group: &str,
+    scope: &dyn Scope,
+    at: Mark,
+    sources: &Sources,
+) -> Result<(), Diagnostic> {
+    let mut fields = Vec::new();
+    for (field, parameter) in FIELDS {
+        let value = scope.get(&format!("{group}.{parameter}")).map_err(|why| {
+            Diagnostic::error(format!("`${{{group}}}` gives no `{parameter}`"))
+                .at(Location::of(at, sources))
+                .help(why)
+        })?;
+        if let Lookup::Value(value) = value {
+            fields.push((field, value));
+        }
+    }
+    if fields.is_empty() || annotation::get(&object.root, ANNOTATION).is_none() {
+        return Ok(());
+    }
+    let Some(Value::Map(data)) = object.root.get_mut("data").map(|data| &mut data.value) else {
+        return Ok(());
+    };
+    for (_, file) in data.entries_mut() {
+        let written = file.as_str().and_then(|text| configured(text, &fields, at));
+        if let Some(text) = written {
+            *file = Node { value: Value::String(text.into()), mark: at };
+        }
+    }
+    Ok(())
+}
+
+/// The configuration with the fields set; nothing if it is none.
+fn configured(text: &str, fields: &[(&str, Value)], mark: Mark) -> Option<String> {
+    let mut documents = yaml::read(text, mark.source).ok()?;
+    let root = &mut documents.first_mut()?.root;
+    let kind = root.get("kind").and_then(Node::as_str)?;
+    if !KINDS.contains(&kind) {
+        return None;
+    }
+    let Value::Map(config) = &mut root.value else { return None };
+    if config.get("servingInfo").is_none() {
+        let value = Node { value: Value::Map(Map::default()), mark };
+        config.insert(Entry { key: "servingInfo".into(), mark, value });
+    }
+    let Value::Map(serving) = &mut config.get_mut("servingInfo")?.value else { return None };
+    for (field, value) in fields {
+        serving.insert(Entry { key: (*field).into(), mark, value: Node { value: value.clone(), mark } });
+    }
+    Some(yaml::write(root))
+}

@@ -1,0 +1,18 @@
+//! A ConfigMap that asks for the bundle of certificates that the cluster trusts.
+
+use super::{Fact, annotation, named};
+use crate::object::Object;
+use crate::profile::Finder;
+use crate::yaml::Node;
+
+const LABEL: &str = "config.openshift.io/inject-trusted-cabundle";
+
+pub(super) fn find(object: &Object) -> Option<Fact> {
+    let label = object.root.get("metadata")?.get("labels")?.get(LABEL)?;
+    let asks = object.id.kind == "ConfigMap" && label.as_str() == Some("true");
+    asks.then(|| Fact::new(Finder::TrustedCa, label.mark, "", vec![("config", named(object))]))
+}
+
+pub(super) fn take_away(root: &mut Node) {
+    annotation::remove_label(root, LABEL);
+}

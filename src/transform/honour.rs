@@ -1,0 +1,192 @@
+//! Honours what manifests already ask for, as each profile says: a fact is left, refused, done from parameters, or taken
+//! away for a fragment to put something else in its place, in every cluster that the fragment speaks of.
+
+use std::collections::BTreeSet;
+
+use super::facts::{self, Elsewhere, Fact};
+use super::{Component, Half, contribute};
+use crate::diagnostic::{Diagnostic, Diagnostics, Location};
+use crate::expand::{self, View};
+use crate::object::{Cause, Object, ObjectId};
+use crate::profile::{Finder, Honour, Honours, Marked, Use};
+use crate::yaml::{Node, Sources};
+
+/// A fact of one object, and the fragment that honours it.
+struct Wish {
+    component: String,
+    found_in: ObjectId,
+    entry: Marked<Use>,
+}
+
+/// Honours the facts of all clusters of a topology.
+pub fn honour(mut halves: Vec<Half<'_>>) -> Result<Vec<Half<'_>>, Diagnostics> {
+    let mut errors = Diagnostics::default();
+    let mut wishes = Vec::new();
+    let elsewhere = services_elsewhere(&halves);
+    for (half, elsewhere) in halves.iter_mut().zip(elsewhere) {
+        half.elsewhere = elsewhere;
+        for component in &mut half.components {
+            match honour_component(component, &half.view, &half.elsewhere) {
+                Ok(found) => wishes.extend(found),
+                Err(found) => errors.0.extend(found.0),
+            }
+        }
+    }
+    errors.or(())?;
+    let mut errors = Diagnostics::default();
+    for half in &mut halves {
+        for wish in &wishes {
+            if let Err(found) = grant(half, wish) {
+                errors.0.extend(found.0);
+            }
+        }
+    }
+    errors.or(halves)
+}
+
+/// For each cluster, the Services that live in another one of the topology and not in itself.
+fn services_elsewhere(halves: &[Half<'_>]) -> Vec<Elsewhere> {
+    let services = |half: &Half<'_>| -> Elsewhere {
+        let objects = half.components.iter().flat_map(|component| &component.objects);
+        let services = objects.filter(|object| object.id.kind == "Service" && object.id.group.is_empty());
+        services.map(|object| (object.id.namespace.clone(), object.id.name.clone())).collect()
+    };
+    let all: Vec<Elsewhere> = halves.iter().map(services).collect();
+    let everywhere: BTreeSet<_> = all.iter().flatten().cloned().collect();
+    all.iter().map(|own| everywhere.difference(own).cloned().collect()).collect()
+}
+
+/// Does what can be done in the object itself, and says which fragments are wished for.
+fn honour_component(
+    component: &mut Component<'_>,
+    view: &View<'_>,
+    elsewhere: &Elsewhere,
+) -> Result<Vec<Wish>, Diagnostics> {
+    let honours = expand::honours(view, component.name)?;
+    let mut errors = Diagnostics::default();
+    let mut wishes = Vec::new();
+    for object in &mut component.objects {
+        for fact in facts::find(object, elsewhere) {
+            match honour_fact(object, &fact, &honours, view) {
+                Ok(entry) => wishes.extend(entry.map(|entry| Wish {
+                    component: component.name.to_owned(),
+                    found_in: object.id.clone(),
+                    entry,
+                })),
+                Err(error) => errors.0.push(error),
+            }
+        }
+    }
+    errors.or(wishes)
+}
+
+fn honour_fact(
+    object: &mut Object,
+    fact: &Fact,
+    honours: &Honours,
+    view: &View<'_>,
+) -> Result<Option<Marked<Use>>, Diagnostic> {
+    let Some(Marked { value: honour, mark }) = honours.0.get(&fact.finder) else {
+        return Err(undecided(&object.id, fact, view));
+    };
+    match honour {
+        Honour::Leave => Ok(None),
+        Honour::Refuse(reason) => Err(refused(&object.id, fact, reason, *mark, view.sources)),
+        Honour::Parameters(group) => {
+            let inject = match fact.finder {
+                Finder::Proxy => facts::inject_proxy,
+                Finder::Tls => facts::inject_tls,
+                _ => return Err(no_parameters(fact, *mark, view.sources)),
+            };
+            inject(object, group, view.parameters, *mark, view.sources)?;
+            object.history.note(&object.root, || Cause::Honoured { entry: *mark, found: fact.mark });
+            Ok(None)
+        }
+        Honour::Fragment(name) => {
+            facts::take_away(&mut object.root, &object.id.kind, fact);
+            object.history.note(&object.root, || Cause::Honoured { entry: *mark, found: fact.mark });
+            // A fragment is told what it asks for; the rest it need not know.
+            let wanted = view.profiles.fragments.get(name).map(|fragment| &fragment.body.inputs);
+            let inputs = fact
+                .inputs
+                .iter()
+                .filter(|(input, _)| wanted.is_some_and(|wanted| wanted.contains_key(**input)))
+                .map(|(input, value)| {
+                    let node = Node { value: value.clone(), mark: fact.mark };
+                    ((*input).to_owned(), Marked { value: node, mark: fact.mark })
+                });
+            Ok(Some(Marked { value: Use { fragment: name.clone(), inputs: inputs.collect() }, mark: *mark }))
+        }
+    }
+}
+
+/// Adds what a fragment contributes in this cluster.
+fn grant(half: &mut Half<'_>, wish: &Wish) -> Result<(), Diagnostics> {
+    let contributions = expand::honouring(&half.view, &wish.component, &wish.found_in, &wish.entry)?;
+    let Half { view, components, expanded, scopes, .. } = half;
+    let Some(component) = components.iter_mut().find(|component| component.name == wish.component) else {
+        return Ok(());
+    };
+    contribute::apply(&mut component.objects, &contributions, component.name, view, expanded, scopes)
+}
+
+/// Facts that are still there when everything has been said: only a patch can have brought them.
+pub(super) fn check(
+    objects: &[Object],
+    view: &View<'_>,
+    component: &str,
+    elsewhere: &Elsewhere,
+) -> Result<(), Diagnostics> {
+    let honours = expand::honours(view, component)?;
+    let mut errors = Diagnostics::default();
+    for object in objects {
+        for fact in facts::find(object, elsewhere) {
+            match honours.0.get(&fact.finder).map(|honour| (&honour.value, honour.mark)) {
+                Some((Honour::Leave | Honour::Parameters(_), _)) => {}
+                Some((Honour::Fragment(name), mark)) => errors.0.push(
+                    Diagnostic::error(format!(
+                        "a {} that was not there when it could be honoured",
+                        fact.finder.name()
+                    ))
+                    .at(Location::of(fact.mark, view.sources))
+                    .object(&object.id)
+                    .note(format!("{} gives it to the fragment `{name}`", view.sources.show(mark)))
+                    .help("ask for it in the manifest or in a part, not in a patch or in `every`"),
+                ),
+                Some((Honour::Refuse(reason), mark)) => {
+                    errors.0.push(refused(&object.id, &fact, reason, mark, view.sources));
+                }
+                None => errors.0.push(undecided(&object.id, &fact, view)),
+            }
+        }
+    }
+    errors.or(())
+}
+
+fn undecided(id: &ObjectId, fact: &Fact, view: &View<'_>) -> Diagnostic {
+    let finder = fact.finder.name();
+    Diagnostic::error(format!("the profile `{}` does not say how it honours a {finder}", view.profile.name))
+        .at(Location::of(fact.mark, view.sources))
+        .object(id)
+        .help(format!("write `{finder}: leave`, a fragment, or `refuse: why` under its `honours`"))
+}
+
+fn refused(
+    id: &ObjectId,
+    fact: &Fact,
+    reason: &str,
+    mark: crate::yaml::Mark,
+    sources: &Sources,
+) -> Diagnostic {
+    Diagnostic::error(format!("a {} cannot be here: {reason}", fact.finder.name()))
+        .at(Location::of(fact.mark, sources))
+        .object(id)
+        .note(format!("{} refuses it", sources.show(mark)))
+        .help("change the manifest, or honour it in another way for this component")
+}
+
+fn no_parameters(fact: &Fact, mark: crate::yaml::Mark, sources: &Sources) -> Diagnostic {
+    Diagnostic::error(format!("a {} cannot be done from parameters", fact.finder.name()))
+        .at(Location::of(mark, sources))
+        .help("write `leave`, a fragment, or `refuse: why`")
+}
