@@ -2,6 +2,7 @@
 //! collected before anything is printed.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::yaml::{DuplicateKey, Mark, Sources, SyntaxError};
@@ -128,6 +129,14 @@ impl Diagnostics {
     /// The value, unless something was wrong.
     pub fn or<T>(self, value: T) -> Result<T, Diagnostics> {
         if self.0.is_empty() { Ok(value) } else { Err(self) }
+    }
+
+    /// Each error once: what is wrong with a file is found by every profile that reads it.
+    #[must_use]
+    pub fn once(mut self) -> Self {
+        let mut seen = BTreeSet::new();
+        self.0.retain(|error| seen.insert(error.to_string()));
+        self
     }
 
     /// Keeps a success; collects a failure.

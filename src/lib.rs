@@ -28,11 +28,13 @@ pub mod yaml;
 
 pub use file::{read_document, read_stream, read_text};
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use diagnostic::Diagnostics;
 use expand::{Context, View};
 use order::Plan;
+use payload::Payload;
 use profile::Profile;
 
 /// Renders a payload for profiles: for each its objects, in the order in which they are applied.
@@ -58,7 +60,7 @@ fn render_topology(context: &Context<'_>, wanted: &[&Profile]) -> Result<Vec<(St
     let selected = each(views.iter().zip(&expanded), |(view, expanded)| select::decide(view, expanded))?;
     for (view, selection) in views.iter().zip(&selected) {
         if wanted.contains(&view.profile) {
-            select::some(&selection.out, &format!("the profile `{}`", view.profile.name))?;
+            select::some(selection, &view.profile.name)?;
         }
     }
     let halves = each(views.iter().zip(&expanded).zip(&selected), |((view, expanded), selection)| {
@@ -73,13 +75,21 @@ fn render_topology(context: &Context<'_>, wanted: &[&Profile]) -> Result<Vec<(St
     })
 }
 
-/// What becomes of every manifest of the payload in one profile: nothing if it is in, or the reason why not.
-pub fn decide(context: &Context<'_>, profile: &Profile) -> Result<Vec<Option<select::Reason>>, Diagnostics> {
+/// What becomes of every manifest in one profile.
+pub struct Decided<'a> {
+    /// The payload, with the manifests of shapes that the profile sees.
+    pub payload: Cow<'a, Payload>,
+    /// For each of its manifests, nothing if it is in, or the reason why not.
+    pub out: Vec<Option<select::Reason>>,
+}
+
+/// Decides about every manifest, and makes nothing of it.
+pub fn decide<'a>(context: &Context<'a>, profile: &'a Profile) -> Result<Decided<'a>, Diagnostics> {
     let expanded = expand::expand(&context.view(profile))?;
     let view = View { payload: &expanded.payload, ..context.view(profile) };
     let selection = select::decide(&view, &expanded)?;
-    select::some(&selection.out, &format!("the profile `{}`", profile.name))?;
-    Ok(selection.out)
+    select::some(&selection, &profile.name)?;
+    Ok(Decided { out: selection.out, payload: expanded.payload })
 }
 
 /// All results, or all that is wrong with any.
@@ -95,5 +105,5 @@ fn each<T, R>(
             Err(found) => errors.0.extend(found.0),
         }
     }
-    errors.or(results)
+    errors.once().or(results)
 }

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use transship::Decided;
 use transship::diagnostic::Diagnostics;
-use transship::object::Cluster;
-use transship::payload::Payload;
+use transship::payload::{Manifest, Payload};
 use transship::profile::{Capabilities, Filters, Override};
 use transship::select::{self, Reason};
 use transship::show;
@@ -77,48 +77,63 @@ enum Format {
     Json,
 }
 
-/// A payload, and what becomes of its manifests.
-struct Chosen {
-    payload: Payload,
-    filters: Filters,
-    out: Vec<Option<Reason>>,
-    cluster: Option<Cluster>,
-}
-
 impl List {
     pub(super) fn run(self) -> Result<Outcome, Diagnostics> {
-        if self.orphans {
-            let project = self.inputs.load()?;
-            let all: Vec<_> = project.profiles.iter().collect();
-            let mut decisions = Vec::new();
-            for profile in all {
-                decisions.push((profile, project.decide(profile)?));
-            }
-            return self.print(&show::orphans(&project.payload, &decisions));
+        match &self.profile {
+            _ if self.orphans => self.list_orphans(),
+            Some(name) => self.list_profile(name),
+            None => self.list_payload(),
         }
-        let chosen = self.choose()?;
-        let outcome = self.print(&show::rows(&chosen.payload, &chosen.out, chosen.cluster))?;
-        if matches!(self.format, Format::Table) {
-            output::note(&show::summary(&chosen.payload, &chosen.filters, &chosen.out));
-        }
-        Ok(outcome)
     }
 
-    /// The payload and what becomes of its manifests, by the profile or by the flags.
-    fn choose(&self) -> Result<Chosen, Diagnostics> {
-        let Some(name) = &self.profile else {
-            let payload = Payload::load(&self.inputs.payload)?;
-            output::warn(&payload.warnings);
-            let filters = self.flags.filters(&payload)?;
-            select::check(&filters, &payload)?;
-            let out = select::by(&filters, &payload);
-            return Ok(Chosen { payload, filters, out, cluster: None });
-        };
+    /// What the profile makes of every manifest, and what it adds.
+    fn list_profile(&self, name: &str) -> Result<Outcome, Diagnostics> {
         let project = self.inputs.load()?;
-        let profile = project.profiles.named(Some(name))?[0];
-        let out = project.decide(profile)?;
-        let (filters, cluster) = (profile.select.clone(), profile.cluster);
-        Ok(Chosen { payload: project.payload, filters, out, cluster: Some(cluster) })
+        let (context, profile) = (project.context(), project.profiles.named(Some(name))?[0]);
+        let Decided { payload, out } = transship::decide(&context, profile)?;
+        let mut rows = show::rows(&payload, &out, Some(profile.cluster));
+        for plan in transship::render(&context, &[profile])? {
+            rows.extend(show::added(&plan));
+        }
+        self.print(&rows)?;
+        self.summarise(&payload, &profile.select, &out)
+    }
+
+    /// What the flags make of every manifest.
+    fn list_payload(&self) -> Result<Outcome, Diagnostics> {
+        let payload = Payload::load(&self.inputs.payload)?;
+        output::warn(&payload.warnings);
+        let filters = self.flags.filters(&payload)?;
+        select::check(&filters, &payload)?;
+        let out = select::by(&filters, &payload);
+        self.print(&show::rows(&payload, &out, None))?;
+        self.summarise(&payload, &filters, &out)
+    }
+
+    fn list_orphans(&self) -> Result<Outcome, Diagnostics> {
+        let project = self.inputs.load()?;
+        let context = project.context();
+        let mut decisions = Vec::new();
+        for profile in project.profiles.iter() {
+            let Decided { payload, out } = transship::decide(&context, profile)?;
+            // Shapes have no place in the payload, and so cannot be left without one.
+            let own = |manifest: &Manifest| manifest.file < project.payload.files.len();
+            let out = payload.manifests.iter().zip(out).filter(|(manifest, _)| own(manifest));
+            decisions.push((profile, out.map(|(_, out)| out).collect()));
+        }
+        self.print(&show::orphans(&project.payload, &decisions))
+    }
+
+    fn summarise(
+        &self,
+        payload: &Payload,
+        filters: &Filters,
+        out: &[Option<Reason>],
+    ) -> Result<Outcome, Diagnostics> {
+        if matches!(self.format, Format::Table) {
+            output::note(&show::summary(payload, filters, out));
+        }
+        Ok(Outcome::Done)
     }
 
     fn print(&self, rows: &[show::Row]) -> Result<Outcome, Diagnostics> {

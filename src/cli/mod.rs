@@ -18,8 +18,7 @@ use transship::diagnostic::Diagnostics;
 use transship::expand::{self, Context};
 use transship::object::Cluster;
 use transship::payload::Payload;
-use transship::profile::{DEFAULT_SET, Given, Parameters, Profile, Profiles, Readable, Set};
-use transship::select::Reason;
+use transship::profile::{DEFAULT_SET, Given, Parameters, Profiles, Readable, Set};
 use transship::yaml::Sources;
 
 /// One release payload, every topology, the right cluster.
@@ -163,11 +162,6 @@ impl Project {
             sources: &self.sources,
             recording: false,
         }
-    }
-
-    /// What becomes of every manifest in a profile.
-    fn decide(&self, profile: &Profile) -> Result<Vec<Option<Reason>>, Diagnostics> {
-        transship::decide(&self.context(), profile)
     }
 }
 

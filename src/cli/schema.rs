@@ -1,7 +1,11 @@
 //! `transship schema`
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
 use clap::Args;
 use transship::diagnostic::Diagnostics;
+use transship::profile::Profiles;
 
 use super::{Outcome, output};
 
@@ -10,12 +14,19 @@ use super::{Outcome, output};
 #[command(after_help = "\
 Example:
   transship schema > .vscode/transship.schema.json")]
-pub(super) struct Schema {}
+pub(super) struct Schema {
+    /// The folder of the profiles, whose fragments say what can be used
+    #[arg(long, value_name = "DIR", default_value = "profiles")]
+    profiles: PathBuf,
+}
 
 impl Schema {
-    #[expect(clippy::unused_self, reason = "every command is run the same way")]
     pub(super) fn run(self) -> Result<Outcome, Diagnostics> {
-        output::result(&format!("{:#}\n", transship::profile::schema()))?;
+        let fragments = match self.profiles.is_dir() {
+            true => Profiles::load(&self.profiles)?.fragments,
+            false => BTreeMap::new(),
+        };
+        output::result(&format!("{:#}\n", transship::profile::schema(&fragments)))?;
         Ok(Outcome::Done)
     }
 }

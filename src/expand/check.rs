@@ -28,12 +28,7 @@ pub fn check_names(context: &Context<'_>) -> Result<(), Diagnostics> {
         checker.page(component, page);
     }
     checker.report_unused();
-    // A profile's own entries are seen once for each of its children.
-    let mut errors = checker.errors;
-    errors.0.dedup_by_key(|error| error.to_string());
-    let mut seen = BTreeSet::new();
-    errors.0.retain(|error| seen.insert(error.to_string()));
-    errors.or(())
+    checker.errors.once().or(())
 }
 
 struct Checker<'a> {

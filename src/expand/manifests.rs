@@ -8,6 +8,7 @@ use super::contributions::{Contribution, contributions};
 use super::names::Names;
 use super::uses::{Visitor, Walk, wrong};
 use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::object::{Cluster, ObjectId};
 use crate::parallel;
 use crate::payload::{Manifest, Payload, ShapeFile};
 use crate::profile::template::{substitute, substitute_text};
@@ -31,6 +32,24 @@ pub struct Says {
     pub place: Place,
     /// Which are left out.
     pub omit: Omissions,
+}
+
+impl Expanded<'_> {
+    /// The entries of `place` that decide about an object of a component: the page's, or where it has none those of the
+    /// shapes it uses, of which several may say the same.
+    pub fn place_of(&self, component: &str, id: &ObjectId) -> Vec<(&Marked<Selector>, Cluster)> {
+        let page = self.payload.page(component).and_then(|page| page.place.as_ref());
+        let entries = page.map(|place| place.of(id)).unwrap_or_default();
+        if !entries.is_empty() {
+            return entries;
+        }
+        let says = self.says.get(component).into_iter().flatten();
+        let mut entries: Vec<_> = says.flat_map(|says| says.place.of(id)).collect();
+        let named = entries.iter().any(|(entry, _)| entry.value.name.is_some());
+        entries.retain(|(entry, _)| entry.value.name.is_some() == named);
+        entries.dedup_by_key(|(_, cluster)| *cluster);
+        entries
+    }
 }
 
 /// Puts values into manifests, and the manifests of shapes beside those of the components that use them.

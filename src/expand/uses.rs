@@ -92,6 +92,10 @@ impl<V: Visitor> Walk<'_, V> {
             let message = format!("fragments use each other more than {DEEPEST} deep");
             return Err(wrong(names, entry.mark, &message));
         }
+        // While shapes are written out, words need not be understood: the workload they speak of may still come.
+        if !self.complete && !brings_manifests(fragment, fragments, DEEPEST) {
+            return Ok(());
+        }
         let mut given = BTreeMap::new();
         for (input, node) in &entry.value.inputs {
             input_exists(input, node.mark, fragment, names)?;
@@ -278,6 +282,17 @@ fn missing(
             })
         }
     }
+}
+
+/// Whether a fragment, or one that it uses, is a shape.
+fn brings_manifests(fragment: &Fragment, all: &BTreeMap<String, Fragment>, depth: usize) -> bool {
+    let body = &fragment.body;
+    if !fragment.manifests.is_empty() || body.place.is_some() || !body.omit.0.is_empty() {
+        return true;
+    }
+    let uses = body.uses.iter().chain(body.parts.iter().flat_map(|part| &part.value.uses));
+    let mut inner = uses.filter_map(|entry| all.get(&entry.value.fragment));
+    depth > 0 && inner.any(|inner| brings_manifests(inner, all, depth - 1))
 }
 
 fn input_exists(input: &str, mark: Mark, fragment: &Fragment, names: &Names<'_>) -> Result<(), Diagnostic> {

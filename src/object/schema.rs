@@ -29,6 +29,8 @@ type Type = Vec<(&'static str, Field)>;
 #[derive(Debug)]
 struct Schema {
     kinds: HashMap<(&'static str, &'static str), (Scope, usize)>,
+    /// By group and kind: the version makes no difference.
+    scopes: HashMap<(&'static str, &'static str), Scope>,
     types: Vec<Type>,
 }
 
@@ -73,13 +75,7 @@ pub enum ListStrategy<'s> {
 
 /// The scope of a kind of Kubernetes' own, in whatever version.
 pub(super) fn built_in_scope(group: &str, kind: &str) -> Option<Scope> {
-    let same_group = |api_version: &str| match api_version.split_once('/') {
-        Some((other, _)) => other == group,
-        None => group.is_empty(),
-    };
-    let found =
-        schema().kinds.iter().find(|((api_version, other), _)| *other == kind && same_group(api_version));
-    found.map(|(_, (scope, _))| *scope)
+    schema().scopes.get(&(group, kind)).copied()
 }
 
 impl<'s> Shape<'s> {
@@ -189,8 +185,12 @@ fn parse(text: &'static str) -> Schema {
         let (name, code) = word.split_once('=')?;
         Some((name.trim_end_matches('!'), parse_field(code)))
     };
+    let kinds: HashMap<_, _> = kinds.lines().skip(1).filter_map(kind).collect();
+    let group = |api_version: &'static str| api_version.split_once('/').map_or("", |(group, _)| group);
+    let scopes = kinds.iter().map(|((api_version, kind), (scope, _))| ((group(api_version), *kind), *scope));
     Schema {
-        kinds: kinds.lines().skip(1).filter_map(kind).collect(),
+        scopes: scopes.collect(),
+        kinds,
         types: types.lines().map(|line| line.split(' ').filter_map(field).collect()).collect(),
     }
 }

@@ -9,7 +9,7 @@ use super::component::Place;
 use super::honours::Honours;
 use super::typed::{Marked, Reader, Typed, typed, words};
 use super::when::When;
-use crate::yaml::{Mark, Node, Number, Value};
+use crate::yaml::{Mark, Node, Number, Value, json};
 
 words! {
     /// The kind of a fragment's file.
@@ -172,6 +172,40 @@ impl InputType {
     }
 }
 
+impl Input {
+    /// The JSON Schema of what a user may write for it: a value, a list of them to use the fragment once for each, or a
+    /// text that mentions names.
+    pub(super) fn value_schema(&self) -> Json {
+        let mut one = match self.r#type {
+            InputType::Port => json!({"type": "integer", "minimum": 1, "maximum": 65535}),
+            InputType::Int => json!({"type": "integer"}),
+            InputType::Bool => json!({"type": "boolean"}),
+            InputType::List => json!({"type": "array"}),
+            InputType::Objects => json!({"type": "array", "items": {"type": "string"}}),
+            InputType::Map => json!({"type": "object"}),
+            InputType::Path => json!({"type": "string", "pattern": "^/"}),
+            InputType::Workload | InputType::Object => {
+                json!({"type": "string", "pattern": "^[A-Z][A-Za-z0-9]*(\\.[^/]+)?/.+$"})
+            }
+            InputType::String | InputType::Name | InputType::Image | InputType::Container => {
+                json!({"type": "string"})
+            }
+        };
+        if !self.choices.is_empty() {
+            let choices =
+                self.choices.iter().filter_map(|choice| serde_json::from_str(&json::write(choice)).ok());
+            one = json!({"enum": choices.collect::<Vec<Json>>()});
+        }
+        json!({"anyOf": [one, {"type": "array", "items": one}, {"type": "string", "pattern": "\\$\\{"}]})
+    }
+
+    /// Whether a user must say something for it.
+    pub(super) fn is_required(&self) -> bool {
+        let known = matches!(self.r#type, InputType::Workload | InputType::Container);
+        self.default.is_none() && !self.optional && !self.inherit && !known
+    }
+}
+
 impl Typed for Input {
     fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
         if node.as_str().is_some() {
@@ -218,7 +252,7 @@ impl Typed for Use {
     }
 
     fn schema() -> Json {
-        json!({"type": "object", "minProperties": 1, "maxProperties": 1})
+        json!({"$ref": "#/$defs/use"})
     }
 }
 

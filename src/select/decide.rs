@@ -10,7 +10,7 @@ use crate::glob;
 use crate::nearest::nearest;
 use crate::object::{Annotations, Cluster, ObjectId, Scope, Scopes};
 use crate::payload::Manifest;
-use crate::profile::{Component, Filters, Marked, Omissions, Place, Profile, Selector, unmet};
+use crate::profile::{Component, Filters, Omissions, Place, Profile, Selector, unmet};
 use crate::yaml::Mark;
 
 /// What a profile takes in.
@@ -144,7 +144,7 @@ impl Decider<'_> {
     /// Where an object lives: where its annotations say, or its page, or a shape; cluster-scoped ones in the guest.
     fn home(&self, manifest: &Manifest) -> Result<Cluster, Diagnostic> {
         let cluster_scoped = self.scopes.of(&manifest.id.group, &manifest.id.kind) == Some(Scope::Cluster);
-        let entries = self.entries(manifest);
+        let entries = self.expanded.place_of(self.component(manifest), &manifest.id);
         if let Some(home) = self.annotated_home(manifest) {
             return match entries.iter().find(|(entry, _)| entry.value.name.is_some()) {
                 Some((entry, _)) => Err(self
@@ -180,17 +180,6 @@ impl Decider<'_> {
                 .note(format!("the other is at {}", self.view.sources.show(first.mark)))
                 .help("name it under `both` if it is in both clusters")),
         }
-    }
-
-    /// The entries that decide: the page's, or where it has none those of the shapes it uses.
-    fn entries(&self, manifest: &Manifest) -> Vec<(&Marked<Selector>, Cluster)> {
-        let page = self.page(manifest).and_then(|page| page.place.as_ref());
-        let entries = page.map(|place| place.of(&manifest.id)).unwrap_or_default();
-        if !entries.is_empty() {
-            return entries;
-        }
-        let says = self.says(self.component(manifest)).iter();
-        says.flat_map(|says| says.place.of(&manifest.id)).collect()
     }
 
     fn annotated_home(&self, manifest: &Manifest) -> Option<Cluster> {

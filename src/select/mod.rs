@@ -54,16 +54,20 @@ pub fn check(filters: &Filters, payload: &Payload) -> Result<(), Diagnostics> {
 }
 
 /// Checks that anything is selected at all: a misspelt cluster profile leaves out everything.
-pub fn some(out: &[Option<Reason>], what: &str) -> Result<(), Diagnostics> {
-    if out.iter().any(Option::is_none) {
+pub fn some(selection: &Selection, profile: &str) -> Result<(), Diagnostics> {
+    if !selection.components.is_empty() {
         return Ok(());
     }
+    let out = &selection.out;
     let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
     for reason in out.iter().flatten() {
         *reasons.entry(reason.to_string()).or_default() += 1;
     }
     let most = reasons.into_iter().max_by_key(|(_, count)| *count);
-    let error = Diagnostic::error(format!("{what} selects none of the payload's {} manifests", out.len()));
+    let error = Diagnostic::error(format!(
+        "the profile `{profile}` selects none of the payload's {} manifests",
+        out.len()
+    ));
     let error = match most {
         Some((reason, count)) => error.note(format!("{count} of them for this reason: {reason}")),
         None => error,

@@ -7,9 +7,11 @@ use serde::Serialize;
 use super::Paint;
 use crate::diagnostic::printable;
 use crate::object::Cluster;
+use crate::order::Plan;
 use crate::payload::{self, Manifest, Payload};
 use crate::profile::{Filters, Profile};
 use crate::select::{self, Reason};
+use crate::yaml::Node;
 
 /// One manifest.
 #[derive(Debug, Serialize)]
@@ -40,6 +42,28 @@ pub fn rows(payload: &Payload, out: &[Option<Reason>], cluster: Option<Cluster>)
         .zip(out)
         .map(|(manifest, reason)| row(payload, manifest, reason.as_ref(), cluster))
         .collect()
+}
+
+/// A row for each object that no manifest is behind: pages and fragments brought it.
+pub fn added(plan: &Plan) -> Vec<Row> {
+    let new = plan.objects.iter().filter(|object| object.manifest.is_none());
+    new.map(|object| {
+        let id = object.id.clone();
+        let api_version = object.root.get("apiVersion").and_then(Node::as_str).unwrap_or_default();
+        Row {
+            file: String::new(),
+            document: 0,
+            group: id.group,
+            version: api_version.rsplit('/').next().unwrap_or_default().to_owned(),
+            kind: id.kind,
+            namespace: id.namespace,
+            name: id.name,
+            included: true,
+            reason: None,
+            cluster: Some(object.cluster.name()),
+        }
+    })
+    .collect()
 }
 
 /// The manifests that no profile takes in, and those that a standalone cluster has and HyperShift has no home for,
@@ -123,7 +147,7 @@ fn cells(row: &Row) -> [String; 6] {
         row.cluster.unwrap_or("-").to_owned(),
         format!("{}/{}", row.kind, row.name),
         or_dash(&row.namespace),
-        row.file.rsplit('/').next().unwrap_or_default().to_owned(),
+        or_dash(row.file.rsplit('/').next().unwrap_or_default()),
         row.reason.as_ref().map(|reason| format!("{}: {}", reason.code, reason.message)).unwrap_or_default(),
     ]
 }

@@ -10,5 +10,5 @@ mod paint;
 pub use change::{Change, changes};
 pub use explain::{explain, find};
 pub use golden::{github, report};
-pub use list::{Row, orphans, rows, summary, table, to_json};
+pub use list::{Row, added, orphans, rows, summary, table, to_json};
 pub use paint::Paint;

@@ -5,7 +5,6 @@ use super::add;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::expand::{Contribution, Expanded, Target, View};
 use crate::object::{Cause, Cluster, History, Object, ObjectId, Position, Scope, Scopes, Side, pod_mut};
-use crate::profile::{Marked, Place, Selector};
 use crate::yaml::{Entry, Node, Value};
 
 /// Adds contributions to a component's objects.
@@ -109,24 +108,13 @@ impl Contributor<'_, '_> {
         if !namespaced {
             return Ok(cluster == Cluster::Guest);
         }
-        match self.entries(id)[..] {
+        match self.expanded.place_of(self.component, id)[..] {
             [(_, home)] => Ok(home == Cluster::Both || home == cluster),
             _ => Err(Diagnostic::error("nobody says in which cluster this new object lives")
                 .at(Location::of(contribution.part, self.view.sources))
                 .object(id)
                 .help("limit its part with `in`, or name it under `place` in the page")),
         }
-    }
-
-    /// The entries that decide about an object: the page's, or where it has none those of shapes.
-    fn entries(&self, id: &ObjectId) -> Vec<(&Marked<Selector>, Cluster)> {
-        let page = self.view.payload.page(self.component).and_then(|page| page.place.as_ref());
-        let entries = page.map(|place: &Place| place.of(id)).unwrap_or_default();
-        if !entries.is_empty() {
-            return entries;
-        }
-        let says = self.expanded.says.get(self.component).into_iter().flatten();
-        says.flat_map(|says| says.place.of(id)).collect()
     }
 
     /// A new object comes right before the workload it is for, or behind everything else of its component.

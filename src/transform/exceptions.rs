@@ -81,7 +81,8 @@ impl Patcher<'_> {
                 Some(ItemPosition::First) => Position::First,
                 _ => Position::Last,
             };
-            patch::strategic(&mut object.root, patch, shape, position)
+            patch::no_empty_lists(patch, shape)
+                .and_then(|()| patch::strategic(&mut object.root, patch, shape, position))
         };
         result.map_err(|error| self.failed(error, object))?;
         object.history.note(&object.root, || Cause::Patch(self.entry.mark));

@@ -15,6 +15,7 @@ mod fragments;
 #[path = "../../benches/generate.rs"]
 mod generate;
 mod golden;
+mod honours;
 mod language;
 mod list;
 mod order;
@@ -24,6 +25,7 @@ mod pure;
 mod readme;
 mod rooms;
 mod select;
+mod shapes;
 mod support;
 mod transform;
 mod yaml_properties;

@@ -7,7 +7,7 @@ mod strategic;
 
 pub use json::{Operation, apply as apply_operations, operations};
 pub use merge::merge;
-pub use strategic::{Position, strategic};
+pub use strategic::{Position, no_empty_lists, strategic};
 
 use crate::yaml::{Mark, Node};
 

@@ -35,6 +35,29 @@ pub fn strategic(target: &mut Node, patch: &Node, shape: Shape<'_>, position: Po
     }
 }
 
+/// Refuses a null in the place of a list that merges by a key: an empty `containers:` would delete them all. Kubernetes
+/// allows it, so the merge itself does.
+pub fn no_empty_lists(patch: &Node, shape: Shape<'_>) -> Result<()> {
+    let Value::Map(changes) = &patch.value else { return Ok(()) };
+    for change in changes {
+        let Some(shape) = shape.field(&change.key) else { continue };
+        match (&change.value.value, shape.list_strategy()) {
+            (Value::Null, ListStrategy::MergeBy(_)) => {
+                return Err(PatchError::new(
+                    change.mark,
+                    format!("`{}:` with nothing behind it removes the whole list", change.key),
+                )
+                .help("write the items; where all are meant, write `- $patch: delete` for each"));
+            }
+            (Value::List(items), _) => {
+                items.iter().try_for_each(|item| no_empty_lists(item, shape.item()))?;
+            }
+            _ => no_empty_lists(&change.value, shape)?,
+        }
+    }
+    Ok(())
+}
+
 struct Merger {
     position: Position,
 }
