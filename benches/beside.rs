@@ -10,6 +10,7 @@
 )]
 
 mod generate;
+mod topologies;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,10 +23,18 @@ use transship::yaml::{self, Node, SourceId};
 const SIZES: [usize; 2] = [2000, 4000];
 const RUNS: usize = 5;
 
-/// What one run of a command cost.
+/// What one or several commands cost, and what they wrote.
+#[derive(Default)]
 struct Cost {
     cpu: Duration,
-    output: String,
+    outputs: Vec<String>,
+}
+
+impl Cost {
+    fn add(&mut self, other: Self) {
+        self.cpu += other.cpu;
+        self.outputs.extend(other.outputs);
+    }
 }
 
 fn main() -> ExitCode {
@@ -41,28 +50,64 @@ fn main() -> ExitCode {
 fn bench() -> Result<(), String> {
     let tools = tools()?;
     let work = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let folders: Vec<PathBuf> = SIZES.iter().map(|size| work.path().join(size.to_string())).collect();
-    for (size, folder) in SIZES.iter().zip(&folders) {
-        generate::write(folder, *size).map_err(|error| error.to_string())?;
+    let written = |error: std::io::Error| error.to_string();
+    let folder = |name: &str, size: usize| work.path().join(format!("{name}-{size}"));
+    for size in SIZES {
+        generate::write(&folder("one", size), size).map_err(written)?;
+        topologies::write(&folder("three", size), size).map_err(written)?;
     }
+    one_change(&tools, &SIZES.map(|size| folder("one", size)))?;
+    three_topologies(&tools, &SIZES.map(|size| folder("three", size)))
+}
+
+/// One namespace and one image for everything.
+fn one_change(tools: &Path, folders: &[PathBuf; 2]) -> Result<(), String> {
     println!("reading, moving to one namespace, changing images, writing: CPU time in ms (user + system)\n");
-    let ours: Vec<Cost> =
-        folders.iter().map(|folder| median(|| transship(folder))).collect::<Result<_, _>>()?;
+    let ours = ours(folders, |folder| transship(folder, &["bench"]))?;
     let memory = peak_memory_mb();
     row("", &SIZES.map(|size| format!("{size} objects")), "doubling");
     row("transship render", &[millis(&ours[0]), millis(&ours[1])], &ratio(&ours[1], &ours[0]));
     for (name, arguments) in
-        [("kustomize build", &["kustomize", "build"]), ("kubectl kustomize", &["kubectl", "kustomize"])]
+        [("kustomize build", ["kustomize", "build"]), ("kubectl kustomize", ["kubectl", "kustomize"])]
     {
-        let run = |folder: &PathBuf| once(&tools, arguments, folder);
+        let run = |folder: &PathBuf| once(tools, arguments, &folder.join("kustomize"));
         let theirs: Vec<Cost> = folders.iter().map(run).collect::<Result<_, _>>()?;
         row(name, &[millis(&theirs[0]), millis(&theirs[1])], &ratio(&theirs[1], &theirs[0]));
         let times = [ratio(&theirs[0], &ours[0]), ratio(&theirs[1], &ours[1])];
         row("  ours is faster by", &times, "");
-        same_objects(&ours[0].output, &theirs[0].output)?;
+        same_objects(&ours[0].outputs[0], &theirs[0].outputs[0])?;
     }
     println!("\ntransship's peak memory: {memory} MB; all three gave the same objects");
     Ok(())
+}
+
+/// Three profiles with pages, a word, policy and patches, beside three overlays.
+fn three_topologies(tools: &Path, folders: &[PathBuf; 2]) -> Result<(), String> {
+    println!(
+        "\nthree profiles, components of 20 objects with a page, a word, policy and patches: CPU time in ms\n"
+    );
+    let ours = ours(folders, |folder| transship(folder, &topologies::PROFILES))?;
+    row("", &SIZES.map(|size| format!("{size} objects")), "doubling");
+    row("transship render", &[millis(&ours[0]), millis(&ours[1])], &ratio(&ours[1], &ours[0]));
+    let mut theirs = Cost::default();
+    for profile in topologies::PROFILES {
+        theirs.add(once(tools, ["kustomize", "build"], &folders[0].join("kustomize").join(profile))?);
+    }
+    row("kustomize build", &[millis(&theirs), "-".to_owned()], "");
+    row("  ours is faster by", &[ratio(&theirs, &ours[0]), "-".to_owned()], "");
+    for (ours, theirs) in ours[0].outputs.iter().zip(&theirs.outputs) {
+        same_objects(ours, theirs)?;
+    }
+    println!("\nboth gave the same objects in all three");
+    Ok(())
+}
+
+/// The median of some runs for each folder, behind one that warms the file cache.
+fn ours(folders: &[PathBuf; 2], run: impl Fn(&Path) -> Result<Cost, String>) -> Result<Vec<Cost>, String> {
+    for folder in folders {
+        run(folder)?;
+    }
+    folders.iter().map(|folder| median(|| run(folder))).collect()
 }
 
 fn row(name: &str, cells: &[String], last: &str) {
@@ -95,15 +140,19 @@ fn tools() -> Result<PathBuf, String> {
     Ok(PathBuf::from(String::from_utf8_lossy(&built.stdout).trim()))
 }
 
-fn transship(folder: &Path) -> Result<Cost, String> {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_transship"));
-    command.args(["render", "--profile", "bench"]).current_dir(folder);
-    measure(command)
+fn transship(folder: &Path, profiles: &[&str]) -> Result<Cost, String> {
+    let mut cost = Cost::default();
+    for profile in profiles {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_transship"));
+        command.args(["render", "--profile", profile]).current_dir(folder);
+        cost.add(measure(command)?);
+    }
+    Ok(cost)
 }
 
-fn once(tools: &Path, arguments: &[&str; 2], folder: &Path) -> Result<Cost, String> {
+fn once(tools: &Path, arguments: [&str; 2], folder: &Path) -> Result<Cost, String> {
     let mut command = Command::new(tools.join(arguments[0]));
-    command.arg(arguments[1]).arg(folder.join("kustomize"));
+    command.arg(arguments[1]).arg(folder);
     measure(command)
 }
 
@@ -115,7 +164,7 @@ fn measure(mut command: Command) -> Result<Cost, String> {
     if !output.status.success() {
         return Err(format!("{command:?} failed"));
     }
-    Ok(Cost { cpu, output: String::from_utf8_lossy(&output.stdout).into_owned() })
+    Ok(Cost { cpu, outputs: vec![String::from_utf8_lossy(&output.stdout).into_owned()] })
 }
 
 fn median(run: impl Fn() -> Result<Cost, String>) -> Result<Cost, String> {

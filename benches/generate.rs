@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 /// Objects of one component: enough kinds to be a real one.
-const KINDS: [fn(usize) -> String; 10] = [
+pub(crate) const KINDS: [fn(usize) -> String; 10] = [
     service_account,
     config_map,
     role,
@@ -22,8 +22,8 @@ const KINDS: [fn(usize) -> String; 10] = [
 pub(crate) const NAMESPACE: &str = "bench-target";
 /// The image that manifests name, and what it becomes.
 pub(crate) const SOURCE_IMAGE: &str = "quay.io/openshift/origin-bench";
-const DIGEST: &str = "sha256:7b1e5d9c3a8f6042b7d1c9e5f3a0864d2b8e6c4a1f9d7053e8b2c6a4d0f1e395";
-const RELEASE_IMAGE: &str = "quay.io/openshift-release-dev/ocp-v4.0-art-dev";
+pub(crate) const DIGEST: &str = "sha256:7b1e5d9c3a8f6042b7d1c9e5f3a0864d2b8e6c4a1f9d7053e8b2c6a4d0f1e395";
+pub(crate) const RELEASE_IMAGE: &str = "quay.io/openshift-release-dev/ocp-v4.0-art-dev";
 
 /// Writes a payload of `count` objects to `folder/payload`, a profile to `folder/profiles`, and for kustomize one file
 /// with all objects and a kustomization to `folder/kustomize`.
@@ -65,11 +65,11 @@ fn kustomization() -> String {
     )
 }
 
-fn operator_images() -> String {
+pub(crate) fn operator_images() -> String {
     image_stream("operator", &format!("{SOURCE_IMAGE}:latest"))
 }
 
-fn release_images() -> String {
+pub(crate) fn release_images() -> String {
     image_stream("4.22.0", &format!("{RELEASE_IMAGE}@{DIGEST}"))
 }
 

@@ -96,7 +96,8 @@ impl List {
             rows.extend(show::added(&plan));
         }
         self.print(&rows)?;
-        self.summarise(&payload, &profile.select, &out)
+        self.summarise(&payload, &profile.select, &out);
+        Ok(Outcome::Done)
     }
 
     /// What the flags make of every manifest.
@@ -107,7 +108,8 @@ impl List {
         select::check(&filters, &payload)?;
         let out = select::by(&filters, &payload);
         self.print(&show::rows(&payload, &out, None))?;
-        self.summarise(&payload, &filters, &out)
+        self.summarise(&payload, &filters, &out);
+        Ok(Outcome::Done)
     }
 
     fn list_orphans(&self) -> Result<Outcome, Diagnostics> {
@@ -124,16 +126,10 @@ impl List {
         self.print(&show::orphans(&project.payload, &decisions))
     }
 
-    fn summarise(
-        &self,
-        payload: &Payload,
-        filters: &Filters,
-        out: &[Option<Reason>],
-    ) -> Result<Outcome, Diagnostics> {
+    fn summarise(&self, payload: &Payload, filters: &Filters, out: &[Option<Reason>]) {
         if matches!(self.format, Format::Table) {
             output::note(&show::summary(payload, filters, out));
         }
-        Ok(Outcome::Done)
     }
 
     fn print(&self, rows: &[show::Row]) -> Result<Outcome, Diagnostics> {

@@ -22,10 +22,8 @@ pub(super) struct Schema {
 
 impl Schema {
     pub(super) fn run(self) -> Result<Outcome, Diagnostics> {
-        let fragments = match self.profiles.is_dir() {
-            true => Profiles::load(&self.profiles)?.fragments,
-            false => BTreeMap::new(),
-        };
+        let fragments =
+            if self.profiles.is_dir() { Profiles::load(&self.profiles)?.fragments } else { BTreeMap::new() };
         output::result(&format!("{:#}\n", transship::profile::schema(&fragments)))?;
         Ok(Outcome::Done)
     }

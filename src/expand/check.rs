@@ -184,11 +184,16 @@ impl<'a> Checker<'a> {
             self.used.insert(name.to_owned());
             return;
         }
-        let known = own.names.iter().copied().chain(self.context.parameters.names());
         let error = self.wrong(mark, format!("`{shown}` stands for nothing"));
-        self.errors.0.push(match nearest(name, known) {
-            Some(near) => error.help(format!("did you mean `{}`?", shown.replace(name, near))),
-            None => error.help("declare it as a parameter"),
+        let mut pages = self.context.payload.pages.values();
+        let known = own.names.iter().copied().chain(self.context.parameters.names());
+        let owner = pages.find(|page| page.parameters.contains_key(name));
+        self.errors.0.push(match (owner, nearest(name, known)) {
+            (Some(page), _) => {
+                error.help(format!("it is a parameter of the page of `{}` alone", page.name()))
+            }
+            (None, Some(near)) => error.help(format!("did you mean `{}`?", shown.replace(name, near))),
+            (None, None) => error.help("declare it as a parameter"),
         });
     }
 

@@ -19,6 +19,7 @@ mod honours;
 mod language;
 mod list;
 mod order;
+mod parameters;
 mod patches;
 mod profiles;
 mod pure;
