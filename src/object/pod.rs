@@ -19,6 +19,11 @@ pub fn is_workload(kind: &str) -> bool {
     kind != "Pod" && template_path(kind).is_some()
 }
 
+/// Whether objects of a kind have pods, or are one.
+pub fn has_pods(kind: &str) -> bool {
+    template_path(kind).is_some()
+}
+
 /// The pod template of an object: a node with `metadata` and `spec`.
 pub fn pod_mut<'n>(root: &'n mut Node, kind: &str) -> Option<&'n mut Node> {
     template_path(kind)?.iter().try_fold(root, |node, key| node.get_mut(key))

@@ -82,6 +82,8 @@ impl Shape {
             let mut following = rest.chars();
             if let Some(character) = following.next() {
                 shape.see(before.chars().next_back(), character, following.next());
+                // What looks like JSON behind blanks of any script is read as JSON.
+                shape.indicator |= character == '{' && before.trim_start().is_empty();
             }
         }
         shape

@@ -542,3 +542,81 @@ fn the_schema_describes_every_field() {
         serde_json::json!(["last", "first"])
     );
 }
+
+#[test]
+fn an_empty_list_in_a_strategic_patch_is_refused() {
+    let body = "patches:\n- reason: meant something else\n  target: {kind: Deployment}\n  patch:\n    spec:\n      template:\n        spec:\n          containers:\n";
+    let shown = refused(&folder(body, "cluster: both\n"), &[]);
+    assert!(
+        shown.contains(
+            "payload/op/component.yaml:11:11: `containers:` with nothing behind it removes the whole list"
+        ),
+        "{shown}"
+    );
+    let body = "patches:\n- reason: no taints there\n  target: {kind: Deployment}\n  patch: {spec: {template: {spec: {tolerations: null}}}}\n";
+    let rendered = render(&folder(body, "cluster: both\n"), &[]);
+    assert!(rendered[0]["spec"]["template"]["spec"].get("tolerations").is_none(), "a list without a key");
+}
+
+/// A manifest may say by the cluster-version-operator's own annotation in which cluster it lives.
+#[test]
+fn an_include_annotation_places_an_object() {
+    let folder = Folder::new();
+    let object = |name: &str, include: &str| {
+        format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: ns, annotations: {{{include}}}}}\n"
+        )
+    };
+    let include = |name: &str| format!("include.release.openshift.io/{name}: 'true'");
+    folder.write("payload/op/1.yaml", object("m", &include("mc")));
+    folder.write("payload/op/2.yaml", object("g", &include("guest")));
+    folder.write("payload/op/3.yaml", object("b", &format!("{}, {}", include("mc"), include("guest"))));
+    folder.write("payload/op/4.yaml", object("none", &include("other")));
+    for (name, cluster) in [("mc", "management"), ("guest", "guest")] {
+        let body = format!("cluster: {cluster}\nselect: {{clusterProfile: hosted}}\n");
+        folder.write(&format!("profiles/{name}.yaml"), profile(name, &body));
+    }
+    let rendered = |profile: &str| names(&json(&folder.run(&["render", "--profile", profile, "-o", "json"])));
+    assert_eq!(rendered("mc"), ["ConfigMap/m", "ConfigMap/b"]);
+    assert_eq!(rendered("guest"), ["ConfigMap/g", "ConfigMap/b"]);
+    let list = folder.run(&["list", "--profile", "mc"]).stdout;
+    assert!(
+        list.contains("omitted: it lives in the guest cluster") && list.contains("cluster-profile: "),
+        "{list}"
+    );
+    folder.write("payload/op/component.yaml", page("place: {guest: [ConfigMap/m]}\n"));
+    let run = folder.run(&["render", "--profile", "mc"]);
+    assert!(
+        run.stderr.contains(
+            "component.yaml:4:16: an annotation of the manifest already says where this object lives"
+        ),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
+fn the_schema_of_uses_is_what_the_fragments_say() {
+    let folder = folder("", "cluster: both\n");
+    let inputs = "inputs: {workload: workload, port: port, kind: {type: string, enum: [a, b], optional: true}}\nparts: [{nothing: x}]\n";
+    let fragment = format!("{HEADER}kind: Fragment\nmetadata: {{name: word}}\nabout: what it says\n{inputs}");
+    folder.write("profiles/fragments/word.yaml", fragment);
+    let schema: serde_json::Value = serde_json::from_str(&folder.run(&["schema"]).stdout).unwrap();
+    assert_eq!(schema["oneOf"][0]["properties"]["uses"]["items"], serde_json::json!({"$ref": "#/$defs/use"}));
+    let word = &schema["$defs"]["use"]["oneOf"][0]["properties"]["word"];
+    assert_eq!(word["description"], "what it says");
+    assert_eq!(word["required"], serde_json::json!(["port"]));
+    assert_eq!(word["properties"]["port"]["anyOf"][0]["maximum"], 65535);
+    assert_eq!(word["properties"]["kind"]["anyOf"][0], serde_json::json!({"enum": ["a", "b"]}));
+}
+
+#[test]
+fn the_list_shows_what_a_profile_adds() {
+    let body = "parts: [{objects: [{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: new, namespace: ns}}]}]\n";
+    let run = folder(body, "cluster: both\n").run(&["list", "--profile", "test", "-o", "json"]);
+    let rows: Vec<serde_json::Value> = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(
+        rows[3].to_string(),
+        r#"{"cluster":"both","document":0,"file":"","group":"apps","included":true,"kind":"DaemonSet","name":"new","namespace":"ns","reason":null,"version":"v1"}"#
+    );
+}

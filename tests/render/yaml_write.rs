@@ -61,3 +61,11 @@ fn json_is_written_as_go_writes_it() {
     let json = yaml::json::write(&one("{b: \"<a>&\\u2028\\x7f\\t\\\"\", a: [], é: null}"));
     assert_eq!(json, "{\"a\":[],\"b\":\"\\u003ca\\u003e\\u0026\\u2028\u{7f}\\t\\\"\",\"é\":null}");
 }
+
+/// Kubernetes takes a text whose first character, behind blanks of any script, is `{` for JSON.
+#[test]
+fn a_key_behind_a_strange_blank_is_not_taken_for_json() {
+    let root = one("'\u{a0}{': 1\n");
+    assert_eq!(yaml::write(&root), "'\u{a0}{': 1\n");
+    assert_eq!(one(&yaml::write(&root)), root);
+}

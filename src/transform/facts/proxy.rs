@@ -2,7 +2,7 @@
 
 use super::{Fact, annotation, named};
 use crate::diagnostic::{Diagnostic, Location};
-use crate::object::{Object, containers_mut, pod_mut};
+use crate::object::{Object, containers_mut, has_pods, pod_mut};
 use crate::profile::Finder;
 use crate::profile::template::{Lookup, Scope};
 use crate::yaml::{Entry, Map, Mark, Node, Sources, Value};
@@ -14,6 +14,9 @@ const VARIABLES: [(&str, &str); 3] =
     [("HTTP_PROXY", "httpProxy"), ("HTTPS_PROXY", "httpsProxy"), ("NO_PROXY", "noProxy")];
 
 pub(super) fn find(object: &Object) -> Option<Fact> {
+    if !has_pods(&object.id.kind) {
+        return None;
+    }
     let wish = annotation::get(&object.root, ANNOTATION)?;
     Some(Fact::new(Finder::Proxy, wish.mark, "", vec![("workload", named(object))]))
 }

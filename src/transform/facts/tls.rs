@@ -16,9 +16,12 @@ const FIELDS: [(&str, &str); 2] = [("minTLSVersion", "minVersion"), ("cipherSuit
 const KINDS: [&str; 2] = ["GenericOperatorConfig", "GenericControllerConfig"];
 
 pub(super) fn find(object: &Object) -> Option<Fact> {
+    if object.id.kind != "ConfigMap" {
+        return None;
+    }
     let wish = annotation::get(&object.root, ANNOTATION)?;
-    let asks = object.id.kind == "ConfigMap" && wish.as_str() == Some("true");
-    asks.then(|| Fact::new(Finder::Tls, wish.mark, "", vec![("config", named(object))]))
+    (wish.as_str() == Some("true"))
+        .then(|| Fact::new(Finder::Tls, wish.mark, "", vec![("config", named(object))]))
 }
 
 /// Writes the TLS settings of a group of parameters into every operator's configuration in the ConfigMap. An absent

@@ -8,9 +8,12 @@ use crate::yaml::Node;
 const LABEL: &str = "config.openshift.io/inject-trusted-cabundle";
 
 pub(super) fn find(object: &Object) -> Option<Fact> {
+    if object.id.kind != "ConfigMap" {
+        return None;
+    }
     let label = object.root.get("metadata")?.get("labels")?.get(LABEL)?;
-    let asks = object.id.kind == "ConfigMap" && label.as_str() == Some("true");
-    asks.then(|| Fact::new(Finder::TrustedCa, label.mark, "", vec![("config", named(object))]))
+    (label.as_str() == Some("true"))
+        .then(|| Fact::new(Finder::TrustedCa, label.mark, "", vec![("config", named(object))]))
 }
 
 pub(super) fn take_away(root: &mut Node) {
