@@ -588,7 +588,7 @@ fn an_include_annotation_places_an_object() {
     let run = folder.run(&["render", "--profile", "mc"]);
     assert!(
         run.stderr.contains(
-            "component.yaml:4:16: an annotation of the manifest already says where this object lives"
+            "component.yaml:4:17: an annotation of the manifest already says where this object lives"
         ),
         "{}",
         run.stderr
