@@ -13,7 +13,7 @@ use crate::profile::{
 use crate::yaml::{Mark, Node, Value};
 
 /// First segments of names that the language itself knows.
-const BUILT_IN: [&str; 5] = ["component", "images", "pod", "release", "workload"];
+const BUILT_IN: [&str; 6] = ["component", "container", "images", "pod", "release", "workload"];
 
 /// Checks every name in the profiles, the fragments and the pages.
 pub fn check_names(context: &Context<'_>) -> Result<(), Diagnostics> {
@@ -202,7 +202,8 @@ impl<'a> Checker<'a> {
         let group = format!("{name}.");
         let parameter =
             self.context.parameters.names().any(|other| other == name || other.starts_with(&group));
-        let built_in = BUILT_IN.contains(&name) && name != "workload";
+        // An input may be called what its type is called.
+        let built_in = BUILT_IN.contains(&name) && !matches!(name, "container" | "workload");
         if parameter || built_in {
             let whose = if built_in { "the language" } else { "a parameter" };
             let error = self.wrong(mark, format!("`{name}` is already a name of {whose}"));

@@ -1,6 +1,7 @@
 //! What pages and fragments say, written out for one profile: values put in, the manifests of shapes beside a
 //! component's own, and what every use of a fragment contributes. Nothing is merged here yet.
 
+mod around;
 mod check;
 mod contributions;
 mod manifests;
@@ -11,6 +12,7 @@ use crate::payload::Payload;
 use crate::profile::{Parameters, Profile, Profiles};
 use crate::yaml::Sources;
 
+pub use around::{Around, mentions};
 pub use check::check_names;
 pub use contributions::{Contribution, Target, honouring, honours};
 pub use manifests::{Expanded, Says, expand};

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::View;
+use super::around::{Around, local_volumes, mounts_tmp};
 use crate::object::{Cluster, ObjectId, pod};
 use crate::payload::Manifest;
 use crate::profile::template::{Lookup, Scope};
@@ -28,12 +29,16 @@ pub struct Names<'a> {
     pub own: BTreeMap<String, Lookup>,
     /// The workload in scope.
     pub workload: Option<Workload>,
+    /// The container in scope, where one is.
+    pub container: Option<Node>,
+    /// The objects around a pod, where they are known.
+    pub around: Option<&'a Around>,
 }
 
 impl<'a> Names<'a> {
     /// The names of a component's page.
     pub fn of(view: View<'a>, component: &'a str) -> Self {
-        Self { view, component, own: BTreeMap::new(), workload: None }
+        Self { view, component, own: BTreeMap::new(), workload: None, container: None, around: None }
     }
 
     /// The pullspec of a tag; with `.guest` or `.management` behind it that of one release.
@@ -53,6 +58,12 @@ impl<'a> Names<'a> {
         if let Some(tag) = name.strip_prefix("images.") {
             return Some(self.image(tag));
         }
+        if let Some(field) = name.strip_prefix("pod.") {
+            return Some(self.of_pod(field));
+        }
+        if let (Some(field), Some(container)) = (name.strip_prefix("container."), &self.container) {
+            return Some(of_container(container, field));
+        }
         let payload = self.view.payload;
         let owner = || payload.page(self.component).map_or(self.component, |page| page.owner());
         let version = || payload.release.as_ref().and_then(|release| release.version.as_deref());
@@ -65,6 +76,9 @@ impl<'a> Names<'a> {
             ("workload.name", Some(workload)) => text(&workload.id.name),
             ("workload.namespace", Some(workload)) => text(&workload.id.namespace),
             ("workload.serviceAccount", Some(workload)) => text(workload.service_account()),
+            ("workload.replicas", Some(workload)) => {
+                workload.replicas().map_or(Lookup::Absent, Lookup::Value)
+            }
             (name, None) if name.starts_with("workload.") => {
                 return Some(
                     Err("nobody says which workload is meant: give the input `workload`".to_owned()),
@@ -72,6 +86,37 @@ impl<'a> Names<'a> {
             }
             _ => return None,
         }))
+    }
+}
+
+impl Names<'_> {
+    /// What is known about the pod of the workload in scope.
+    fn of_pod(&self, field: &str) -> Result<Lookup, String> {
+        let around = self.around.ok_or("a pod is known only where a profile speaks of every one")?;
+        let workload = self.workload.as_ref().ok_or("there is no pod here")?;
+        let pod = pod(&workload.root, &workload.id.kind).ok_or("there is no pod here")?;
+        let namespace = &workload.id.namespace;
+        let or_absent = |found: Option<String>| found.map_or(Lookup::Absent, |found| text(&found));
+        match field {
+            "usesOwnApi" => {
+                Ok(Lookup::Value(Value::Bool(around.is_bound(namespace, workload.service_account()))))
+            }
+            "localVolumes" => Ok(or_absent(local_volumes(pod))),
+            "configHash" => Ok(or_absent(around.config_hash(pod, namespace))),
+            "labels" => {
+                let labels = pod.get("metadata").and_then(|metadata| metadata.get("labels"));
+                Ok(labels.map_or(Lookup::Absent, |labels| Lookup::Value(labels.value.clone())))
+            }
+            _ => Err("of a pod there are usesOwnApi, localVolumes, configHash and labels".to_owned()),
+        }
+    }
+}
+
+fn of_container(container: &Node, field: &str) -> Result<Lookup, String> {
+    match field {
+        "name" => Ok(container.get("name").map_or(Lookup::Absent, |name| Lookup::Value(name.value.clone()))),
+        "mountsTmp" => Ok(Lookup::Value(Value::Bool(mounts_tmp(container)))),
+        _ => Err("of a container there are name and mountsTmp".to_owned()),
     }
 }
 
@@ -94,6 +139,11 @@ impl Workload {
         let account =
             pod(&self.root, &self.id.kind).and_then(|pod| pod.get("spec")?.get("serviceAccountName"));
         account.and_then(Node::as_str).unwrap_or("default")
+    }
+
+    /// How many pods it wants, where it says so.
+    fn replicas(&self) -> Option<Value> {
+        self.root.get("spec")?.get("replicas").map(|replicas| replicas.value.clone())
     }
 
     /// Its container, if there is one only.

@@ -10,7 +10,7 @@ use std::fmt;
 use crate::yaml::{Mark, Node, Value};
 
 pub use history::{Cause, History, Step};
-pub use pod::{containers_mut, has_pods, is_workload, pod, pod_mut};
+pub use pod::{containers, containers_mut, has_pods, is_workload, pod, pod_mut};
 pub use schema::{ListStrategy, Shape};
 pub use scope::{Scope, Scopes};
 

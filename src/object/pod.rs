@@ -34,6 +34,12 @@ pub fn pod<'n>(root: &'n Node, kind: &str) -> Option<&'n Node> {
     template_path(kind)?.iter().try_fold(root, |node, key| node.get(key))
 }
 
+/// Every container and init container of a pod template, to look at.
+pub fn containers(pod: &Node) -> Vec<&Node> {
+    let list = |field: &str| pod.get("spec").and_then(|spec| spec.get(field)).and_then(Node::as_list);
+    ["containers", "initContainers"].into_iter().filter_map(list).flatten().collect()
+}
+
 /// Every container and init container of a pod template.
 pub fn containers_mut(pod: &mut Node) -> Vec<&mut Node> {
     let Some(Value::Map(spec)) = pod.get_mut("spec").map(|spec| &mut spec.value) else { return Vec::new() };

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::add;
 use super::patch;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
-use crate::expand::{Names, View, Workload};
-use crate::object::{Cause, Object, containers_mut, is_workload, pod_mut};
+use crate::expand::{Around, Names, View, Workload};
+use crate::object::{Cause, Object, containers_mut, has_pods, is_workload, pod_mut};
 use crate::profile::template::substitute;
 use crate::profile::{Every, Marked, Of, unmet};
 use crate::yaml::{Mark, Node, Sources, Value};
@@ -22,20 +22,24 @@ enum Layer {
     Set,
 }
 
-/// Applies what the profile says about every pod, container, workload or kind to the objects of a component.
-pub(super) fn apply(objects: &mut [Object], view: &View<'_>, component: &str) -> Result<(), Diagnostics> {
+/// Applies what the profile says about every pod, container, workload or kind to an object.
+pub(super) fn apply(
+    object: &mut Object,
+    view: &View<'_>,
+    component: &str,
+    around: &Around,
+) -> Result<(), Diagnostics> {
     let mut errors = Diagnostics::default();
-    for object in objects {
+    let mut set = Set::new();
+    for layer in [Layer::Add, Layer::Default, Layer::Set] {
+        // Each layer sees what the one before it made.
         let workload = Workload { id: object.id.clone(), root: object.root.clone() };
-        let scope = Names { workload: Some(workload), ..Names::of(*view, component) };
-        let mut set = Set::new();
-        for layer in [Layer::Add, Layer::Default, Layer::Set] {
-            for entry in &view.profile.every {
-                match entry_to(object, entry, layer, &scope, &mut set) {
-                    Ok(true) => object.history.note(&object.root, || Cause::Every(entry.mark)),
-                    Ok(false) => {}
-                    Err(error) => errors.0.push(error.object(&object.id)),
-                }
+        let scope = Names { workload: Some(workload), around: Some(around), ..Names::of(*view, component) };
+        for entry in &view.profile.every {
+            match entry_to(object, entry, layer, &scope, &mut set) {
+                Ok(true) => object.history.note(&object.root, || Cause::Every(entry.mark)),
+                Ok(false) => {}
+                Err(error) => errors.0.push(error.object(&object.id)),
             }
         }
     }
@@ -50,39 +54,52 @@ fn entry_to(
     scope: &Names<'_>,
     set: &mut Set,
 ) -> Result<bool, Diagnostic> {
-    let sources = scope.view.sources;
     let body = match layer {
         Layer::Add => &entry.value.add,
         Layer::Default => &entry.value.default,
         Layer::Set => &entry.value.set,
     };
-    let Some(body) = body else { return Ok(false) };
-    if !concerns(&entry.value.of, object) || unmet(&entry.value.when, scope, sources)?.is_some() {
+    let (Some(body), true) = (body, concerns(&entry.value.of, object)) else { return Ok(false) };
+    let kind = object.id.kind.clone();
+    match entry.value.of {
+        Of::Kind(_) | Of::Workload => one(&mut object.root, "", entry, body, layer, scope, set),
+        Of::Pod => match pod_mut(&mut object.root, &kind) {
+            Some(pod) => one(pod, "pod", entry, body, layer, scope, set),
+            None => Ok(false),
+        },
+        Of::Container => {
+            let containers = pod_mut(&mut object.root, &kind).map(containers_mut).unwrap_or_default();
+            let mut any = false;
+            for (index, container) in containers.into_iter().enumerate() {
+                let scope = Names { container: Some(container.clone()), ..scope.clone() };
+                any |= one(container, &format!("container{index}"), entry, body, layer, &scope, set)?;
+            }
+            Ok(any)
+        }
+    }
+}
+
+/// Applies the body of an entry to one target, if its conditions hold there.
+fn one(
+    target: &mut Node,
+    at: &str,
+    entry: &Marked<Every>,
+    body: &Node,
+    layer: Layer,
+    scope: &Names<'_>,
+    set: &mut Set,
+) -> Result<bool, Diagnostic> {
+    let sources = scope.view.sources;
+    if unmet(&entry.value.when, scope, sources)?.is_some() {
         return Ok(false);
     }
     let Some(body) = substitute_keeping_null(body, scope, sources)? else { return Ok(false) };
-    let kind = object.id.kind.clone();
-    let targets: Vec<(String, &mut Node)> = match entry.value.of {
-        Of::Kind(_) | Of::Workload => vec![(String::new(), &mut object.root)],
-        Of::Pod => pod_mut(&mut object.root, &kind).map(|pod| ("pod".to_owned(), pod)).into_iter().collect(),
-        Of::Container => {
-            let pod = pod_mut(&mut object.root, &kind);
-            let containers = pod.map(containers_mut).unwrap_or_default();
-            containers
-                .into_iter()
-                .enumerate()
-                .map(|(index, node)| (format!("container{index}"), node))
-                .collect()
-        }
-    };
-    for (at, target) in targets {
-        match layer {
-            Layer::Add => add::add(target, &body, sources)?,
-            Layer::Default => default(target, &body),
-            Layer::Set => {
-                agree(&body, &at, set, sources)?;
-                patch::merge(target, &body);
-            }
+    match layer {
+        Layer::Add => add::add(target, &body, sources)?,
+        Layer::Default => default(target, &body),
+        Layer::Set => {
+            agree(&body, at, set, sources)?;
+            patch::merge(target, &body);
         }
     }
     Ok(true)
@@ -92,7 +109,7 @@ fn concerns(of: &Of, object: &Object) -> bool {
     match of {
         Of::Kind(kind) => *kind == object.id.kind,
         Of::Workload => is_workload(&object.id.kind),
-        Of::Pod | Of::Container => true,
+        Of::Pod | Of::Container => has_pods(&object.id.kind),
     }
 }
 

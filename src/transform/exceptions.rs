@@ -29,6 +29,20 @@ pub(super) fn apply(objects: &mut [Object], view: &View<'_>, component: &str) ->
     errors.or(())
 }
 
+/// What the patches of its page will make of one object; where they cannot be applied, what they leave of it.
+pub(super) fn outcome(object: &Object, view: &View<'_>, component: &str) -> Node {
+    let mut object = object.clone();
+    let Some(page) = view.payload.page(component) else { return object.root };
+    for entry in page.patches.iter().filter(|entry| view.profile.is_in(&entry.value.profiles)) {
+        let patcher = Patcher { payload: view.payload, component, page, entry, sources: view.sources };
+        if matches!(unmet(&entry.value.when, view.parameters, view.sources), Ok(None)) {
+            // What is wrong with a patch is said when it is applied for good.
+            let _ = patcher.apply(std::slice::from_mut(&mut object));
+        }
+    }
+    object.root
+}
+
 struct Patcher<'a> {
     payload: &'a Payload,
     component: &'a str,

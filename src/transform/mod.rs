@@ -14,8 +14,8 @@ mod strip;
 mod target;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
-use crate::expand::{Expanded, View};
-use crate::object::{Cause, History, Object, Position, Scopes, Side};
+use crate::expand::{Around, Expanded, View, mentions};
+use crate::object::{Cause, History, Object, Position, Scopes, Side, has_pods};
 use crate::parallel;
 use crate::payload::Manifest;
 use crate::profile::template::substitute_text;
@@ -66,10 +66,16 @@ pub fn add<'a>(
 /// What holds for every pod, the pages' patches, the profile's namespace, and last the annotations that nobody needs any
 /// more. The objects come in the order of the payload.
 pub fn finish(half: Half<'_>) -> Result<Vec<Object>, Diagnostics> {
-    let Half { view, components, elsewhere, .. } = half;
-    let finished = parallel::map(components, |mut component: Component<'_>| {
+    let Half { view, mut components, elsewhere, .. } = half;
+    let nobody = Around::default();
+    gather(parallel::map(&mut components, |component: &mut Component<'_>| {
         issued::apply(&mut component.objects, view.sources)?;
-        every::apply(&mut component.objects, &view, component.name)?;
+        every_of(component, &view, &nobody, |object| !has_pods(&object.id.kind))
+    }))?;
+    // Pods last: what they are told about the objects around them is then as it will be.
+    let around = around(&components, &view);
+    let finished = parallel::map(components, |mut component: Component<'_>| {
+        every_of(&mut component, &view, &around, |object| has_pods(&object.id.kind))?;
         exceptions::apply(&mut component.objects, &view, component.name)?;
         honour::check(&component.objects, &view, component.name, &elsewhere)?;
         Ok(component.objects)
@@ -81,6 +87,35 @@ pub fn finish(half: Half<'_>) -> Result<Vec<Object>, Diagnostics> {
     }
     strip::apply(&mut objects, &view.profile.strip);
     Ok(objects)
+}
+
+/// What the profile says about every object of a component that is chosen.
+fn every_of(
+    component: &mut Component<'_>,
+    view: &View<'_>,
+    around: &Around,
+    chosen: impl Fn(&Object) -> bool,
+) -> Result<(), Diagnostics> {
+    let objects = component.objects.iter_mut().filter(|object| chosen(object));
+    gather(objects.map(|object| every::apply(object, view, component.name, around)).collect()).map(drop)
+}
+
+/// What pods will find around them, as far as the profile asks for it.
+fn around(components: &[Component<'_>], view: &View<'_>) -> Around {
+    let mut around = Around::default();
+    let (bindings, config) =
+        (mentions(view.profile, "pod.usesOwnApi"), mentions(view.profile, "pod.configHash"));
+    for component in components {
+        for object in &component.objects {
+            if bindings {
+                around.bind(&object.id, &object.root);
+            }
+            if config && matches!(object.id.kind.as_str(), "ConfigMap" | "Secret") {
+                around.configure(&object.id, exceptions::outcome(object, view, component.name));
+            }
+        }
+    }
+    around
 }
 
 /// All results, or all errors.
