@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help test lint deny bench golden schema fuzz
+.PHONY: help test lint deny bench golden docs schema fuzz
 
 help: ## What there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,6 +22,9 @@ bench: ## Beside kubectl and kustomize, as ratios (takes minutes: they do)
 
 golden: ## Rewrite golden/ from payload/ and profiles/
 	cargo run --locked --quiet -- golden update
+
+docs: ## Rewrite what the commands in docs/language.md print
+	cargo test --locked --quiet --test render docs::rewrite -- --ignored
 
 schema: ## Write what is known about Kubernetes' own kinds, from the pinned release
 	cd tests/tools && go run ./schema $$(go list -m -f '{{.Version}} {{.Dir}}' k8s.io/kubernetes)/api/openapi-spec/v3 > ../../src/object/kubernetes.schema

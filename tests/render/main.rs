@@ -10,6 +10,7 @@
 mod bad_input;
 mod commands;
 mod corpus;
+mod docs;
 mod explain;
 mod fragments;
 #[path = "../../benches/generate.rs"]

@@ -1,11 +1,8 @@
 //! Every command that the README shows, run as it stands there, with the output that it shows.
 
-use std::path::Path;
-use std::process::Command;
-
 use transship::yaml::{self, Node, SourceId, Value};
 
-use crate::support::{Run, repository};
+use crate::support::{Run, repository, shell_in};
 
 fn readme() -> String {
     std::fs::read_to_string(repository().join("README.md")).unwrap()
@@ -17,18 +14,9 @@ fn blocks<'a>(text: &'a str, language: &str) -> Vec<&'a str> {
     text.split(fence.as_str()).skip(1).map(|rest| rest.split("```").next().unwrap()).collect()
 }
 
-/// Runs a line in a shell that finds our command; what it says on both streams, in the order in which it says it.
+/// Runs a line; what it says on both streams, in the order in which it says it.
 fn shell(line: &str) -> Run {
-    let binary = Path::new(env!("CARGO_BIN_EXE_transship")).parent().unwrap();
-    let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap());
-    let output = Command::new("sh")
-        .args(["-c", &format!("{{ {line}; }} 2>&1")])
-        .env("PATH", path)
-        .env("NO_COLOR", "1")
-        .current_dir(repository())
-        .output()
-        .unwrap();
-    Run::of(&output)
+    shell_in(&repository(), &format!("{{ {line}; }} 2>&1"))
 }
 
 #[test]

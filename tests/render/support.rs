@@ -133,3 +133,12 @@ pub(crate) fn run_in(folder: &Path, arguments: &[&str], input: &str) -> Run {
     let _ = std::io::Write::write_all(&mut child.stdin.take().unwrap(), input.as_bytes());
     Run::of(&child.wait_with_output().unwrap())
 }
+
+/// Runs a line in a shell that finds our command.
+pub(crate) fn shell_in(folder: &Path, line: &str) -> Run {
+    let binary = Path::new(env!("CARGO_BIN_EXE_transship")).parent().unwrap();
+    let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap());
+    let mut command = Command::new("sh");
+    command.args(["-c", line]).env("PATH", path).env("NO_COLOR", "1").current_dir(folder);
+    Run::of(&command.output().unwrap())
+}
