@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use crate::diagnostic::{Diagnostic, Location};
-use crate::yaml::{self, Document, SourceId};
+use crate::diagnostic::{Diagnostic, Diagnostics, Location};
+use crate::yaml::{self, Document, DuplicateKey, Node, SourceId};
 
 /// Files above this are an error: no manifest is a thousandth of it.
 const LARGEST: u64 = 64 << 20;
@@ -38,6 +38,19 @@ pub fn read_document(path: &Path, source: SourceId) -> Result<Document, Diagnost
     }
     let message = format!("the file has {} documents, it must have one", documents.len());
     Err(Diagnostic::error(message).at(Location::file(name)).help("put each into a file of its own"))
+}
+
+/// Reads a file that must hold one document, in which no key is written twice.
+pub(crate) fn read_without_repeats(path: &Path, source: SourceId) -> Result<Node, Diagnostics> {
+    let name = path.display().to_string();
+    let document = read_document(path, source)?;
+    let twice = |duplicate: &DuplicateKey| {
+        Diagnostic::error(format!("the key `{}` is written twice", duplicate.key))
+            .at(Location::in_file(duplicate.kept, &name))
+            .note(format!("the first is at {}", Location::in_file(duplicate.dropped, &name)))
+            .help("remove one of them")
+    };
+    Diagnostics(document.duplicates.iter().map(twice).collect()).or(document.root)
 }
 
 /// Reads all documents of a file.

@@ -4,13 +4,16 @@
 use std::collections::BTreeSet;
 
 use super::Context;
+use super::uses::{checked, unknown_input};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::nearest::nearest;
+use crate::object::is_built_in_kind;
 use crate::profile::template::names;
 use crate::profile::{
-    Component, Fragment, Honour, Honours, Marked, Omissions, Parameter, Part, Place, Profile, Use, When,
+    Component, Condition, Fragment, Honour, Honours, Marked, Of, Omissions, Parameter, Part, Place, Profile,
+    Use, When,
 };
-use crate::yaml::{Mark, Node, Value};
+use crate::yaml::{Mark, Node, Value, json};
 
 /// First segments of names that the language itself knows.
 const BUILT_IN: [&str; 6] = ["component", "container", "images", "pod", "release", "workload"];
@@ -51,6 +54,9 @@ impl<'a> Checker<'a> {
             self.text(&namespace.value, namespace.mark, &own);
         }
         for entry in &profile.every {
+            if let Of::Kind(kind) = &entry.value.of {
+                self.kind_exists(kind, entry.mark);
+            }
             self.when(&entry.value.when, &own);
             for body in [&entry.value.add, &entry.value.default, &entry.value.set].into_iter().flatten() {
                 self.node(body, &own);
@@ -82,16 +88,19 @@ impl<'a> Checker<'a> {
     }
 
     fn page(&mut self, component: &str, page: &'a Component) {
-        let own = Own { names: page.values.keys().map(String::as_str).collect(), page: Some(page) };
-        self.when(&page.when, &own);
+        // Values are made of parameters, and whether the component exists is decided before there are any.
+        let outside = Own { names: BTreeSet::new(), page: Some(page) };
+        self.when(&page.when, &outside);
         for (name, value) in &page.values {
             self.clash(name, value.mark);
-            self.node(&value.value, &own);
+            self.node(&value.value, &outside);
         }
-        self.omissions(&page.omit, &own);
+        self.omissions(&page.omit, &outside);
+        self.private(page);
+        let own = Own { names: page.values.keys().map(String::as_str).collect(), page: Some(page) };
         self.body(&page.parts, &page.uses, &own);
         for patch in &page.patches {
-            self.when(&patch.value.when, &own);
+            self.when(&patch.value.when, &outside);
             self.profiles(&patch.value.profiles);
         }
         if !page.values.is_empty() {
@@ -110,8 +119,12 @@ impl<'a> Checker<'a> {
             self.honours(&part.honours);
             self.body(&[], &part.uses, own);
         }
-        for input in uses.iter().flat_map(|entry| entry.value.inputs.values()) {
-            self.node(&input.value, own);
+        for entry in uses {
+            entry.value.inputs.values().for_each(|input| self.node(&input.value, own));
+            self.fragment_exists(&entry.value.fragment, entry.mark, "fragments are in profiles/fragments/");
+            if let Some(fragment) = self.context.profiles.fragments.get(&entry.value.fragment) {
+                self.inputs(entry, fragment);
+            }
         }
     }
 
@@ -126,17 +139,85 @@ impl<'a> Checker<'a> {
         for entry in honours.0.values() {
             match &entry.value {
                 Honour::Parameters(group) => self.group(group, entry.mark),
-                Honour::Fragment(name) if !self.context.profiles.fragments.contains_key(name) => {
-                    let known = self.context.profiles.fragments.keys().map(String::as_str);
-                    let error = self.wrong(entry.mark, format!("there is no fragment `{name}`"));
-                    self.errors.0.push(match nearest(name, known) {
-                        Some(near) => error.help(format!("did you mean `{near}`?")),
-                        None => error.help("write `leave`, a fragment, `${a.group}` or `refuse: why`"),
-                    });
+                Honour::Fragment(name) => {
+                    let help = "write `leave`, a fragment, `${a.group}` or `refuse: why`";
+                    self.fragment_exists(name, entry.mark, help);
                 }
                 _ => {}
             }
         }
+    }
+
+    fn fragment_exists(&mut self, name: &str, mark: Mark, help: &str) {
+        let fragments = &self.context.profiles.fragments;
+        if fragments.contains_key(name) {
+            return;
+        }
+        let error = self.wrong(mark, format!("there is no fragment `{name}`"));
+        self.errors.0.push(match nearest(name, fragments.keys().map(String::as_str)) {
+            Some(near) => error.help(format!("did you mean `{near}`?")),
+            None => error.help(help),
+        });
+    }
+
+    /// What a user says fits what the fragment asks for, as far as can be seen before values are put in.
+    fn inputs(&mut self, entry: &Marked<Use>, fragment: &Fragment) {
+        for (name, given) in &entry.value.inputs {
+            let Some(input) = fragment.body.inputs.get(name) else {
+                self.errors.0.push(unknown_input(name, given.mark, fragment, self.context.sources));
+                continue;
+            };
+            let mut mentioned = Vec::new();
+            names(&given.value, &mut mentioned);
+            if !mentioned.is_empty() || given.value.as_list().is_some() {
+                continue;
+            }
+            self.errors.collect(checked(name, &input.value, given.value.clone(), self.context.sources));
+        }
+        // A name that is misspelt is missing as well; once is enough.
+        let misspelt = entry.value.inputs.keys().any(|name| !fragment.body.inputs.contains_key(name));
+        for (name, input) in fragment.body.inputs.iter().filter(|_| !misspelt) {
+            if input.value.is_required() && !entry.value.inputs.contains_key(name) {
+                let message = format!("the fragment `{}` needs the input `{name}`", fragment.name());
+                self.errors.0.push(self.wrong(entry.mark, message));
+            }
+        }
+    }
+
+    /// A parameter of one page has a name of its own.
+    fn private(&mut self, page: &'a Component) {
+        for (name, parameter) in &page.parameters {
+            let shared = self.context.profiles.declared().get(name);
+            let mut pages =
+                self.context.payload.pages.values().take_while(|other| other.name() != page.name());
+            let first = shared.or(pages.find_map(|other| other.parameters.get(name)));
+            if let Some(first) = first {
+                let error = self.wrong(parameter.mark, format!("a second parameter `{name}`"));
+                let first = self.context.sources.show(first.mark);
+                self.errors.0.push(error.note(format!("the first is at {first}")));
+            }
+        }
+    }
+
+    /// A kind that nobody has would silently mean nothing.
+    fn kind_exists(&mut self, kind: &str, mark: Mark) {
+        let manifests = self.context.payload.manifests.iter().map(|manifest| manifest.id.kind.clone());
+        let fragments = self.context.profiles.fragments.values();
+        let shapes =
+            fragments.clone().flat_map(|fragment| &fragment.manifests).map(|manifest| &manifest.root);
+        let pages = self.context.payload.pages.values().flat_map(|page| &page.parts);
+        let parts = fragments.flat_map(|fragment| &fragment.body.parts).chain(pages);
+        let nodes = shapes.chain(parts.flat_map(|part| &part.value.objects));
+        let kinds = nodes.filter_map(|node| Some(node.get("kind")?.as_str()?.to_owned()));
+        let known: BTreeSet<String> = manifests.chain(kinds).collect();
+        if known.contains(kind) || is_built_in_kind(kind) {
+            return;
+        }
+        let error = self.wrong(mark, format!("there is no kind `{kind}`"));
+        self.errors.0.push(match nearest(kind, known.iter().map(String::as_str)) {
+            Some(near) => error.help(format!("did you mean `{near}`?")),
+            None => error.help("neither Kubernetes nor the payload has it"),
+        });
     }
 
     /// A group of parameters that is handed over as a whole.
@@ -159,6 +240,24 @@ impl<'a> Checker<'a> {
     fn when(&mut self, when: &When, own: &Own<'_>) {
         for (name, condition) in when {
             self.name(name, name, condition.mark, own);
+            self.condition(name, condition, own);
+        }
+    }
+
+    /// A value that a parameter can never have makes a condition that never holds.
+    fn condition(&mut self, name: &str, condition: &Marked<Condition>, own: &Own<'_>) {
+        let Condition::AnyOf(values) = &condition.value else { return };
+        let private = own.page.and_then(|page| page.parameters.get(name));
+        let declared = private.or(self.context.profiles.declared().get(name));
+        let Some(Marked { value: parameter, .. }) = declared else { return };
+        for value in values.iter().filter(|value| !parameter.can_be(value)) {
+            let error = self.wrong(value.mark, format!("`{name}` is never {}", json::write(value)));
+            let choices: Vec<String> = parameter.choices.iter().map(json::write).collect();
+            self.errors.0.push(if choices.is_empty() {
+                error.help(format!("it is {}", parameter.r#type.words()))
+            } else {
+                error.help(format!("it is one of {}", choices.join(", ")))
+            });
         }
     }
 

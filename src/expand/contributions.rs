@@ -1,13 +1,15 @@
 //! What the uses of a component contribute, written out but not yet merged.
 
+use std::collections::BTreeSet;
+
 use super::View;
 use super::names::Names;
 use super::uses::{Visitor, Walk, wrong};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::object::ObjectId;
 use crate::profile::template::substitute;
-use crate::profile::{Fragment, Honours, Marked, Part, Use};
-use crate::yaml::{Mark, Node};
+use crate::profile::{Component, Fragment, Honour, Honours, Marked, Part, Profiles, Selector, Use};
+use crate::yaml::{Mark, Node, Value};
 
 /// Something that is added to the objects of a component.
 #[derive(Clone, Debug)]
@@ -69,18 +71,73 @@ pub fn honouring(
     walk.errors.or(all)
 }
 
-/// How facts of a component are honoured in this profile: as the profile says, unless a part of its page says
-/// otherwise.
-pub fn honours(view: &View<'_>, component: &str) -> Result<Honours, Diagnostic> {
-    let mut honours = view.profile.honours.clone();
+/// How facts of a component are honoured in this profile: as the profile says, unless a part of its page or of a fragment
+/// that it uses says otherwise.
+pub fn honours(view: &View<'_>, component: &str) -> Result<Honours, Diagnostics> {
+    let honours = view.profile.honours.clone();
     let Some(page) = view.payload.page(component) else { return Ok(honours) };
-    let names = Names::of(*view, component);
-    for part in page.parts.iter().filter(|part| view.profile.is_in(&part.value.profiles)) {
-        if crate::profile::unmet(&part.value.when, &names, view.sources)?.is_none() {
-            honours.0.extend(part.value.honours.0.clone());
-        }
+    let overrides = |parts: &[Marked<Part>]| parts.iter().any(|part| !part.value.honours.0.is_empty());
+    let words = view.profiles.fragments.values();
+    if !overrides(&page.parts) && !words.into_iter().any(|fragment| overrides(&fragment.body.parts)) {
+        return Ok(honours);
     }
-    Ok(honours)
+    let Walk { manifests, .. } = walk(view, component);
+    let errors = Diagnostics::default();
+    let mut walk = Walk { manifests, complete: true, visitor: Overrides { honours }, errors };
+    let mut names = Names::of(*view, component);
+    walk.values(&page.values, &mut names)?;
+    walk.body(&page.parts, &page.uses, &names, &[]);
+    walk.errors.or(walk.visitor.honours)
+}
+
+struct Overrides {
+    honours: Honours,
+}
+
+impl Visitor for Overrides {
+    fn part(&mut self, part: &Marked<Part>, _: &Names<'_>, _: &[Mark]) -> Result<(), Diagnostic> {
+        self.honours.0.extend(part.value.honours.0.clone());
+        Ok(())
+    }
+
+    fn fragment(&mut self, _: &Fragment, _: &Names<'_>) -> Result<(), Diagnostic> {
+        Ok(())
+    }
+}
+
+/// Whether a part of a page, or of a fragment that it may come to, brings an object that a selector means, in whatever
+/// profile.
+pub fn brings(page: &Component, profiles: &Profiles, selector: &Selector) -> bool {
+    let honoured = profiles.iter().flat_map(|profile| profile.honours.0.values());
+    let honoured = honoured.filter_map(|entry| match &entry.value {
+        Honour::Fragment(name) => Some(name.as_str()),
+        _ => None,
+    });
+    let used = uses_of(&page.parts, &page.uses).chain(honoured);
+    let mut waiting: Vec<&str> = used.collect();
+    let mut seen = BTreeSet::new();
+    let mut found = any_object(&page.parts, selector);
+    while let Some(name) = waiting.pop().filter(|_| !found) {
+        let Some(fragment) = profiles.fragments.get(name).filter(|_| seen.insert(name)) else { continue };
+        found = any_object(&fragment.body.parts, selector);
+        waiting.extend(uses_of(&fragment.body.parts, &fragment.body.uses));
+    }
+    found
+}
+
+fn uses_of<'p>(parts: &'p [Marked<Part>], uses: &'p [Marked<Use>]) -> impl Iterator<Item = &'p str> {
+    let uses = uses.iter().chain(parts.iter().flat_map(|part| &part.value.uses));
+    uses.map(|entry| entry.value.fragment.as_str())
+}
+
+fn any_object(parts: &[Marked<Part>], selector: &Selector) -> bool {
+    parts.iter().flat_map(|part| &part.value.objects).any(|node| {
+        let kind = node.get("kind").and_then(Node::as_str);
+        let name = node.get("metadata").and_then(|metadata| metadata.get("name")).and_then(Node::as_str);
+        // A name with values in it may be any.
+        let named = |wanted: &String| name.is_none_or(|name| name == wanted || name.contains("${"));
+        kind == Some(&selector.kind) && selector.name.as_ref().is_none_or(named)
+    })
 }
 
 fn walk<'w>(view: &View<'w>, component: &str) -> Walk<'w, Collector> {
@@ -118,8 +175,10 @@ impl Visitor for Collector {
                 push(if is_pod { Target::Pod(id) } else { Target::Workload(id) }, node);
             }
         }
-        for node in &part.value.objects {
-            if let Some(node) = substitute(node, names, sources)? {
+        let objects = Node { value: Value::List(part.value.objects.clone()), mark: part.mark };
+        let objects = substitute(&objects, names, sources)?.map(|node| node.value);
+        if let Some(Value::List(objects)) = objects {
+            for node in objects {
                 push(Target::Object, node);
             }
         }

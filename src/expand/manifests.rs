@@ -12,7 +12,7 @@ use crate::object::{Cluster, ObjectId};
 use crate::parallel;
 use crate::payload::{Manifest, Payload, ShapeFile};
 use crate::profile::template::{substitute, substitute_text};
-use crate::profile::{Component, Fragment, Marked, Omissions, Part, Place, Selector};
+use crate::profile::{Component, Fragment, Marked, Omission, Omissions, Part, Place, Selector, When, unmet};
 use crate::yaml::Mark;
 
 /// A payload with values put in, and what shapes say about the place of their objects.
@@ -158,12 +158,15 @@ impl Visitor for Shapes {
         if body.place.is_some() || !body.omit.0.is_empty() {
             let place =
                 body.place.as_ref().map(|place| fill_place(place, names)).transpose()?.unwrap_or_default();
-            let omit =
-                body.omit.0.iter().map(|(selector, omission)| {
-                    Ok::<_, Diagnostic>((fill(selector, names)?, omission.clone()))
-                });
-            let omit = Omissions(omit.collect::<Result<_, _>>()?);
-            self.written.says.push(Says { place, omit });
+            let mut omit = Vec::new();
+            for (selector, omission) in &body.omit.0 {
+                // Here its inputs are known, later they are not.
+                if unmet(&omission.when, names, names.view.sources)?.is_none() {
+                    let omission = Omission { when: When::new(), ..omission.clone() };
+                    omit.push((fill(selector, names)?, omission));
+                }
+            }
+            self.written.says.push(Says { place, omit: Omissions(omit) });
         }
         Ok(())
     }

@@ -14,7 +14,7 @@ use crate::yaml::Sources;
 
 pub use around::{Around, mentions};
 pub use check::check_names;
-pub use contributions::{Contribution, Target, honouring, honours};
+pub use contributions::{Contribution, Target, brings, honouring, honours};
 pub use manifests::{Expanded, Says, expand};
 pub use names::{Names, Workload};
 

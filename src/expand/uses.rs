@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use super::names::{Names, Workload};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::nearest::nearest;
+use crate::object::has_pods;
 use crate::payload::Manifest;
-use crate::profile::template::{Lookup, substitute};
+use crate::profile::template::{self, Lookup, substitute};
 use crate::profile::{Fragment, Input, InputType, Marked, Part, Use, unmet};
-use crate::yaml::{Mark, Node, Value, json};
+use crate::yaml::{Mark, Node, Sources, Value, json};
 
 /// Fragments may use fragments, but not without end.
 const DEEPEST: usize = 5;
@@ -81,6 +82,9 @@ impl<V: Visitor> Walk<'_, V> {
         let view = names.view;
         let name = &entry.value.fragment;
         let fragments = &view.profiles.fragments;
+        if !self.complete && !fragments.contains_key(name) {
+            return Ok(());
+        }
         let Some(fragment) = fragments.get(name) else {
             let error = wrong(names, entry.mark, &format!("there is no fragment `{name}`"));
             return Err(match nearest(name, fragments.keys().map(String::as_str)) {
@@ -98,7 +102,9 @@ impl<V: Visitor> Walk<'_, V> {
         }
         let mut given = BTreeMap::new();
         for (input, node) in &entry.value.inputs {
-            input_exists(input, node.mark, fragment, names)?;
+            if !fragment.body.inputs.contains_key(input) {
+                return Err(unknown_input(input, node.mark, fragment, view.sources));
+            }
             if let Some(value) = substitute(&node.value, names, view.sources)? {
                 given.insert(input.clone(), value);
             }
@@ -124,12 +130,9 @@ impl<V: Visitor> Walk<'_, V> {
         if let Some(node) = given.get("workload") {
             bound.workload = Some(self.workload(node, user)?);
         }
-        // What is given first: a default may mention it.
-        let (first, rest): (Vec<_>, Vec<_>) =
-            fragment.body.inputs.iter().partition(|(name, _)| given.contains_key(*name));
-        for (name, input) in first.into_iter().chain(rest) {
+        for (name, input) in in_order(&fragment.body.inputs, &given) {
             let value = match given.remove(name) {
-                Some(node) => Some(checked(name, &input.value, node, &bound)?),
+                Some(node) => Some(checked(name, &input.value, node, bound.view.sources)?),
                 None => missing(name, &input.value, mark, user, &bound, fragment)?,
             };
             self.put(name, &input.value, value, &mut bound)?;
@@ -183,14 +186,16 @@ impl<V: Visitor> Walk<'_, V> {
                     names.own.insert(format!("{name}{suffix}"), pullspec);
                 }
             }
-            (InputType::Object, Some(text)) => {
-                let object = self.object(&text, node.mark, names, true)?;
+            (InputType::Object | InputType::Workload, Some(text)) => {
+                let is_object = input.r#type == InputType::Object;
+                let object = self.object(&text, node.mark, names, is_object)?;
                 let api_version = object.root.get("apiVersion").and_then(Node::as_str).unwrap_or_default();
                 let fields = [
                     ("name", object.id.name.as_str()),
                     ("namespace", &object.id.namespace),
                     ("kind", &object.id.kind),
                     ("apiVersion", api_version),
+                    ("serviceAccount", object.service_account()),
                 ];
                 for (field, text) in fields {
                     let value = Lookup::Value(Value::String(text.into()));
@@ -208,7 +213,12 @@ impl<V: Visitor> Walk<'_, V> {
     /// The workload that a text such as `Deployment/name` means, among the component's manifests.
     fn workload(&self, node: &Node, names: &Names<'_>) -> Result<Workload, Diagnostic> {
         let text = node.as_str().unwrap_or_default();
-        self.object(text, node.mark, names, false)
+        let found = self.object(text, node.mark, names, false)?;
+        if has_pods(&found.id.kind) {
+            return Ok(found);
+        }
+        Err(wrong(names, node.mark, &format!("`{text}` has no pods"))
+            .help("name a Deployment, DaemonSet or the like"))
     }
 
     /// The manifest that `Kind/name` or `Kind.group/name` means: the component's, or where it may be any, another's.
@@ -229,16 +239,50 @@ impl<V: Visitor> Walk<'_, V> {
     }
 }
 
+/// Inputs in an order in which a default comes behind what it mentions: what is given, then defaults one by one.
+fn in_order<'f>(
+    inputs: &'f BTreeMap<String, Marked<Input>>,
+    given: &BTreeMap<String, Node>,
+) -> Vec<(&'f String, &'f Marked<Input>)> {
+    let (mut ordered, mut waiting): (Vec<_>, Vec<_>) =
+        inputs.iter().partition(|(name, _)| given.contains_key(*name));
+    while !waiting.is_empty() {
+        let names: Vec<&String> = waiting.iter().map(|(name, _)| *name).collect();
+        let ready = |(_, input): &(&String, &Marked<Input>)| {
+            let mut mentioned = Vec::new();
+            input.value.default.iter().for_each(|default| template::names(default, &mut mentioned));
+            let first = |name: &String| name.split('.').next().unwrap_or_default().to_owned();
+            !mentioned.iter().any(|(name, _)| names.contains(&&first(name)))
+        };
+        let (now, later): (Vec<_>, Vec<_>) = waiting.into_iter().partition(ready);
+        // Defaults that mention each other are bound as they come, and fail there.
+        let stuck = now.is_empty();
+        ordered.extend(now);
+        waiting = if stuck {
+            ordered.extend(later);
+            Vec::new()
+        } else {
+            later
+        };
+    }
+    ordered
+}
+
 /// A value that is what the input says.
-fn checked(name: &str, input: &Input, node: Node, names: &Names<'_>) -> Result<Node, Diagnostic> {
+pub(super) fn checked(name: &str, input: &Input, node: Node, sources: &Sources) -> Result<Node, Diagnostic> {
+    let wrong = |message: String| Diagnostic::error(message).at(Location::of(node.mark, sources));
     if !input.r#type.accepts(&node.value) {
-        let message = format!("the input `{name}` cannot be {}", node.value.kind());
-        return Err(wrong(names, node.mark, &message));
+        return Err(match &node.value {
+            Value::String(text) if matches!(input.r#type, InputType::Name | InputType::Path) => {
+                wrong(format!("the input `{name}` cannot be `{text}`"))
+            }
+            other => wrong(format!("the input `{name}` cannot be {}", other.kind())),
+        });
     }
     if !input.choices.is_empty() && !input.choices.contains(&node) {
         let choices: Vec<String> = input.choices.iter().map(json::write).collect();
-        let message = format!("the input `{name}` cannot be {}", json::write(&node));
-        return Err(wrong(names, node.mark, &message).help(format!("it is one of {}", choices.join(", "))));
+        return Err(wrong(format!("the input `{name}` cannot be {}", json::write(&node)))
+            .help(format!("it is one of {}", choices.join(", "))));
     }
     Ok(node)
 }
@@ -255,11 +299,11 @@ fn missing(
     if input.inherit
         && let Some(Lookup::Value(value)) = user.own.get(name)
     {
-        return checked(name, input, Node { value: value.clone(), mark }, bound).map(Some);
+        return checked(name, input, Node { value: value.clone(), mark }, bound.view.sources).map(Some);
     }
     if let Some(default) = &input.default {
         let node = substitute(default, bound, bound.view.sources)?;
-        return node.map(|node| checked(name, input, node, bound)).transpose();
+        return node.map(|node| checked(name, input, node, bound.view.sources)).transpose();
     }
     let text = |text: &str| Some(Node { value: Value::String(text.into()), mark });
     let known = match (input.r#type, &bound.workload) {
@@ -295,17 +339,16 @@ fn brings_manifests(fragment: &Fragment, all: &BTreeMap<String, Fragment>, depth
     depth > 0 && inner.any(|inner| brings_manifests(inner, all, depth - 1))
 }
 
-fn input_exists(input: &str, mark: Mark, fragment: &Fragment, names: &Names<'_>) -> Result<(), Diagnostic> {
-    if fragment.body.inputs.contains_key(input) {
-        return Ok(());
-    }
+/// What to say about an input that a fragment does not have.
+pub(super) fn unknown_input(input: &str, mark: Mark, fragment: &Fragment, sources: &Sources) -> Diagnostic {
     let message = format!("the fragment `{}` has no input `{input}`", fragment.name());
-    let error = wrong(names, mark, &message);
+    let error = Diagnostic::error(message).at(Location::of(mark, sources));
     let known: Vec<&str> = fragment.body.inputs.keys().map(String::as_str).collect();
-    Err(match nearest(input, known.iter().copied()) {
+    match nearest(input, known.iter().copied()) {
         Some(near) => error.help(format!("did you mean `{near}`?")),
+        None if known.is_empty() => error.help("it has none"),
         None => error.help(format!("its inputs are {}", known.join(", "))),
-    })
+    }
 }
 
 /// Splits what is given where an input that takes no list got one.

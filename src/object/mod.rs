@@ -10,8 +10,8 @@ use std::fmt;
 use crate::yaml::{Mark, Node, Value};
 
 pub use history::{Cause, History, Step};
-pub use pod::{containers, containers_mut, has_pods, is_workload, pod, pod_mut};
-pub use schema::{ListStrategy, Shape};
+pub use pod::{containers, containers_mut, has_pods, is_workload, pod, pod_mut, pod_path};
+pub use schema::{ListStrategy, Shape, is_built_in_kind};
 pub use scope::{Scope, Scopes};
 
 /// Group, kind, namespace and name. The version is no part of an identity: two versions are one object.

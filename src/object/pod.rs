@@ -19,6 +19,11 @@ pub fn is_workload(kind: &str) -> bool {
     kind != "Pod" && template_path(kind).is_some()
 }
 
+/// The path to the pod template of a kind, as a JSON pointer.
+pub fn pod_path(kind: &str) -> String {
+    template_path(kind).into_iter().flatten().fold(String::new(), |path, key| path + "/" + key)
+}
+
 /// Whether objects of a kind have pods, or are one.
 pub fn has_pods(kind: &str) -> bool {
     template_path(kind).is_some()

@@ -78,6 +78,11 @@ pub(super) fn built_in_scope(group: &str, kind: &str) -> Option<Scope> {
     schema().scopes.get(&(group, kind)).copied()
 }
 
+/// Whether Kubernetes itself has a kind, in whatever group.
+pub fn is_built_in_kind(kind: &str) -> bool {
+    schema().scopes.keys().any(|(_, other)| *other == kind)
+}
+
 impl<'s> Shape<'s> {
     /// The shape of a kind of Kubernetes' own.
     pub fn built_in(api_version: &str, kind: &str) -> Option<Self> {

@@ -86,18 +86,8 @@ impl Payload {
     /// Loads a payload: a folder of manifests, flat or nested, or the two folders of a release image.
     pub fn load(root: &Path) -> Result<Self, Diagnostics> {
         let found = find::files(root)?;
-        let mut sources = Sources::default();
-        let inputs: Vec<_> = found
-            .manifests
-            .into_iter()
-            .map(|path| {
-                let name = find::shown(root, &path);
-                parse::Input { source: sources.add(name.clone()), name, path }
-            })
-            .collect();
-        let parsed = parallel::map(&inputs, |input| parse::manifests(root, input));
         let mut payload = Self {
-            files: Vec::with_capacity(inputs.len()),
+            files: Vec::with_capacity(found.manifests.len()),
             manifests: Vec::new(),
             release: None,
             pages: BTreeMap::new(),
@@ -106,11 +96,20 @@ impl Payload {
             by_component: BTreeMap::new(),
             catalogues: BTreeMap::new(),
             image_sources: ImageSources::new(),
-            sources,
+            sources: Sources::default(),
             warnings: Vec::new(),
         };
         let mut errors = Diagnostics(found.errors);
-        payload.load_pages(root, &found.pages, &mut errors);
+        let patches = payload.load_pages(root, &found.pages, &mut errors);
+        // A patch that lies beside its page is no manifest, whatever its ending.
+        let manifests = found.manifests.into_iter().filter(|path| !patches.contains(&root.join(path)));
+        let inputs: Vec<_> = manifests
+            .map(|path| {
+                let name = find::shown(root, &path);
+                parse::Input { source: payload.sources.add(name.clone()), name, path }
+            })
+            .collect();
+        let parsed = parallel::map(&inputs, |input| parse::manifests(root, input));
         for (input, result) in inputs.into_iter().zip(parsed) {
             match result {
                 Ok(parsed) => payload.add(input.path, parsed),
@@ -123,17 +122,21 @@ impl Payload {
         errors.or(payload)
     }
 
-    fn load_pages(&mut self, root: &Path, paths: &[String], errors: &mut Diagnostics) {
+    /// Loads the pages, and says which files are patches that they name.
+    fn load_pages(&mut self, root: &Path, paths: &[String], errors: &mut Diagnostics) -> BTreeSet<PathBuf> {
+        let mut patches = BTreeSet::new();
         for path in paths {
             match page::load(root, path, &mut self.sources) {
                 Ok(loaded) => {
                     let component = find::component(path).to_owned();
+                    patches.extend(loaded.patch_files.iter().map(|file| file.found.clone()));
                     self.patch_files.insert(component.clone(), loaded.patch_files);
                     self.pages.insert(component, loaded.page);
                 }
                 Err(found) => errors.0.extend(found.0),
             }
         }
+        patches
     }
 
     fn add(&mut self, path: String, parsed: parse::Parsed) {

@@ -18,6 +18,8 @@ pub(super) const PAGE: &str = "component.yaml";
 #[derive(Clone, Debug)]
 pub(super) struct PatchFile {
     pub(super) path: String,
+    /// Where it lies.
+    pub(super) found: PathBuf,
     pub(super) documents: Vec<Node>,
 }
 
@@ -30,10 +32,28 @@ pub(super) struct Loaded {
 pub(super) fn load(root: &Path, path: &str, sources: &mut Sources) -> Result<Loaded, Diagnostics> {
     let path_shown = root.join(path);
     let source = sources.add(path_shown.display().to_string());
-    let page = Component::read_page(&file::read_document(&path_shown, source)?.root, sources)?;
+    let root_node = file::read_without_repeats(&path_shown, source)?;
+    let page = Component::read_page(&root_node, sources)?;
+    in_its_place(&page, path, root_node.mark, sources)?;
     let folder = root.join(path.rsplit_once('/').map_or("", |(folder, _)| folder));
     let patch_files = patch_files(root, &folder, &page, sources)?;
     Ok(Loaded { page, patch_files })
+}
+
+/// A page in the payload is about the folder it lies in.
+fn in_its_place(page: &Component, path: &str, mark: Mark, sources: &Sources) -> Result<(), Diagnostics> {
+    let wrong = |mark: Mark, message: String| Diagnostic::error(message).at(Location::of(mark, sources));
+    let mut errors = Diagnostics::default();
+    if let Some(pattern) = page.files.first() {
+        let error = wrong(pattern.mark, "a page in the payload is about its folder".to_owned());
+        errors.0.push(error.help("remove `files`, or move the page to profiles/components/"));
+    }
+    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    if !folder.is_empty() && page.name() != folder {
+        let error = wrong(mark, format!("the page of `{}` lies in the folder `{folder}`", page.name()));
+        errors.0.push(error.help(format!("call it `{folder}`, or the folder `{}`", page.name())));
+    }
+    errors.or(())
 }
 
 /// Reads the patch files that a page names.
@@ -48,7 +68,9 @@ fn patch_files(
     for name in page.patches.iter().filter_map(|entry| entry.value.path.as_ref()) {
         match find(root, folder, page.name(), &name.value) {
             Some(found) => match documents(&found, sources) {
-                Ok(documents) => patch_files.push(PatchFile { path: name.value.clone(), documents }),
+                Ok(documents) => {
+                    patch_files.push(PatchFile { path: name.value.clone(), found, documents });
+                }
                 Err(error) => errors.0.push(error),
             },
             None => errors.0.push(

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Selector;
 use super::common::{Header, Metadata, Omissions};
-use super::fragment::{Part, Use};
+use super::fragment::{Part, Use, check_parts};
 use super::parameters::Parameter;
 use super::typed::{Marked, Reader, Typed, typed, words};
 use super::when::When;
@@ -126,10 +126,21 @@ impl Component {
     pub fn read_page(node: &Node, sources: &Sources) -> Result<Self, Diagnostics> {
         let mut reader = Reader { sources, errors: Diagnostics::default() };
         let page = Self::read(node, &mut reader);
+        if let Some(page) = page.as_ref().filter(|_| reader.errors.0.is_empty()) {
+            page.check(&mut reader);
+        }
         match page {
             Some(page) if reader.errors.0.is_empty() => Ok(page),
             _ => Err(reader.errors),
         }
+    }
+
+    /// What is wrong with it beyond the types of its fields.
+    pub(super) fn check(&self, reader: &mut Reader<'_>) {
+        for (name, parameter) in &self.parameters {
+            parameter.value.check_declaration(name, parameter.mark, reader);
+        }
+        check_parts(&self.parts, reader);
     }
 
     /// The name of the component.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use super::fragment::ShapeManifest;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::file;
-use crate::yaml::{DuplicateKey, Node, Sources};
+use crate::yaml::{Node, Sources};
 
 /// The file that makes a folder a shape.
 const FRAGMENT: &str = "fragment.yaml";
@@ -133,12 +133,5 @@ fn unreadable(error: &std::io::Error, folder: &Path) -> Diagnostic {
 /// Reads a file with one document, in which no key is written twice.
 pub(super) fn document(path: &Path, sources: &mut Sources) -> Result<Node, Diagnostics> {
     let source = sources.add(path.display().to_string());
-    let document = file::read_document(path, source)?;
-    let twice = |duplicate: &DuplicateKey| {
-        Diagnostic::error(format!("the key `{}` is written twice", duplicate.key))
-            .at(Location::of(duplicate.kept, sources))
-            .note(format!("the first is at {}", sources.show(duplicate.dropped)))
-            .help("remove one of them")
-    };
-    Diagnostics(document.duplicates.iter().map(twice).collect()).or(document.root)
+    file::read_without_repeats(path, source)
 }

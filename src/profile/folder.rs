@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::component::Component;
 use super::files::Found;
-use super::fragment::{Fragment, FragmentFile, ShapeManifest};
+use super::fragment::{Fragment, FragmentFile, ShapeManifest, check_parts};
 use super::parameters::{Parameter, ParametersFile};
 use super::profile::{Profile, ProfileFile, lineage, resolve};
 use super::sets::Set;
@@ -49,7 +49,13 @@ impl Profiles {
         let fragments = define(found.fragments, &mut reader);
         let pages: Vec<Marked<Component>> =
             found.pages.iter().filter_map(|node| Marked::<Component>::read(node, &mut reader)).collect();
+        for page in &pages {
+            page.value.check(&mut reader);
+        }
         report_twins(&files, &mut reader);
+        for entry in files.iter().flat_map(|file| &file.value.every) {
+            entry.value.check(entry.mark, &mut reader);
+        }
         all_profiles_are_covered(&fragments, &files, &mut reader);
         let concrete = files.iter().filter(|file| !file.value.is_abstract);
         let mut profiles: Vec<Profile> =
@@ -124,9 +130,13 @@ fn declare(node: &Node, declared: &mut BTreeMap<String, Marked<Parameter>>, read
 fn define(found: Vec<(Node, Vec<ShapeManifest>)>, reader: &mut Reader<'_>) -> BTreeMap<String, Fragment> {
     let mut fragments: BTreeMap<String, Fragment> = BTreeMap::new();
     for (node, manifests) in found {
+        let before = reader.errors.0.len();
         let Some(Marked { value: body, mark }) = Marked::<FragmentFile>::read(&node, reader) else {
             continue;
         };
+        if reader.errors.0.len() == before {
+            check_parts(&body.parts, reader);
+        }
         let fragment = Fragment { body, manifests, mark };
         let name = fragment.name().to_owned();
         if let Some(first) = fragments.get(&name) {

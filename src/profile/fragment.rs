@@ -89,6 +89,28 @@ typed! {
     }
 }
 
+/// A part says something, or that nothing is needed, and not both.
+pub(super) fn check_parts(parts: &[Marked<Part>], reader: &mut Reader<'_>) {
+    for Marked { value: part, mark } in parts {
+        let body = part.pod.is_some()
+            || part.workload.is_some()
+            || !part.objects.is_empty()
+            || !part.uses.is_empty()
+            || !part.honours.0.is_empty();
+        match (&part.nothing, body) {
+            (Some(_), true) => {
+                reader.error(*mark, "a part that says both something and `nothing`").help =
+                    Some("remove `nothing`, or make two parts of it".into());
+            }
+            (None, false) => {
+                reader.error(*mark, "a part that says nothing").help =
+                    Some("where nothing is needed, say why: `nothing: …`".into());
+            }
+            _ => {}
+        }
+    }
+}
+
 /// What a user of a fragment says for one of its inputs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Input {
@@ -157,7 +179,7 @@ impl InputType {
     pub fn accepts(self, value: &Value) -> bool {
         match (self, value) {
             (
-                Self::String | Self::Name | Self::Workload | Self::Container | Self::Image | Self::Object,
+                Self::String | Self::Workload | Self::Container | Self::Image | Self::Object,
                 Value::String(_),
             )
             | (Self::Bool, Value::Bool(_))
@@ -165,6 +187,9 @@ impl InputType {
             | (Self::List, Value::List(_))
             | (Self::Map, Value::Map(_)) => true,
             (Self::Objects, Value::List(items)) => items.iter().all(|item| item.as_str().is_some()),
+            (Self::Name, Value::String(text)) => {
+                !text.is_empty() && !text.contains(|letter: char| letter.is_whitespace() || letter == '/')
+            }
             (Self::Path, Value::String(text)) => text.starts_with('/'),
             (Self::Port, Value::Number(Number::Int(port))) => (1..=65535).contains(port),
             _ => false,
@@ -200,7 +225,7 @@ impl Input {
     }
 
     /// Whether a user must say something for it.
-    pub(super) fn is_required(&self) -> bool {
+    pub fn is_required(&self) -> bool {
         let known = matches!(self.r#type, InputType::Workload | InputType::Container);
         self.default.is_none() && !self.optional && !self.inherit && !known
     }

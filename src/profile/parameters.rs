@@ -124,7 +124,8 @@ impl Type {
         }
     }
 
-    fn words(self) -> &'static str {
+    /// What it is, in words.
+    pub fn words(self) -> &'static str {
         match self {
             Self::String => "text",
             Self::Name => "a name of lower-case letters, digits, `-` and `.`",
@@ -144,6 +145,11 @@ fn is_name(text: &str) -> bool {
 }
 
 impl Parameter {
+    /// Whether it can ever have a value: of its type, and one of its choices.
+    pub fn can_be(&self, value: &Node) -> bool {
+        self.r#type.accepts(&value.value) && (self.choices.is_empty() || self.choices.contains(value))
+    }
+
     /// Whether its values are texts, however they look.
     pub(super) fn is_text(&self) -> bool {
         matches!(self.r#type, Type::String | Type::Name)
@@ -197,6 +203,8 @@ impl Parameter {
 #[derive(Clone, Debug, Default)]
 pub struct Parameters {
     values: BTreeMap<String, Lookup>,
+    /// The texts of those that are secret.
+    secrets: Vec<String>,
 }
 
 impl Parameters {
@@ -214,6 +222,7 @@ impl Parameters {
             collect(tree, "", declared, &mut found, &mut reader);
         }
         let mut values = BTreeMap::new();
+        let mut secrets = Vec::new();
         for (name, Marked { value: parameter, mark }) in declared {
             let read = || {
                 let read = parameter.read.as_ref()?;
@@ -224,6 +233,9 @@ impl Parameters {
             let value = match node {
                 Some(node) if node.value != Value::Null => {
                     parameter.check(name, &node, &mut reader);
+                    if parameter.secret {
+                        texts(&node, &mut secrets);
+                    }
                     Lookup::Value(node.value)
                 }
                 _ => {
@@ -236,7 +248,12 @@ impl Parameters {
             };
             values.insert(name.clone(), value);
         }
-        reader.errors.or(Self { values })
+        reader.errors.or(Self { values, secrets })
+    }
+
+    /// The values that no message may show.
+    pub fn secrets(&self) -> impl Iterator<Item = &str> {
+        self.secrets.iter().map(String::as_str)
     }
 
     /// Every name that has a value or is absent on purpose.
@@ -251,6 +268,16 @@ impl Scope for Parameters {
             Some(near) => format!("did you mean `${{{near}}}`?"),
             None => "declare it as a parameter".to_owned(),
         })
+    }
+}
+
+/// Every text in a value that is long enough to be one.
+fn texts(node: &Node, found: &mut Vec<String>) {
+    match &node.value {
+        Value::String(text) if !text.is_empty() => found.push(text.to_string()),
+        Value::List(items) => items.iter().for_each(|item| texts(item, found)),
+        Value::Map(map) => map.iter().for_each(|entry| texts(&entry.value, found)),
+        _ => {}
     }
 }
 

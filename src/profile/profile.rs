@@ -66,6 +66,17 @@ typed! {
     }
 }
 
+impl Every {
+    /// Exactly one of its three bodies says what.
+    pub(super) fn check(&self, mark: Mark, reader: &mut Reader<'_>) {
+        let bodies = [&self.add, &self.default, &self.set].into_iter().flatten().count();
+        if bodies != 1 {
+            reader.error(mark, format!("an entry of every says one thing, this one says {bodies}")).help =
+                Some("give it exactly one of `add`, `default` and `set`".into());
+        }
+    }
+}
+
 /// What an entry of `every` is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Of {
@@ -83,7 +94,12 @@ impl Typed for Of {
     fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
         let text = String::read(node, reader)?;
         if text.starts_with(|first: char| first.is_ascii_uppercase()) {
-            return Some(Self::Kind(text));
+            if text.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+                return Some(Self::Kind(text));
+            }
+            reader.error(node.mark, format!("`{text}` is no kind")).help =
+                Some("write the kind without a group, such as Deployment".into());
+            return None;
         }
         let words = [("pod", 0), ("container", 1), ("workload", 2)];
         Some([Self::Pod, Self::Container, Self::Workload][word(node, &words, reader)?].clone())

@@ -52,6 +52,10 @@ impl Set {
                     unknown_profile(name, profiles, reader);
                 }
             }
+            if stem == DEFAULT_SET && !file.profiles.is_empty() {
+                reader.error(node.mark, "the default set is for all profiles").help =
+                    Some("remove `in`, or give the set another name".into());
+            }
             sets.insert(stem.clone(), Self { profiles: file.profiles, values: file.values });
         }
         sets

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::{Code, Reason, check, include};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
-use crate::expand::{Expanded, Says, View};
+use crate::expand::{Expanded, Names, Says, View, brings};
 use crate::glob;
 use crate::nearest::nearest;
 use crate::object::{Annotations, Cluster, ObjectId, Scope, Scopes};
@@ -100,13 +100,14 @@ impl Decider<'_> {
     }
 
     fn omitted(&self, manifest: &Manifest) -> Result<Option<Reason>, Diagnostic> {
-        let (parameters, sources) = (self.view.parameters, self.view.sources);
+        let sources = self.view.sources;
+        let names = Names::of(*self.view, self.component(manifest));
         if let Some(page) = self.page(manifest) {
             let file = self.view.payload.file(manifest).name();
             if let Some((_, reason)) = page.ignore.iter().find(|(pattern, _)| glob::matches(pattern, file)) {
                 return Ok(omitted(&reason.value));
             }
-            if let Some(why) = unmet(&page.when, parameters, sources)? {
+            if let Some(why) = unmet(&page.when, &names, sources)? {
                 return Ok(omitted(&format!("the component does not exist: {why}")));
             }
         }
@@ -124,7 +125,8 @@ impl Decider<'_> {
         for (selector, omission) in &omissions.0 {
             let concerned =
                 selector.value.matches(&manifest.id) && self.view.profile.is_in(&omission.profiles);
-            if concerned && unmet(&omission.when, self.view.parameters, self.view.sources)?.is_none() {
+            let names = || Names::of(*self.view, self.component(manifest));
+            if concerned && unmet(&omission.when, &names(), self.view.sources)?.is_none() {
                 return Ok(omitted(&omission.reason));
             }
         }
@@ -196,10 +198,10 @@ impl Decider<'_> {
         let payload = self.view.payload;
         for (component, page) in &payload.pages {
             let own: Vec<&Manifest> = payload.of_component(component).map(|(_, manifest)| manifest).collect();
-            let mut ids: Vec<ObjectId> = own.iter().map(|manifest| manifest.id.clone()).collect();
-            let new = self.expanded.contributions.get(component).into_iter().flatten();
-            ids.extend(new.filter_map(|new| Some(ObjectId::of(&new.node).ok()?.0)));
+            let ids: Vec<ObjectId> = own.iter().map(|manifest| manifest.id.clone()).collect();
             let place = page.place.iter().flat_map(Place::entries).map(|(entry, _)| entry);
+            // What only a part brings has a place as well, in whatever profile it does.
+            let place = place.filter(|entry| !brings(page, self.view.profiles, &entry.value));
             for entry in place.chain(page.omit.0.iter().map(|(selector, _)| selector)) {
                 self.report_if_idle(&entry.value, entry.mark, &ids, errors);
             }

@@ -94,11 +94,11 @@ impl Explainer<'_> {
     }
 
     fn field(&self, node: &Node, path: &str, out: &mut String) {
-        let _ = writeln!(out, "{path}: {}", self.shown(node));
+        let _ = writeln!(out, "{path}: {}", self.shown(node, path));
         let changes = self.changes(path);
         let reason = changes.first().map(|change| self.reason(&change.step.cause)).unwrap_or_default();
         let _ = writeln!(out, "  from {}{reason}", self.view.sources.show(node.mark));
-        self.earlier(&changes, out);
+        self.earlier(&changes, path, out);
     }
 
     /// A field that some step took away.
@@ -107,17 +107,17 @@ impl Explainer<'_> {
         let Some(last) = changes.first() else { return };
         let _ = writeln!(out, "{path} is not there");
         let _ = writeln!(out, "  removed{}", self.reason(&last.step.cause));
-        self.earlier(&changes, out);
+        self.earlier(&changes, path, out);
     }
 
     /// What a field was before each change, the latest first.
-    fn earlier(&self, changes: &[Change<'_>], out: &mut String) {
+    fn earlier(&self, changes: &[Change<'_>], path: &str, out: &mut String) {
         for (index, change) in changes.iter().enumerate() {
             let Some(before) = change.before else { continue };
             let reason =
                 changes.get(index + 1).map(|earlier| self.reason(&earlier.step.cause)).unwrap_or_default();
             let place = self.view.sources.show(before.mark);
-            let _ = writeln!(out, "  was {} at {place}{reason}", self.shown(before));
+            let _ = writeln!(out, "  was {} at {place}{reason}", self.shown(before, path));
         }
     }
 
@@ -165,9 +165,15 @@ impl Explainer<'_> {
         }
     }
 
-    /// A value as it may be shown: those of a Secret may not.
-    fn shown(&self, node: &Node) -> String {
-        if self.object.id.kind == "Secret" { "<hidden>".to_owned() } else { json::write(node) }
+    /// A value as it may be shown: a Secret's data and what a secret parameter holds may not.
+    fn shown(&self, node: &Node, path: &str) -> String {
+        let data = path.starts_with("/data") || path.starts_with("/stringData");
+        let text = json::write(node);
+        let holds = |secret: &str| holds(node, secret);
+        if self.object.id.kind == "Secret" && data || self.view.parameters.secrets().any(holds) {
+            return "<hidden>".to_owned();
+        }
+        text
     }
 
     /// Why a step was taken, in words that follow a place.
@@ -219,6 +225,16 @@ impl Explainer<'_> {
             .at(Location::of(self.object.root.mark, self.view.sources))
             .object(&self.object.id);
         Diagnostic { help: error_help.or(Some("leave out --path to see all fields".into())), ..diagnostic }
+    }
+}
+
+/// Whether some text below a node holds a secret.
+fn holds(node: &Node, secret: &str) -> bool {
+    match &node.value {
+        Value::String(text) => text.contains(secret),
+        Value::List(items) => items.iter().any(|item| holds(item, secret)),
+        Value::Map(map) => map.iter().any(|entry| holds(&entry.value, secret)),
+        _ => false,
     }
 }
 

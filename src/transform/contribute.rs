@@ -19,7 +19,9 @@ pub(super) fn apply(
     let mut errors = Diagnostics::default();
     let mut contributor = Contributor { view, component, expanded, scopes, objects };
     for contribution in contributions {
-        errors.collect(contributor.one(contribution));
+        let used = contribution.uses.iter().map(|mark| format!("used at {}", view.sources.show(*mark)));
+        let result = contributor.one(contribution);
+        errors.collect(result.map_err(|error| used.rev().fold(error, Diagnostic::note)));
     }
     errors.or(())
 }
@@ -86,7 +88,13 @@ impl Contributor<'_, '_> {
             return Ok(());
         }
         let mut root = contribution.node.clone();
-        if let (true, true, Some(workload)) = (namespaced, id.namespace.is_empty(), &contribution.workload) {
+        if namespaced && id.namespace.is_empty() {
+            let Some(workload) = &contribution.workload else {
+                return Err(Diagnostic::error("nobody says in which namespace this new object lives")
+                    .at(Location::of(root.mark, sources))
+                    .object(&id)
+                    .help("write `metadata.namespace`, by its name in the payload"));
+            };
             id.namespace.clone_from(&workload.namespace);
             set_namespace(&mut root, &id.namespace);
         }

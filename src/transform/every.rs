@@ -6,10 +6,10 @@ use super::add;
 use super::patch;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::expand::{Around, Names, View, Workload};
-use crate::object::{Cause, Object, containers_mut, has_pods, is_workload, pod_mut};
+use crate::object::{Cause, Object, containers_mut, has_pods, is_workload, pod_mut, pod_path};
 use crate::profile::template::substitute;
 use crate::profile::{Every, Marked, Of, unmet};
-use crate::yaml::{Mark, Node, Sources, Value};
+use crate::yaml::{Entry, Map, Mark, Node, Sources, Value};
 
 /// What `set` entries have set so far in one object: by field, the value and the line.
 type Set = BTreeMap<String, (Node, Mark)>;
@@ -64,7 +64,7 @@ fn entry_to(
     match entry.value.of {
         Of::Kind(_) | Of::Workload => one(&mut object.root, "", entry, body, layer, scope, set),
         Of::Pod => match pod_mut(&mut object.root, &kind) {
-            Some(pod) => one(pod, "pod", entry, body, layer, scope, set),
+            Some(pod) => one(pod, &pod_path(&kind), entry, body, layer, scope, set),
             None => Ok(false),
         },
         Of::Container => {
@@ -72,7 +72,15 @@ fn entry_to(
             let mut any = false;
             for (index, container) in containers.into_iter().enumerate() {
                 let scope = Names { container: Some(container.clone()), ..scope.clone() };
-                any |= one(container, &format!("container{index}"), entry, body, layer, &scope, set)?;
+                any |= one(
+                    container,
+                    &format!("{}/spec/containers/{index}", pod_path(&kind)),
+                    entry,
+                    body,
+                    layer,
+                    &scope,
+                    set,
+                )?;
             }
             Ok(any)
         }
@@ -93,13 +101,19 @@ fn one(
     if unmet(&entry.value.when, scope, sources)?.is_some() {
         return Ok(false);
     }
-    let Some(body) = substitute_keeping_null(body, scope, sources)? else { return Ok(false) };
+    let body = match layer {
+        Layer::Set => substitute_keeping_null(body, scope, sources)?,
+        Layer::Add | Layer::Default => substitute(body, scope, sources)?,
+    };
+    let Some(body) = body else { return Ok(false) };
     match layer {
         Layer::Add => add::add(target, &body, sources)?,
         Layer::Default => default(target, &body),
         Layer::Set => {
             agree(&body, at, set, sources)?;
-            patch::merge(target, &body);
+            if let Some(body) = without_idle_nulls(&body, Some(target)) {
+                patch::merge(target, &body);
+            }
         }
     }
     Ok(true)
@@ -125,12 +139,29 @@ fn substitute_keeping_null(
             for entry in map {
                 let value = substitute_keeping_null(&entry.value, scope, sources)?;
                 let null = Node { value: Value::Null, mark: entry.value.mark };
-                new.insert(crate::yaml::Entry { value: value.unwrap_or(null), ..entry.clone() });
+                new.insert(Entry { value: value.unwrap_or(null), ..entry.clone() });
             }
         }
         return Ok(Some(out));
     }
     substitute(body, scope, sources)
+}
+
+/// What is left of a body when the nulls that have nothing to remove are gone: they would leave empty maps behind.
+fn without_idle_nulls(body: &Node, target: Option<&Node>) -> Option<Node> {
+    let Value::Map(map) = &body.value else {
+        return (body.value != Value::Null || target.is_some()).then(|| body.clone());
+    };
+    let below = |key: &str| target.and_then(|target| target.get(key));
+    let entries: Vec<Entry> = map
+        .iter()
+        .filter_map(|entry| {
+            let value = without_idle_nulls(&entry.value, below(&entry.key))?;
+            Some(Entry { value, ..entry.clone() })
+        })
+        .collect();
+    let idle = entries.is_empty() && !map.is_empty();
+    (!idle).then(|| Node { value: Value::Map(Map::from_entries(entries, |_, _| {})), mark: body.mark })
 }
 
 /// Fills in what is not there, map by map; a list counts as one value.
@@ -144,20 +175,25 @@ fn default(target: &mut Node, body: &Node) {
     }
 }
 
-/// Two entries that set one field differently would make their order matter.
+/// Two entries that set one field differently would make their order matter, and so would one that sets a whole and
+/// another that sets a part of it.
 fn agree(body: &Node, at: &str, set: &mut Set, sources: &Sources) -> Result<(), Diagnostic> {
     if let Value::Map(map) = &body.value {
         return map
             .iter()
             .try_for_each(|entry| agree(&entry.value, &format!("{at}/{}", entry.key), set, sources));
     }
-    match set.insert(at.to_owned(), (body.clone(), body.mark)) {
-        Some((other, mark)) if other != *body => {
-            Err(Diagnostic::error(format!("two entries of `every` set `{at}` differently"))
-                .at(Location::of(body.mark, sources))
-                .note(format!("the other is at {}", sources.show(mark)))
-                .help("limit one of them with `when`, or say it once"))
-        }
-        _ => Ok(()),
+    let below = format!("{at}/");
+    let whole = at.match_indices('/').map(|(end, _)| &at[..end]).find_map(|above| set.get(above));
+    let part = set.range(below.clone()..).next().filter(|(path, _)| path.starts_with(&below));
+    let same = set.get(at).filter(|(other, _)| other != body);
+    let other = whole.or(part.map(|(_, other)| other)).or(same).map(|(_, mark)| *mark);
+    if let Some(mark) = other {
+        return Err(Diagnostic::error(format!("two entries of `every` set `{at}` differently"))
+            .at(Location::of(body.mark, sources))
+            .note(format!("the other is at {}", sources.show(mark)))
+            .help("limit one of them with `when`, or say it once"));
     }
+    set.insert(at.to_owned(), (body.clone(), body.mark));
+    Ok(())
 }

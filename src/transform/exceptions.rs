@@ -4,9 +4,9 @@
 use super::patch::{self, PatchError, Position};
 use super::target;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
-use crate::expand::View;
+use crate::expand::{Names, View};
 use crate::nearest::nearest;
-use crate::object::{Cause, Object, Shape};
+use crate::object::{Cause, Object, ObjectId, Shape};
 use crate::payload::Payload;
 use crate::profile::{Component, ItemPosition, Marked, PatchEntry, unmet};
 use crate::yaml::{Node, Sources};
@@ -16,7 +16,7 @@ pub(super) fn apply(objects: &mut [Object], view: &View<'_>, component: &str) ->
     let mut errors = Diagnostics::default();
     let Some(page) = view.payload.page(component) else { return Ok(()) };
     for entry in page.patches.iter().filter(|entry| view.profile.is_in(&entry.value.profiles)) {
-        match unmet(&entry.value.when, view.parameters, view.sources) {
+        match unmet(&entry.value.when, &Names::of(*view, component), view.sources) {
             Ok(Some(_)) => {}
             Ok(None) => {
                 let patcher =
@@ -35,7 +35,7 @@ pub(super) fn outcome(object: &Object, view: &View<'_>, component: &str) -> Node
     let Some(page) = view.payload.page(component) else { return object.root };
     for entry in page.patches.iter().filter(|entry| view.profile.is_in(&entry.value.profiles)) {
         let patcher = Patcher { payload: view.payload, component, page, entry, sources: view.sources };
-        if matches!(unmet(&entry.value.when, view.parameters, view.sources), Ok(None)) {
+        if matches!(unmet(&entry.value.when, &Names::of(*view, component), view.sources), Ok(None)) {
             // What is wrong with a patch is said when it is applied for good.
             let _ = patcher.apply(std::slice::from_mut(&mut object));
         }
@@ -54,6 +54,16 @@ struct Patcher<'a> {
 impl Patcher<'_> {
     fn apply(&self, objects: &mut [Object]) -> Result<(), Diagnostic> {
         let patches = self.payload.patches(self.component, self.page, self.entry)?;
+        if patches.is_empty() && !self.entry.value.optional {
+            return Err(Diagnostic::error("the patch is empty")
+                .at(Location::of(self.entry.mark, self.sources))
+                .help("remove it, or write what it changes"));
+        }
+        if self.entry.value.position.is_some() && patches.iter().any(|patch| patch.as_list().is_some()) {
+            return Err(Diagnostic::error("operations say themselves where an item goes")
+                .at(Location::of(self.entry.mark, self.sources))
+                .help("remove `position`; it is for strategic merge patches"));
+        }
         for patch in &patches {
             let target = target::Matcher::of(&self.entry.value, patch, self.sources)?;
             let mut hits = 0;
@@ -100,6 +110,13 @@ impl Patcher<'_> {
         };
         result.map_err(|error| self.failed(error, object))?;
         object.history.note(&object.root, || Cause::Patch(self.entry.mark));
+        // A patch may rename an object.
+        let (id, _) = ObjectId::of(&object.root).map_err(|error| {
+            Diagnostic::error(error.message)
+                .at(Location::of(self.entry.mark, self.sources))
+                .object(&object.id)
+        })?;
+        object.id = id;
         Ok(before != object.root)
     }
 

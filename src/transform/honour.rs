@@ -102,6 +102,13 @@ fn honour_fact(
             object.history.note(&object.root, || Cause::Honoured { entry: *mark, found: fact.mark });
             Ok(None)
         }
+        Honour::Fragment(_) if fact.entangled => {
+            Err(Diagnostic::error(format!("a {} shares its volume with other sources", fact.finder.name()))
+                .at(Location::of(fact.mark, view.sources))
+                .object(&object.id)
+                .note(format!("{} would take away all of them", view.sources.show(*mark)))
+                .help("give the token a volume of its own"))
+        }
         Honour::Fragment(name) => {
             facts::take_away(&mut object.root, &object.id.kind, fact);
             object.history.note(&object.root, || Cause::Honoured { entry: *mark, found: fact.mark });

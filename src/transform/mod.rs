@@ -68,10 +68,10 @@ pub fn add<'a>(
 pub fn finish(half: Half<'_>) -> Result<Vec<Object>, Diagnostics> {
     let Half { view, mut components, elsewhere, .. } = half;
     let nobody = Around::default();
-    gather(parallel::map(&mut components, |component: &mut Component<'_>| {
+    let first = gather(parallel::map(&mut components, |component: &mut Component<'_>| {
         issued::apply(&mut component.objects, view.sources)?;
         every_of(component, &view, &nobody, |object| !has_pods(&object.id.kind))
-    }))?;
+    }));
     // Pods last: what they are told about the objects around them is then as it will be.
     let around = around(&components, &view);
     let finished = parallel::map(components, |mut component: Component<'_>| {
@@ -80,13 +80,24 @@ pub fn finish(half: Half<'_>) -> Result<Vec<Object>, Diagnostics> {
         honour::check(&component.objects, &view, component.name, &elsewhere)?;
         Ok(component.objects)
     });
-    let mut objects: Vec<Object> = gather(finished)?.into_iter().flatten().collect();
+    let mut objects: Vec<Object> = both(first, gather(finished))?.1.into_iter().flatten().collect();
     objects.sort_by_key(|object| object.position);
     if let Some(namespace) = &view.profile.namespace {
         namespace::move_to(&target_namespace(namespace, &view)?, &mut objects, view.payload)?;
     }
     strip::apply(&mut objects, &view.profile.strip);
     Ok(objects)
+}
+
+/// Two results, or all that is wrong with either.
+fn both<A, B>(first: Result<A, Diagnostics>, second: Result<B, Diagnostics>) -> Result<(A, B), Diagnostics> {
+    match (first, second) {
+        (Ok(first), Ok(second)) => Ok((first, second)),
+        (first, second) => {
+            let errors = first.err().into_iter().chain(second.err()).flat_map(|errors| errors.0);
+            Err(Diagnostics(errors.collect()))
+        }
+    }
 }
 
 /// What the profile says about every object of a component that is chosen.

@@ -76,7 +76,7 @@ const MANY: &str = "  a.text: {type: string, description: d, default: hello}\n  
 /// Declares those, and uses every one somewhere: what nobody uses is an error.
 fn declare_many(folder: &Folder) {
     folder.write("profiles/parameters.yaml", parameters(MANY));
-    let uses = "cluster: both\nevery:\n- of: Nothing\n  set: ['${a.text}', '${a.whole}', '${a.flag}', '${a.list}', '${a.none}', '${ns}']\n";
+    let uses = "cluster: both\nevery:\n- of: Lease\n  set: ['${a.text}', '${a.whole}', '${a.flag}', '${a.list}', '${a.none}', '${ns}']\n";
     let profile = format!("{HEADER}kind: Profile\nmetadata: {{name: user}}\ntopology: user\n{uses}");
     folder.write("profiles/user.yaml", profile);
 }
@@ -433,7 +433,7 @@ fn entries_that_disagree_are_an_error_that_names_both() {
     let shown = refused(&folder("", body), &[]);
     assert_eq!(
         shown,
-        "error: profiles/test.yaml:8:46: two entries of `every` set `pod/spec/priorityClassName` differently\n  \
+        "error: profiles/test.yaml:8:46: two entries of `every` set `/spec/template/spec/priorityClassName` differently\n  \
          object: Deployment.apps/a in ns\n  note: the other is at profiles/test.yaml:7:46\n  \
          help: limit one of them with `when`, or say it once\n"
             .replace(":8:46", ":8:45")
@@ -618,5 +618,146 @@ fn the_list_shows_what_a_profile_adds() {
     assert_eq!(
         rows[3].to_string(),
         r#"{"cluster":"both","document":0,"file":"","group":"apps","included":true,"kind":"DaemonSet","name":"new","namespace":"ns","reason":null,"version":"v1"}"#
+    );
+}
+
+/// What would silently do nothing, or something else than it says.
+#[test]
+fn misuse_that_looks_harmless() {
+    let both = "cluster: both\n";
+    for (page_body, profile_body, message) in [
+        (
+            "metadata: {name: op}\nowner: a\nowner: b\n",
+            both,
+            "component.yaml:6:1: the key `owner` is written twice",
+        ),
+        ("files: ['*']\n", both, "component.yaml:4:9: a page in the payload is about its folder"),
+        ("parts: [{}]\n", both, "component.yaml:4:9: a part that says nothing"),
+        (
+            "parts: [{nothing: x, workload: {}}]\n",
+            both,
+            "component.yaml:4:9: a part that says both something and `nothing`",
+        ),
+        (
+            "parameters: {p.x: {type: string, description: d, default: a, read: {object: Infrastructure, path: nopath}}}\nwhen: {p.x: a}\n",
+            both,
+            "`nopath` is no path",
+        ),
+        (
+            "patches: [{reason: x, target: {kind: Deployment}, patch: ''}]\n",
+            both,
+            "component.yaml:4:11: the patch is empty",
+        ),
+        (
+            "patches: [{reason: x, position: first, target: {kind: Deployment}, patch: [{op: remove, path: /spec}]}]\n",
+            both,
+            "operations say themselves where an item goes",
+        ),
+        (
+            "parts: [{objects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}]}]\n",
+            both,
+            "nobody says in which namespace this new object lives",
+        ),
+        ("uses: [{w: {workload: Service/s}}]\n", both, "component.yaml:4:23: `Service/s` has no pods"),
+        (
+            "uses: [{w: {workload: Deployment/a, name: Not A Name}}]\n",
+            both,
+            "the input `name` cannot be `Not A Name`",
+        ),
+        (
+            "",
+            "cluster: both\nevery: [{of: Deployment}]\n",
+            "test.yaml:6:9: an entry of every says one thing, this one says 0",
+        ),
+        (
+            "",
+            "cluster: both\nevery: [{of: Deploymnt, set: {}}]\n",
+            "there is no kind `Deploymnt`\n  help: did you mean `Deployment`?",
+        ),
+        ("", "cluster: both\nevery: [{of: Deployment.apps, set: {}}]\n", "`Deployment.apps` is no kind"),
+        (
+            "when: {platform: Azur}\n",
+            both,
+            "component.yaml:4:18: `platform` is never \"Azur\"\n  help: it is one of \"AWS\", \"Azure\"",
+        ),
+        (
+            "",
+            "cluster: both\nevery:\n- {of: pod, set: {spec: {priorityClassName: a}}}\n- {of: workload, set: {spec: {template: {spec: {priorityClassName: b}}}}}\n",
+            "two entries of `every` set `/spec/template/spec/priorityClassName` differently",
+        ),
+        (
+            "",
+            "cluster: both\nevery:\n- {of: Service, set: {metadata: {labels: null}}}\n- {of: Service, set: {metadata: {labels: {a: b}}}}\n",
+            "two entries of `every` set `/metadata/labels/a` differently",
+        ),
+    ] {
+        let folder = folder(page_body.trim_start_matches("metadata: {name: op}\n"), profile_body);
+        let fragment = "about: w\ninputs: {workload: workload, name: {type: name, default: x}}\nparts: [{workload: {metadata: {labels: {x: '${name}'}}}}]\n";
+        folder.write(
+            "profiles/fragments/w.yaml",
+            format!("{HEADER}kind: Fragment\nmetadata: {{name: w}}\n{fragment}"),
+        );
+        folder.write(
+            "profiles/p.yaml",
+            parameters("  platform: {type: string, description: d, enum: [AWS, Azure], default: AWS}\n"),
+        );
+        folder.write("profiles/user.yaml", format!("{HEADER}kind: Profile\nmetadata: {{name: user}}\ntopology: u\ncluster: both\nnamespace: '${{platform}}'\n"));
+        let shown = refused(&folder, &[]);
+        let message = message.replace("component.yaml:6:1", "component.yaml:5:1");
+        assert!(shown.contains(&message), "{message}\nis not in\n{shown}");
+    }
+}
+
+#[test]
+fn a_page_is_named_after_its_folder() {
+    let folder = folder("", "cluster: both\n");
+    folder
+        .write("payload/op/component.yaml", format!("{HEADER}kind: Component\nmetadata: {{name: other}}\n"));
+    assert!(refused(&folder, &[]).contains("the page of `other` lies in the folder `op`"));
+}
+
+#[test]
+fn a_patch_beside_its_page_is_no_manifest() {
+    let folder = folder("patches: [{reason: x, path: more.yaml}]\n", "cluster: both\n");
+    folder.write(
+        "payload/op/more.yaml",
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {replicas: 3}\n",
+    );
+    let rendered = render(&folder, &[]);
+    assert_eq!((names(&rendered).len(), rendered[0]["spec"]["replicas"].as_i64()), (3, Some(3)));
+}
+
+#[test]
+fn a_patch_that_renames_an_object_onto_another_is_seen() {
+    let folder = folder(
+        "patches: [{reason: x, target: {kind: ConfigMap, name: cm}, patch: [{op: replace, path: /metadata/name, value: other}]}]\n",
+        "cluster: both\n",
+    );
+    folder.write("payload/op/4.yaml", object("v1", "ConfigMap", "other", ""));
+    assert!(refused(&folder, &[]).contains("ConfigMap/other in ns"));
+}
+
+#[test]
+fn an_absent_value_leaves_its_field_out_in_every_layer() {
+    let every = "cluster: both\nevery:\n- {of: Service, add: {metadata: {labels: {x: '${a.none}', kept: k}}}}\n- {of: ConfigMap, default: {metadata: {labels: {x: '${a.none}', kept: k}}}}\n";
+    let folder = folder("", every);
+    declare_many(&folder);
+    let rendered = render(&folder, &[]);
+    assert_eq!(rendered[1]["metadata"]["labels"].to_string(), r#"{"kept":"k"}"#);
+    assert_eq!(rendered[2]["metadata"]["labels"].to_string(), r#"{"kept":"k"}"#);
+}
+
+#[test]
+fn a_secret_parameter_is_explained_without_its_value() {
+    let folder = folder("", "cluster: both\nevery: [{of: ConfigMap, set: {data: {v: 'x-${token}-y'}}}]\n");
+    folder.write("profiles/p.yaml", parameters("  token: {type: string, description: d, secret: true}\n"));
+    let arguments =
+        ["explain", "configmap/cm", "--profile", "test", "--path", "/data/v", "--set", "token=s3cret"];
+    let run = folder.run(&arguments);
+    assert!(
+        run.stdout.contains("/data/v: <hidden>\n") && !run.stdout.contains("s3cret"),
+        "{}{}",
+        run.stdout,
+        run.stderr
     );
 }

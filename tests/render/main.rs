@@ -22,6 +22,7 @@ mod list;
 mod order;
 mod parameters;
 mod patches;
+mod policy;
 mod profiles;
 mod pure;
 mod readme;

@@ -263,3 +263,27 @@ fn pages_may_lie_beside_the_profiles() {
         assert!(shown.contains(message), "{shown}");
     }
 }
+
+#[test]
+fn defaults_may_mention_each_other_in_any_order_and_lists_of_objects_are_spliced() {
+    let folder = folder();
+    folder.write("payload/op/1.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: ns}\n");
+    let uses = "uses: [{w: {all: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: ns}}, {apiVersion: v1, kind: ConfigMap, metadata: {name: b, namespace: ns}}]}}]\n";
+    folder.write("payload/op/component.yaml", file("Component", "op", &format!("{PAGE}{uses}")));
+    let word = "about: w\ninputs: {all: list, aa: {type: string, default: '${bb}-aa'}, bb: {type: string, default: bb}}\nparts: [{objects: ['${all}', {apiVersion: v1, kind: ConfigMap, metadata: {name: '${aa}', namespace: ns}}]}]\n";
+    folder.write("profiles/fragments/w.yaml", file("Fragment", "w", word));
+    assert_eq!(
+        names(&render(&folder, "one")),
+        ["Namespace/ns", "ConfigMap/a", "ConfigMap/b", "ConfigMap/bb-aa"]
+    );
+}
+
+#[test]
+fn a_place_may_name_what_only_a_part_brings() {
+    let folder = folder();
+    folder.write("payload/op/1.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: ns}\n");
+    let part = "place: {management: [ConfigMap]}\nparts: [{in: [mc], objects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: ns}}]}]\n";
+    folder.write("payload/op/component.yaml", file("Component", "op", &format!("{PAGE}{part}")));
+    assert_eq!(names(&render(&folder, "mc")), ["ConfigMap/a"]);
+    assert_eq!(names(&render(&folder, "one")), ["Namespace/ns"]);
+}

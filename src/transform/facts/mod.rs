@@ -26,13 +26,15 @@ pub(super) struct Fact {
     pub(super) mark: Mark,
     /// What a fragment that honours it is told.
     pub(super) inputs: BTreeMap<&'static str, Value>,
+    /// Whether it cannot be taken away alone.
+    pub(super) entangled: bool,
     /// Which one of its kind in the object: a volume, a webhook.
     key: String,
 }
 
 impl Fact {
     fn new(finder: Finder, mark: Mark, key: &str, inputs: Vec<(&'static str, Value)>) -> Self {
-        Self { finder, mark, inputs: inputs.into_iter().collect(), key: key.to_owned() }
+        Self { finder, mark, inputs: inputs.into_iter().collect(), entangled: false, key: key.to_owned() }
     }
 }
 

@@ -30,7 +30,8 @@ fn fact(object: &Object, spec: &Node, volume: &Node) -> Option<Fact> {
     if let Some((container, path)) = consumer(spec, name) {
         inputs.extend([("container", text(container)), ("mountPath", text(path))]);
     }
-    Some(Fact::new(Finder::ProjectedToken, volume.mark, name, inputs))
+    let fact = Fact::new(Finder::ProjectedToken, volume.mark, name, inputs);
+    Some(Fact { entangled: sources.len() > 1, ..fact })
 }
 
 /// The container that mounts the volume, and where.

@@ -1,0 +1,162 @@
+//! What a profile can ask about the pods it speaks of.
+
+use crate::support::Folder;
+
+const HEADER: &str = "apiVersion: transship.openshift.io/v1\n";
+
+fn file(kind: &str, name: &str, body: &str) -> String {
+    format!("{HEADER}kind: {kind}\nmetadata: {{name: {name}}}\n{body}")
+}
+
+fn object(api_version: &str, kind: &str, name: &str, body: &str) -> String {
+    format!(
+        "apiVersion: {api_version}\nkind: {kind}\nmetadata: {{name: {name}, namespace: ns, annotations: {{x: x}}}}\n{body}"
+    )
+}
+
+/// A Deployment whose account is bound and one whose is not, with a ConfigMap.
+fn folder(every: &str, page: &str) -> Folder {
+    let folder = Folder::new();
+    let pod = |account: &str, more: &str| {
+        format!(
+            "spec: {{template: {{metadata: {{labels: {{app: a}}}}, spec: {{serviceAccountName: {account}, {more}}}}}}}\n"
+        )
+    };
+    let first = "initContainers: [{name: i}], containers: [{name: c, volumeMounts: [{name: t, mountPath: /tmp}]}], volumes: [{name: t, emptyDir: {}}, {name: cm, configMap: {name: cm}}, {name: h, hostPath: {path: /x}}]";
+    folder.write("payload/op/1.yaml", object("apps/v1", "Deployment", "a", &pod("bound", first)));
+    folder.write(
+        "payload/op/2.yaml",
+        object(
+            "apps/v1",
+            "Deployment",
+            "b",
+            &pod("free", "containers: [{name: c}]")
+                .replace("spec: {template", "spec: {replicas: 3, template"),
+        ),
+    );
+    folder.write("payload/op/3.yaml", object("v1", "ConfigMap", "cm", "data: {k: v}\n"));
+    folder.write("payload/op/4.yaml", object("rbac.authorization.k8s.io/v1", "RoleBinding", "rb", "roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: r}\nsubjects: [{kind: ServiceAccount, name: bound, namespace: ns}]\n"));
+    folder.write("payload/op/component.yaml", file("Component", "op", page));
+    folder.write(
+        "profiles/one.yaml",
+        file("Profile", "one", &format!("topology: t\ncluster: both\nevery:\n{every}")),
+    );
+    folder
+}
+
+fn render(folder: &Folder) -> Vec<serde_json::Value> {
+    let run = folder.run(&["render", "--profile", "one", "-o", "json"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn a_pod_needs_a_token_of_its_own_cluster_only_where_that_gives_it_rights() {
+    let folder = folder(
+        "- {of: pod, when: {pod.usesOwnApi: false}, set: {spec: {automountServiceAccountToken: false}}}\n",
+        "",
+    );
+    let rendered = render(&folder);
+    let automount = |index: usize| {
+        rendered[index]["spec"]["template"]["spec"].get("automountServiceAccountToken").cloned()
+    };
+    assert_eq!((automount(0), automount(1)), (None, Some(false.into())));
+}
+
+#[test]
+fn a_container_is_asked_for_itself_and_init_containers_are_containers() {
+    let every = "- {of: container, when: {container.mountsTmp: false}, add: {volumeMounts: [{name: tmp-dir, mountPath: /tmp}]}}\n\
+                 - {of: container, set: {securityContext: {readOnlyRootFilesystem: true}}}\n\
+                 - {of: container, default: {env: [{name: SELF, value: '${container.name}'}]}}\n";
+    let spec = render(&folder(every, ""))[0]["spec"]["template"]["spec"].clone();
+    assert_eq!(
+        spec["initContainers"].to_string(),
+        r#"[{"env":[{"name":"SELF","value":"i"}],"name":"i","securityContext":{"readOnlyRootFilesystem":true},"volumeMounts":[{"mountPath":"/tmp","name":"tmp-dir"}]}]"#
+    );
+    assert_eq!(
+        spec["containers"].to_string(),
+        r#"[{"env":[{"name":"SELF","value":"c"}],"name":"c","securityContext":{"readOnlyRootFilesystem":true},"volumeMounts":[{"mountPath":"/tmp","name":"t"}]}]"#
+    );
+}
+
+#[test]
+fn later_layers_see_what_earlier_ones_made() {
+    let every = "- {of: Deployment, default: {spec: {replicas: 2}}}\n\
+                 - {of: Deployment, when: {workload.replicas: 2}, set: {spec: {strategy: {type: RollingUpdate}}}}\n\
+                 - {of: pod, add: {spec: {volumes: [{name: tmp-dir, emptyDir: {}}]}}}\n\
+                 - {of: pod, set: {metadata: {annotations: {local: '${pod.localVolumes}', same: '${pod.labels}'}}}}\n";
+    let rendered = render(&folder(every, ""));
+    assert_eq!(rendered[0]["spec"]["replicas"], 2);
+    assert_eq!(rendered[0]["spec"]["strategy"]["type"], "RollingUpdate");
+    assert_eq!(
+        (rendered[1]["spec"]["replicas"].as_i64(), rendered[1]["spec"].get("strategy")),
+        (Some(3), None)
+    );
+    let annotations = &rendered[0]["spec"]["template"]["metadata"]["annotations"];
+    assert_eq!(annotations.to_string(), r#"{"local":"t,h,tmp-dir","same":{"app":"a"}}"#);
+}
+
+fn hash(folder: &Folder) -> serde_json::Value {
+    render(folder)[0]["spec"]["template"]["metadata"]["annotations"]["hash"].clone()
+}
+
+const HASH: &str = "- {of: pod, set: {metadata: {annotations: {hash: '${pod.configHash}'}}}}\n";
+
+#[test]
+fn the_hash_of_a_configuration_is_that_of_what_is_rendered() {
+    let folder = folder(HASH, "");
+    let first = hash(&folder);
+    assert_eq!(first.as_str().unwrap().len(), 16);
+    assert!(
+        render(&folder)[1]["spec"]["template"]["metadata"].get("annotations").is_none(),
+        "nothing is mounted there"
+    );
+    let mut seen = vec![first];
+    // A key that is renamed, two values that change places, one that moves to its neighbour, and no ConfigMap at all.
+    for data in [
+        "data: {j: v}\n",
+        "data: {k: v, l: w}\n",
+        "data: {k: w, l: v}\n",
+        "data: {k: 'v,l', w: ''}\n",
+        "data: {}\n",
+        "binaryData: {k: v}\n",
+    ] {
+        folder.write("payload/op/3.yaml", object("v1", "ConfigMap", "cm", data));
+        seen.push(hash(&folder));
+    }
+    folder.write("payload/op/3.yaml", object("v1", "ConfigMap", "other", "data: {k: v}\n"));
+    seen.push(hash(&folder));
+    let different: std::collections::BTreeSet<String> = seen.iter().map(ToString::to_string).collect();
+    assert_eq!(different.len(), seen.len(), "{seen:?}");
+}
+
+#[test]
+fn the_hash_sees_what_policy_and_patches_do_to_a_configuration() {
+    let plain = folder(HASH, "");
+    let patch = "patches: [{reason: x, target: {kind: ConfigMap}, patch: {data: {k: changed}}}]\n";
+    let patched = folder(HASH, patch);
+    let set = folder(&format!("{HASH}- {{of: ConfigMap, set: {{data: {{k: changed}}}}}}\n"), "");
+    assert_ne!(hash(&plain), hash(&patched));
+    assert_eq!(hash(&patched), hash(&set), "the same content, however it came about");
+}
+
+#[test]
+fn mistakes_with_names_of_pods() {
+    for (every, message) in [
+        (
+            "- {of: ConfigMap, set: {data: {x: '${pod.labels}'}}}\n",
+            "`${pod.labels}` stands for nothing\n  object: ConfigMap/cm in ns\n  help: there is no pod here",
+        ),
+        (
+            "- {of: pod, set: {metadata: {labels: {x: '${pod.hash}'}}}}\n",
+            "of a pod there are usesOwnApi, localVolumes, configHash and labels",
+        ),
+        (
+            "- {of: container, set: {x: '${container.image}'}}\n",
+            "of a container there are name and mountsTmp",
+        ),
+    ] {
+        let run = folder(every, "").run(&["render", "--profile", "one"]);
+        assert!(run.code == 2 && run.stderr.contains(message), "{}", run.stderr);
+    }
+}
