@@ -15,17 +15,14 @@ pub fn read_text(path: &Path) -> Result<String, Diagnostic> {
     let name = || path.display().to_string();
     let failed = |error: std::io::Error| unreadable(&error, &name());
     let mut file = File::open(path).map_err(failed)?;
-    let size = file.metadata().map_err(failed)?.len();
-    if size > LARGEST {
+    // Nearly every manifest fits, and asking for its size first costs as much as reading it.
+    let mut start = [0; 4 << 10];
+    let length = file.read(&mut start).map_err(failed)?;
+    let mut bytes = start[..length].to_vec();
+    file.take(LARGEST + 1 - length as u64).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > LARGEST {
         return Err(too_large(&name()));
     }
-    if size == 0 {
-        // Pipes and the files of the kernel do not say how long they are.
-        return read_stream(file, &name());
-    }
-    let mut bytes = vec![0; usize::try_from(size).unwrap_or_default()];
-    // One call for all of it: a payload has thousands of small files.
-    file.read_exact(&mut bytes).map_err(failed)?;
     utf8(bytes, &name())
 }
 

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!  payload/ ─┐
-//!  profiles/ ┴─▶ load ─▶ select ─▶ transform ─▶ check ─▶ order ─┬─▶ emit   YAML, JSON, folder, golden
-//!                                                              └─▶ show   list, diff
+//!  profiles/ ┴─▶ load ─▶ expand ─▶ select ─▶ transform ─▶ check ─▶ order ─┬─▶ emit   YAML, JSON, folder, golden
+//!                                                                        └─▶ show   list, explain, diff
 //! ```
 //!
 //! Data flows one way. Everything here is a function of its inputs: no clock, no network, no randomness; so the same
@@ -36,6 +36,7 @@ use expand::{Context, View};
 use order::Plan;
 use payload::Payload;
 use profile::Profile;
+use transform::Finished;
 
 /// Renders a payload for profiles: for each its objects, in the order in which they are applied.
 pub fn render(context: &Context<'_>, wanted: &[&Profile]) -> Result<Vec<Plan>, Diagnostics> {
@@ -69,9 +70,9 @@ fn render_topology(context: &Context<'_>, wanted: &[&Profile]) -> Result<Vec<(St
     let wanted = transform::honour(halves)?.into_iter().filter(|half| wanted.contains(&half.view.profile));
     each(wanted, |half| {
         let name = half.view.profile.name.clone();
-        let objects = transform::finish(half)?;
+        let Finished { objects, warnings } = transform::finish(half)?;
         check::unique(&objects, context.sources)?;
-        Ok((name, order::plan(objects)))
+        Ok((name, Plan { warnings, ..order::plan(objects) }))
     })
 }
 

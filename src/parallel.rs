@@ -10,9 +10,20 @@ pub(crate) fn map<I: Send, R: Send>(
     items: impl IntoIterator<Item = I>,
     function: impl Fn(I) -> R + Sync,
 ) -> Vec<R> {
-    let mut items: Vec<I> = items.into_iter().collect();
+    shared(items.into_iter().collect(), WORTH_A_THREAD, function)
+}
+
+/// As [`map`], for items that are worth a thread each.
+pub(crate) fn map_few<I: Send, R: Send>(
+    items: impl IntoIterator<Item = I>,
+    function: impl Fn(I) -> R + Sync,
+) -> Vec<R> {
+    shared(items.into_iter().collect(), 1, function)
+}
+
+fn shared<I: Send, R: Send>(mut items: Vec<I>, least: usize, function: impl Fn(I) -> R + Sync) -> Vec<R> {
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-    let share = items.len().div_ceil(cores).max(WORTH_A_THREAD);
+    let share = items.len().div_ceil(cores).max(least);
     if share >= items.len() {
         return items.into_iter().map(function).collect();
     }

@@ -52,6 +52,9 @@ impl Render {
                 .into());
         }
         let rendered = transship::render(&project.context(), &chosen)?;
+        for plan in &rendered {
+            output::warn(&plan.warnings);
+        }
         let only = |plan: Plan| match &self.component {
             Some(component) => plan.only(component),
             None => plan,
@@ -80,10 +83,13 @@ impl Render {
 
     fn print(&self, rendered: &[(&Profile, Plan)]) -> Result<(), Diagnostics> {
         for (_, plan) in rendered {
-            output::result(&match self.format {
+            let pieces = match self.format {
                 Format::Yaml => emit::stream(&plan.objects),
                 Format::Json => emit::json_lines(&plan.objects),
-            })?;
+            };
+            for piece in pieces {
+                output::result(&piece)?;
+            }
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::View;
 use super::around::{Around, local_volumes, mounts_tmp};
-use crate::object::{Cluster, ObjectId, pod};
+use crate::object::{Cluster, ObjectId, containers, pod};
 use crate::payload::Manifest;
 use crate::profile::template::{Lookup, Scope};
 use crate::yaml::{Node, Value};
@@ -101,13 +101,17 @@ impl Names<'_> {
             "usesOwnApi" => {
                 Ok(Lookup::Value(Value::Bool(around.is_bound(namespace, workload.service_account()))))
             }
+            "mountsTmp" => Ok(Lookup::Value(Value::Bool(containers(pod).into_iter().all(mounts_tmp)))),
             "localVolumes" => Ok(or_absent(local_volumes(pod))),
             "configHash" => Ok(or_absent(around.config_hash(pod, namespace))),
             "labels" => {
                 let labels = pod.get("metadata").and_then(|metadata| metadata.get("labels"));
                 Ok(labels.map_or(Lookup::Absent, |labels| Lookup::Value(labels.value.clone())))
             }
-            _ => Err("of a pod there are usesOwnApi, localVolumes, configHash and labels".to_owned()),
+            _ => {
+                Err("of a pod there are usesOwnApi, localVolumes, mountsTmp, configHash and labels"
+                    .to_owned())
+            }
         }
     }
 }

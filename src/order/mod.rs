@@ -7,6 +7,7 @@
 
 use std::ops::Range;
 
+use crate::diagnostic::Diagnostic;
 use crate::object::Object;
 use crate::payload::RunLevel;
 
@@ -17,6 +18,8 @@ pub struct Plan {
     pub objects: Vec<Object>,
     /// What may go on at once. Each stage waits for all of the one before it.
     pub stages: Vec<Stage>,
+    /// What is worth a look though nothing is wrong.
+    pub warnings: Vec<Diagnostic>,
 }
 
 impl Plan {
@@ -46,7 +49,7 @@ pub struct Chunk {
 /// Orders objects, which come as the payload has them: by file, and within a file by document.
 pub fn plan(objects: Vec<Object>) -> Plan {
     let stages = stages(&objects);
-    Plan { objects, stages }
+    Plan { objects, stages, warnings: Vec::new() }
 }
 
 /// The order of an update: one run-level after the other, the components of a level at once. A Job is a barrier:

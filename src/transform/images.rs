@@ -38,7 +38,7 @@ impl Replacement {
     /// The text with the word replaced, where it stands with no letter of another word beside it.
     fn apply(&self, text: &str) -> Option<String> {
         let in_word = |character: char| character.is_ascii_alphanumeric() || "-_./".contains(character);
-        if text.len() < self.word.len() {
+        if text.len() < self.word.len() || !text.contains(&self.word) {
             return None;
         }
         text.match_indices(&self.word).find_map(|(from, _)| {

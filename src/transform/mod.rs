@@ -63,9 +63,17 @@ pub fn add<'a>(
     Ok(Half { view, components, expanded, scopes, elsewhere: facts::Elsewhere::new() })
 }
 
+/// The objects of a profile, and what is worth a look though nothing is wrong.
+pub struct Finished {
+    /// The objects, in the order of the payload.
+    pub objects: Vec<Object>,
+    /// The warnings.
+    pub warnings: Vec<Diagnostic>,
+}
+
 /// What holds for every pod, the pages' patches, the profile's namespace, and last the annotations that nobody needs any
 /// more. The objects come in the order of the payload.
-pub fn finish(half: Half<'_>) -> Result<Vec<Object>, Diagnostics> {
+pub fn finish(half: Half<'_>) -> Result<Finished, Diagnostics> {
     let Half { view, mut components, elsewhere, .. } = half;
     let nobody = Around::default();
     let first = gather(parallel::map(&mut components, |component: &mut Component<'_>| {
@@ -82,11 +90,13 @@ pub fn finish(half: Half<'_>) -> Result<Vec<Object>, Diagnostics> {
     });
     let mut objects: Vec<Object> = both(first, gather(finished))?.1.into_iter().flatten().collect();
     objects.sort_by_key(|object| object.position);
+    let mut warnings = Vec::new();
     if let Some(namespace) = &view.profile.namespace {
-        namespace::move_to(&target_namespace(namespace, &view)?, &mut objects, view.payload)?;
+        let namespace = target_namespace(namespace, &view)?;
+        warnings = namespace::move_to(&namespace, &mut objects, view.payload, view.sources)?;
     }
     strip::apply(&mut objects, &view.profile.strip);
-    Ok(objects)
+    Ok(Finished { objects, warnings })
 }
 
 /// Two results, or all that is wrong with either.

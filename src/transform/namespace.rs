@@ -1,23 +1,31 @@
 //! Every namespaced object to one namespace, and the references that name them along with it.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
+use super::issued;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
-use crate::object::{Cause, Object, Scope, Scopes};
+use crate::object::{Cause, Object, Scope};
 use crate::payload::Payload;
 use crate::profile::Marked;
-use crate::yaml::{Entry, Node, Sources, Value};
+use crate::yaml::{Entry, Mark, Node, Sources, Value};
 
-/// Moves all namespaced objects to `namespace`. A kind whose scope nobody knows is an error: guessing would put a
-/// namespace on something that has none.
+/// Objects that were moved: kind, the namespace they came from, and name.
+type Moved = HashSet<(String, String, String)>;
+
+/// Flags whose namespace is the guest's, wherever the pod runs: leases and minted identities live there.
+const OF_THE_GUEST: [&str; 2] = ["--leader-election-namespace=", "--service-account-namespace="];
+
+/// Moves all namespaced objects to `namespace`, and warns of texts that still mention where they were. A kind whose scope
+/// nobody knows is an error: guessing would put a namespace on something that has none.
 pub(super) fn move_to(
     namespace: &Marked<String>,
     objects: &mut [Object],
     payload: &Payload,
-) -> Result<(), Diagnostics> {
-    let scopes = Scopes::with_crds(payload.manifests.iter().map(|manifest| &manifest.root));
+    sources: &Sources,
+) -> Result<Vec<Diagnostic>, Diagnostics> {
+    let scopes = payload.scopes();
     let mut errors = Diagnostics::default();
-    let mut moved = HashSet::new();
+    let mut moved = Moved::new();
     for object in &mut *objects {
         match scopes.of(&object.id.group, &object.id.kind) {
             Some(Scope::Cluster) => {}
@@ -25,14 +33,101 @@ pub(super) fn move_to(
                 moved.insert((object.id.kind.clone(), object.id.namespace.clone(), object.id.name.clone()));
                 set_namespace(object, namespace);
             }
-            None => errors.0.push(unknown_scope(object, &payload.sources)),
+            None => errors.0.push(unknown_scope(object, sources)),
         }
     }
+    errors.or(())?;
+    let left: BTreeSet<String> = moved.iter().map(|(_, left, _)| left.clone()).collect();
+    let mut warnings = Vec::new();
     for object in objects {
         follow(object, &moved, namespace);
+        // Most objects mention no other place at all, and need no closer look.
+        if !mentions_a_place(&object.root, &left) {
+            object.history.note(&object.root, || Cause::Namespace(namespace.mark));
+            continue;
+        }
+        if let Some(changed) = object.root.with_texts(&|text| with_dns_names(text, &moved, &namespace.value))
+        {
+            object.root = changed;
+        }
         object.history.note(&object.root, || Cause::Namespace(namespace.mark));
+        leftovers(&object.root, &left, &namespace.value, &mut |mark, old| {
+            warnings.push(
+                Diagnostic::warning(format!("the namespace `{old}` is still mentioned here"))
+                    .at(Location::of(mark, sources))
+                    .object(&object.id)
+                    .note(format!("its objects are now in `{}`", namespace.value))
+                    .help("if it is the guest's, nothing is wrong; else say it with a name that is known"),
+            );
+        });
     }
-    errors.or(())
+    Ok(warnings)
+}
+
+/// Whether some text holds a Service's DNS name, or a namespace that objects left.
+fn mentions_a_place(node: &Node, left: &BTreeSet<String>) -> bool {
+    match &node.value {
+        Value::String(text) => {
+            let dotted = text.len() > ".svc".len() && text.as_bytes().contains(&b'.');
+            let long_enough = |old: &&String| text.len() >= old.len();
+            dotted && text.contains(".svc")
+                || left.iter().filter(long_enough).any(|old| text.contains(old.as_str()))
+        }
+        Value::List(items) => items.iter().any(|item| mentions_a_place(item, left)),
+        Value::Map(map) => map.iter().any(|entry| mentions_a_place(&entry.value, left)),
+        _ => false,
+    }
+}
+
+/// The text with the namespaces of Services that moved, in names such as `metrics.old.svc.cluster.local`.
+fn with_dns_names(text: &str, moved: &Moved, namespace: &str) -> Option<String> {
+    let in_label = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'-';
+    let label_before =
+        |end: usize| end - text.as_bytes()[..end].iter().rev().take_while(|byte| in_label(byte)).count();
+    let mut out = String::new();
+    let mut copied = 0;
+    for (end, _) in text.match_indices(".svc") {
+        let behind = text.as_bytes().get(end + ".svc".len());
+        let start = label_before(end);
+        let separated = start > 0 && text.as_bytes()[start - 1] == b'.';
+        if behind.is_some_and(in_label) || !separated || start < copied {
+            continue;
+        }
+        let name = label_before(start - 1);
+        let service = ("Service".to_owned(), text[start..end].to_owned(), text[name..start - 1].to_owned());
+        if moved.contains(&service) {
+            out += &text[copied..start];
+            out += namespace;
+            copied = end;
+        }
+    }
+    (copied > 0).then(|| out + &text[copied..])
+}
+
+/// Texts in which a namespace that objects left stands as a word.
+fn leftovers(node: &Node, left: &BTreeSet<String>, new: &str, found: &mut dyn FnMut(Mark, &str)) {
+    match &node.value {
+        Value::String(text) if !OF_THE_GUEST.iter().any(|flag| text.starts_with(flag)) => {
+            let hit = left.iter().find(|old| *old != new && is_word_in(old, text));
+            if let Some(old) = hit {
+                found(node.mark, old);
+            }
+        }
+        Value::List(items) => items.iter().for_each(|item| leftovers(item, left, new, found)),
+        Value::Map(map) => {
+            let ours = |entry: &&Entry| entry.key != issued::ORIGIN;
+            map.iter().filter(ours).for_each(|entry| leftovers(&entry.value, left, new, found));
+        }
+        _ => {}
+    }
+}
+
+fn is_word_in(word: &str, text: &str) -> bool {
+    let in_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
+    !word.is_empty()
+        && text
+            .match_indices(word)
+            .any(|(at, _)| !text[..at].ends_with(in_word) && !text[at + word.len()..].starts_with(in_word))
 }
 
 fn set_namespace(object: &mut Object, namespace: &Marked<String>) {
@@ -43,7 +138,7 @@ fn set_namespace(object: &mut Object, namespace: &Marked<String>) {
 }
 
 /// Rewrites the namespaces in role bindings' subjects, and in the Services that the API server calls.
-fn follow(object: &mut Object, moved: &HashSet<(String, String, String)>, namespace: &Marked<String>) {
+fn follow(object: &mut Object, moved: &Moved, namespace: &Marked<String>) {
     let follow = |reference: Option<&mut Node>, kind: &str| {
         let text =
             |node: &Node, field: &str| node.get(field).and_then(Node::as_str).unwrap_or_default().to_owned();
@@ -60,6 +155,9 @@ fn follow(object: &mut Object, moved: &HashSet<(String, String, String)>, namesp
                 |subject: &&mut Node| subject.get("kind").and_then(Node::as_str) == Some("ServiceAccount");
             let subjects = list_mut(root.get_mut("subjects")).iter_mut().filter(is_account);
             subjects.for_each(|subject| follow(Some(subject), "ServiceAccount"));
+            for subject in list_mut(root.get_mut("subjects")) {
+                follow_user(subject, moved, namespace);
+            }
         }
         "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration" => {
             for webhook in list_mut(root.get_mut("webhooks")) {
@@ -70,7 +168,29 @@ fn follow(object: &mut Object, moved: &HashSet<(String, String, String)>, namesp
             follow(down(root, &["spec", "conversion", "webhook", "clientConfig", "service"]), "Service");
         }
         "APIService" => follow(down(root, &["spec", "service"]), "Service"),
+        "ServiceMonitor" | "PodMonitor" => {
+            let left = |name: &str| moved.iter().any(|(_, old, _)| old == name);
+            for name in list_mut(down(root, &["spec", "namespaceSelector", "matchNames"])) {
+                if name.as_str().is_some_and(left) {
+                    *name =
+                        Node { value: Value::String(namespace.value.as_str().into()), mark: namespace.mark };
+                }
+            }
+        }
         _ => {}
+    }
+}
+
+/// A service account by its user name, `system:serviceaccount:<namespace>:<name>`.
+fn follow_user(subject: &mut Node, moved: &Moved, namespace: &Marked<String>) {
+    const USER: &str = "system:serviceaccount:";
+    let Some(name) = subject.get_mut("name") else { return };
+    let Some((old, account)) = name.as_str().and_then(|text| text.strip_prefix(USER)?.split_once(':')) else {
+        return;
+    };
+    if moved.contains(&("ServiceAccount".to_owned(), old.to_owned(), account.to_owned())) {
+        let user = format!("{USER}{}:{account}", namespace.value);
+        *name = Node { value: Value::String(user.into()), mark: namespace.mark };
     }
 }
 

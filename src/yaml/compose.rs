@@ -28,7 +28,7 @@ pub(super) fn document(
         aliased: 0,
         depth: 0,
         merge_key: false,
-        open: Open::default(),
+        open: Open::new(),
         duplicates,
     };
     composer.document()

@@ -10,10 +10,16 @@ pub(super) struct Composed {
 }
 
 /// Items and entries of all collections that are open, the innermost last: so none of them grows on its own.
-#[derive(Default)]
 pub(super) struct Open {
     nodes: Vec<Node>,
     entries: Vec<Entry>,
+}
+
+impl Open {
+    /// With room for what a manifest usually has open at once.
+    pub(super) fn new() -> Self {
+        Self { nodes: Vec::with_capacity(32), entries: Vec::with_capacity(48) }
+    }
 }
 
 /// A list that is being read.

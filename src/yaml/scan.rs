@@ -77,13 +77,13 @@ impl<'a> Scanner<'a> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         Self {
             cursor: Cursor::new(text, first_line),
-            tokens: Vec::with_capacity(8),
+            tokens: Vec::with_capacity(16),
             head: 0,
             taken: 0,
             settled: false,
             ended: false,
             indent: -1,
-            indents: Vec::new(),
+            indents: Vec::with_capacity(16),
             key_allowed: true,
             candidates: vec![KeyCandidate::default()],
         }

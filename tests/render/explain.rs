@@ -67,7 +67,7 @@ fn a_field_that_is_gone_says_what_it_was() {
             "/spec/template/spec/nodeSelector is not there\n  \
              removed, what the profile says of every pod at profiles/hypershift-mc.yaml:{}:3\n  \
              was {{\"node-role.kubernetes.io/master\":\"\"}} at {MANIFEST}:{}:9\n",
-            line("profiles/hypershift-mc.yaml", "priorityClassName") - 7,
+            line("profiles/hypershift-mc.yaml", "priorityClassName") - 12,
             line(MANIFEST, "nodeSelector") + 1
         )
     );

@@ -149,7 +149,7 @@ fn mistakes_with_names_of_pods() {
         ),
         (
             "- {of: pod, set: {metadata: {labels: {x: '${pod.hash}'}}}}\n",
-            "of a pod there are usesOwnApi, localVolumes, configHash and labels",
+            "of a pod there are usesOwnApi, localVolumes, mountsTmp, configHash and labels",
         ),
         (
             "- {of: container, set: {x: '${container.image}'}}\n",
