@@ -9,6 +9,7 @@
 
 mod bad_input;
 mod commands;
+mod compatibility;
 mod corpus;
 mod docs;
 mod explain;
@@ -19,6 +20,7 @@ mod golden;
 mod honours;
 mod language;
 mod list;
+mod namespace;
 mod order;
 mod parameters;
 mod patches;
@@ -31,6 +33,7 @@ mod select;
 mod shapes;
 mod support;
 mod transform;
+mod words;
 mod yaml_properties;
 mod yaml_truth;
 mod yaml_write;

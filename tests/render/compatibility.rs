@@ -1,0 +1,164 @@
+//! The Deployment that HyperShift's control-plane-operator makes today for csi-snapshot-controller-operator, beside ours.
+
+use serde_json::{Value, json};
+
+use crate::support::{repository, run_in};
+
+fn ours() -> Value {
+    let arguments = ["render", "--profile", "hypershift-mc", "-o", "json"];
+    let run = run_in(&repository(), &arguments, "");
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let objects = run.stdout.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    objects.into_iter().find(|object| object["kind"] == "Deployment").unwrap()
+}
+
+const NAMESPACE: &str = "clusters-example";
+
+/// What is the same, field by field.
+#[test]
+fn what_is_as_it_is_today() {
+    let deployment = ours();
+    for (path, expected) in [
+        ("/metadata/name", json!("csi-snapshot-controller-operator")),
+        ("/metadata/namespace", json!(NAMESPACE)),
+        ("/spec/replicas", json!(1)),
+        ("/spec/revisionHistoryLimit", json!(2)),
+        ("/spec/selector", json!({"matchLabels": {"app": "csi-snapshot-controller-operator"}})),
+        ("/spec/template/metadata/labels/app", json!("csi-snapshot-controller-operator")),
+        (
+            "/spec/template/metadata/labels/hypershift.openshift.io~1control-plane-component",
+            json!("csi-snapshot-controller-operator"),
+        ),
+        ("/spec/template/metadata/labels/hypershift.openshift.io~1hosted-control-plane", json!(NAMESPACE)),
+        ("/spec/template/metadata/labels/hypershift.openshift.io~1need-management-kas-access", json!("true")),
+        ("/spec/template/spec/containers/0/name", json!("csi-snapshot-controller-operator")),
+        ("/spec/template/spec/containers/0/imagePullPolicy", json!("IfNotPresent")),
+        ("/spec/template/spec/containers/0/terminationMessagePolicy", json!("FallbackToLogsOnError")),
+        ("/spec/template/spec/containers/0/securityContext/readOnlyRootFilesystem", json!(true)),
+        ("/spec/template/spec/priorityClassName", json!("hypershift-control-plane")),
+        ("/spec/template/spec/serviceAccountName", json!("csi-snapshot-controller-operator")),
+        (
+            "/spec/template/spec/tolerations",
+            json!([
+                {"key": "hypershift.openshift.io/control-plane", "operator": "Equal", "value": "true", "effect": "NoSchedule"},
+                {"key": "hypershift.openshift.io/cluster", "operator": "Equal", "value": NAMESPACE, "effect": "NoSchedule"},
+            ]),
+        ),
+        (
+            "/spec/template/spec/affinity",
+            json!({
+                "nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [
+                    {"weight": 50, "preference": {"matchExpressions": [{"key": "hypershift.openshift.io/control-plane", "operator": "In", "values": ["true"]}]}},
+                    {"weight": 100, "preference": {"matchExpressions": [{"key": "hypershift.openshift.io/cluster", "operator": "In", "values": [NAMESPACE]}]}},
+                ]},
+                "podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [
+                    {"weight": 100, "podAffinityTerm": {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"hypershift.openshift.io/hosted-control-plane": NAMESPACE}}}},
+                ]},
+            }),
+        ),
+    ] {
+        assert_eq!(deployment.pointer(path), Some(&expected), "{path}");
+    }
+    for path in [
+        "/spec/template/spec/nodeSelector",
+        "/spec/template/spec/hostNetwork",
+        "/spec/template/spec/automountServiceAccountToken",
+    ] {
+        assert_eq!(deployment.pointer(path), None, "{path}");
+    }
+    let container = &deployment["spec"]["template"]["spec"]["containers"][0];
+    let args: Vec<&str> = container["args"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    assert!(
+        args.contains(&"start") && args.contains(&"--guest-kubeconfig=/etc/guest-kubeconfig/kubeconfig"),
+        "{args:?}"
+    );
+    let env: Vec<&str> = container["env"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|variable| variable["name"].as_str())
+        .collect();
+    assert_eq!(env, ["OPERAND_IMAGE", "OPERATOR_IMAGE_VERSION", "OPERAND_IMAGE_VERSION", "POD_NAME"]);
+    let mounts: Vec<&str> = container["volumeMounts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|mount| mount["mountPath"].as_str())
+        .collect();
+    assert!(mounts.contains(&"/etc/guest-kubeconfig") && mounts.contains(&"/tmp"), "{mounts:?}");
+}
+
+/// What is not, each with its reason.
+#[test]
+fn what_is_different_on_purpose() {
+    let deployment = ours();
+    let differences: [(&str, Value, &str); 9] = [
+        (
+            "/metadata/labels/hypershift.openshift.io~1managed-by",
+            json!("csi-snapshot-controller-operator"),
+            "the component's owner, as its operands say it; today it is control-plane-operator for all",
+        ),
+        (
+            "/metadata/annotations/release.openshift.io~1desired-version",
+            json!("4.22.0"),
+            "operands have it today, operators do not",
+        ),
+        (
+            "/spec/template/metadata/labels/openshift.storage.network-policy.all-egress",
+            json!("allow"),
+            "the copy in HyperShift lost upstream's four labels (weak point 1)",
+        ),
+        (
+            "/spec/template/metadata/annotations/openshift.io~1required-scc",
+            json!("restricted-v2"),
+            "lost in the copy as well",
+        ),
+        (
+            "/spec/template/metadata/annotations/cluster-autoscaler.kubernetes.io~1safe-to-evict-local-volumes",
+            json!("tmp"),
+            "the manifest's own volume for /tmp is kept, so none called tmp-dir is added",
+        ),
+        ("/spec/template/spec/containers/0/ports/0/containerPort", json!(8443), "lost in the copy"),
+        (
+            "/spec/template/spec/volumes/0/configMap/defaultMode",
+            json!(288),
+            "what the manifest states stays; today it is overwritten with 420",
+        ),
+        (
+            "/spec/template/spec/volumes/3/secret/secretName",
+            json!("csi-snapshot-controller-operator-guest-kubeconfig"),
+            "a kubeconfig of its own instead of the guest's admin",
+        ),
+        (
+            "/spec/template/spec/volumes/1/secret/secretName",
+            json!("serving-cert"),
+            "the name that the manifest asks for",
+        ),
+    ];
+    for (path, expected, reason) in differences {
+        assert_eq!(deployment.pointer(path), Some(&expected), "{path}: {reason}");
+    }
+    let hash = deployment
+        .pointer("/spec/template/metadata/annotations/component.hypershift.openshift.io~1config-hash")
+        .unwrap();
+    assert_eq!(
+        hash.as_str().unwrap().len(),
+        16,
+        "64 bits over names, keys and values; today 32 over values alone (weak point 8)"
+    );
+    assert_eq!(
+        deployment.pointer("/spec/template/spec/initContainers"),
+        None,
+        "the prober: until `wait-for` exists, nothing waits"
+    );
+    assert_eq!(
+        deployment.pointer("/metadata/ownerReferences"),
+        None,
+        "ownership is the inventory's, which apply keeps"
+    );
+    assert_eq!(
+        deployment.pointer("/metadata/annotations/hypershift.openshift.io~1desired-state-hash"),
+        None,
+        "server-side apply knows what it owns"
+    );
+}

@@ -1,0 +1,326 @@
+//! The bundled words and policy: what each makes of a minimal manifest, written out.
+
+use crate::support::{Folder, repository, run_in};
+
+const HEADER: &str = "apiVersion: transship.openshift.io/v1\n";
+
+/// A Deployment of two containers, with more to say about its pod.
+fn deployment(pod: &str) -> String {
+    format!(
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: d, namespace: old, labels: {{app: d}}}}\nspec:\n  selector: {{matchLabels: {{app: d}}}}\n  template:\n    metadata: {{labels: {{app: d}}}}\n    spec:\n      \
+         serviceAccountName: sa\n      containers:\n      - {{name: other, image: i}}\n      - {{name: driver, image: i, volumeMounts: [{{name: token, mountPath: /token, readOnly: true}}]}}\n{pod}"
+    )
+}
+
+const TOKEN: &str = "      volumes: [{name: token, projected: {sources: [{serviceAccountToken: {audience: openshift, path: jwt}}]}}]\n";
+const EMPTY: &str = "      volumes: [{name: token, emptyDir: {}}]\n";
+
+fn folder(manifests: &str, page: &str) -> Folder {
+    let folder = Folder::new();
+    folder.write("payload/op/0000_50_op_1.yaml", manifests);
+    let annotations = "annotations: {include.release.openshift.io/hypershift: 'true', include.release.openshift.io/self-managed-high-availability: 'true'}\n";
+    folder.write(
+        "payload/op/component.yaml",
+        format!("{HEADER}kind: Component\nmetadata: {{name: op}}\n{annotations}{page}"),
+    );
+    folder.write(
+        "payload/image-references",
+        r#"{"kind":"ImageStream","apiVersion":"image.openshift.io/v1","metadata":{"name":"4.22.0"},"spec":{"tags":[{"name":"token-minter","from":{"kind":"DockerImage","name":"q/minter@sha256:1"}}]}}"#,
+    );
+    folder.write("payload/release-metadata", r#"{"kind":"cincinnati-metadata-v0","version":"4.22.0"}"#);
+    folder
+}
+
+/// Renders with the bundled profiles.
+fn render(folder: &Folder, profile: &str, more: &[&str]) -> Vec<serde_json::Value> {
+    let profiles = repository().join("profiles").display().to_string();
+    let arguments =
+        [&["render", "--profile", profile, "-o", "json", "--profiles", &profiles][..], more].concat();
+    let run = run_in(folder.path(), &arguments, "");
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn find<'o>(objects: &'o [serde_json::Value], kind: &str) -> &'o serde_json::Value {
+    objects.iter().find(|object| object["kind"] == kind).unwrap()
+}
+
+fn containers<'o>(objects: &'o [serde_json::Value], list: &str) -> &'o Vec<serde_json::Value> {
+    static NONE: Vec<serde_json::Value> = Vec::new();
+    find(objects, "Deployment")["spec"]["template"]["spec"][list].as_array().unwrap_or(&NONE)
+}
+
+fn named<'o>(containers: &'o [serde_json::Value], name: &str) -> &'o serde_json::Value {
+    containers.iter().find(|container| container["name"] == name).unwrap()
+}
+
+const PLACE: &str = "place: {management: [Deployment]}\n";
+
+#[test]
+fn guest_api_in_the_three_shapes_in_use() {
+    for (inputs, args, env) in [
+        ("arg: --guest-kubeconfig", r#"["--guest-kubeconfig=/etc/guest-kubeconfig/kubeconfig"]"#, "null"),
+        ("arg: --kubeconfig", r#"["--kubeconfig=/etc/guest-kubeconfig/kubeconfig"]"#, "null"),
+        (
+            "arg: --kubeconfig, env: KUBECONFIG",
+            r#"["--kubeconfig=$(KUBECONFIG)"]"#,
+            r#"[{"name":"KUBECONFIG","value":"/etc/guest-kubeconfig/kubeconfig"}]"#,
+        ),
+    ] {
+        let page = format!(
+            "{PLACE}uses: [{{guest-api: {{workload: Deployment/d, container: driver, {inputs}}}}}]\n"
+        );
+        let folder = folder(&deployment(EMPTY), &page);
+        let mc = render(&folder, "hypershift-mc", &[]);
+        let driver = named(containers(&mc, "containers"), "driver");
+        assert_eq!((driver["args"].to_string().as_str(), driver["env"].to_string().as_str()), (args, env));
+        assert_eq!(
+            driver["volumeMounts"][1].to_string(),
+            r#"{"mountPath":"/etc/guest-kubeconfig","name":"guest-kubeconfig","readOnly":true}"#
+        );
+        let other = named(containers(&mc, "containers"), "other");
+        assert_eq!(
+            (other.get("args"), other["volumeMounts"].to_string().as_str()),
+            (None, r#"[{"mountPath":"/tmp","name":"tmp-dir"}]"#),
+            "no other container is concerned"
+        );
+        let secret = find(&mc, "Secret");
+        assert_eq!(
+            secret["metadata"].to_string(),
+            r#"{"annotations":{"transship.openshift.io/issued":"kubeconfig for the guest cluster as system:serviceaccount:old:sa"},"name":"d-guest-kubeconfig","namespace":"clusters-example"}"#
+        );
+        let standalone = render(&folder, "standalone", &[]);
+        assert_eq!(
+            containers(&standalone, "containers")[1].to_string(),
+            r#"{"image":"i","name":"driver","volumeMounts":[{"mountPath":"/token","name":"token","readOnly":true}]}"#
+        );
+    }
+}
+
+#[test]
+fn a_token_is_minted_in_the_form_that_the_management_cluster_runs() {
+    let folder = folder(&deployment(TOKEN), PLACE);
+    let args = r#"["--service-account-namespace=old","--service-account-name=sa","--token-audience=openshift","--token-file=/token/jwt","--kubeconfig=/etc/guest-kubeconfig/kubeconfig"]"#;
+    let mc = render(&folder, "hypershift-mc", &[]);
+    let minter = named(containers(&mc, "initContainers"), "token-minter");
+    assert_eq!(
+        (minter["args"].to_string().as_str(), minter["restartPolicy"].as_str()),
+        (args, Some("Always"))
+    );
+    assert_eq!(minter["startupProbe"]["exec"]["command"].to_string(), r#"["test","-f","/token/jwt"]"#);
+    let old = render(&folder, "hypershift-mc", &["--set", "management.nativeSidecars=false"]);
+    let sidecar = named(containers(&old, "containers"), "token-minter");
+    assert_eq!((sidecar["args"].to_string().as_str(), sidecar.get("restartPolicy")), (args, None));
+    assert!(containers(&old, "initContainers").is_empty());
+    for objects in [&mc, &old] {
+        let spec = &find(objects, "Deployment")["spec"]["template"]["spec"];
+        assert_eq!(spec["volumes"][0].to_string(), r#"{"emptyDir":{"medium":"Memory"},"name":"token"}"#);
+        let driver = named(containers(objects, "containers"), "driver");
+        assert_eq!(
+            driver["volumeMounts"][0].to_string(),
+            r#"{"mountPath":"/token","name":"token","readOnly":true}"#,
+            "the container that asked, not the first one"
+        );
+    }
+    let guest = render(&folder, "hypershift-guest", &[]);
+    assert_eq!(guest.len(), 1);
+    assert_eq!(
+        guest[0].to_string(),
+        r#"{"apiVersion":"v1","kind":"ServiceAccount","metadata":{"name":"sa","namespace":"old"}}"#
+    );
+    assert!(
+        find(&render(&folder, "standalone", &[]), "Deployment")["spec"]["template"]["spec"]["volumes"][0]
+            .get("projected")
+            .is_some()
+    );
+}
+
+#[test]
+fn a_token_may_be_minted_once_before_the_pod_starts() {
+    let uses = "uses: [{token-minter: {workload: Deployment/d, container: driver, volume: once, mountPath: /once, serviceAccount: robot, oneshot: true}}]\n";
+    let folder = folder(&deployment(EMPTY), &format!("{PLACE}{uses}"));
+    let mc = render(&folder, "hypershift-mc", &[]);
+    let minter = named(containers(&mc, "initContainers"), "token-minter");
+    assert_eq!(minter["args"][4], "--oneshot");
+    assert!(minter.get("restartPolicy").is_none() && minter.get("startupProbe").is_none());
+    assert_eq!(render(&folder, "hypershift-guest", &[])[0]["metadata"]["name"], "robot");
+}
+
+#[test]
+fn credentials_go_to_the_container_that_needs_them_and_to_no_other() {
+    let uses = "uses: [{cloud-credentials: {workload: Deployment/d, container: driver, secret: ebs-cloud-credentials}}]\n";
+    let folder = folder(&deployment(EMPTY), &format!("{PLACE}{uses}"));
+    let mc = render(&folder, "hypershift-mc", &[]);
+    let text = |name: &str| named(containers(&mc, "containers"), name).to_string();
+    assert!(text("driver").contains(
+        r#""env":[{"name":"AWS_SHARED_CREDENTIALS_FILE","value":"/etc/cloud-credentials/credentials"}]"#
+    ));
+    assert!(
+        text("driver")
+            .contains(r#"{"mountPath":"/etc/cloud-credentials","name":"cloud-credentials","readOnly":true}"#)
+    );
+    assert!(!text("other").contains("cloud-credentials") && !text("other").contains("AWS_"));
+}
+
+#[test]
+fn a_webhook_is_called_by_url_in_the_guest() {
+    let manifests = "apiVersion: v1\nkind: Service\nmetadata: {name: hook, namespace: old}\n---\napiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\nmetadata: {name: v, annotations: {service.beta.openshift.io/inject-cabundle: 'true'}}\nwebhooks: [{name: a.b.c, clientConfig: {service: {name: hook, namespace: old, path: /check}}}]\n";
+    let folder = folder(manifests, "place: {management: [Service]}\n");
+    let mc = render(&folder, "hypershift-mc", &[]);
+    assert_eq!(
+        mc[0]["metadata"]["labels"].to_string(),
+        r#"{"hypershift.openshift.io/allow-guest-webhooks":"true"}"#
+    );
+    let guest = render(&folder, "hypershift-guest", &["--set", "hcp.caBundle=QUJD"]);
+    assert_eq!(
+        guest[0]["webhooks"][0]["clientConfig"].to_string(),
+        r#"{"caBundle":"QUJD","url":"https://hook.clusters-example.svc:443/check"}"#
+    );
+    assert!(guest[0]["metadata"].get("annotations").is_none());
+    let standalone = render(&folder, "standalone", &[]);
+    assert_eq!(
+        find(&standalone, "ValidatingWebhookConfiguration")["webhooks"][0]["clientConfig"]["service"]["name"],
+        "hook"
+    );
+}
+
+#[test]
+fn policy_holds_for_every_container_also_for_those_that_words_bring() {
+    let folder = folder(&deployment(TOKEN), PLACE);
+    let mc = render(&folder, "hypershift-mc", &[]);
+    let all: Vec<_> = containers(&mc, "containers").iter().chain(containers(&mc, "initContainers")).collect();
+    assert_eq!(all.len(), 3);
+    for container in all {
+        assert_eq!(container["imagePullPolicy"], "IfNotPresent", "{container}");
+        assert_eq!(container["terminationMessagePolicy"], "FallbackToLogsOnError");
+        assert_eq!(container["securityContext"]["readOnlyRootFilesystem"], true);
+        assert!(container["volumeMounts"].to_string().contains(r#""mountPath":"/tmp""#));
+    }
+    let template = &find(&mc, "Deployment")["spec"]["template"];
+    assert_eq!(
+        template["metadata"]["annotations"]["cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"],
+        "token,tmp-dir"
+    );
+    assert_eq!(
+        template["spec"]["automountServiceAccountToken"], false,
+        "nothing in this cluster is bound to its account"
+    );
+}
+
+#[test]
+fn replicas_follow_the_availability_and_those_that_are_stated_stay() {
+    let free = folder(&deployment(EMPTY), PLACE);
+    let spec = |folder: &Folder, more: &[&str]| {
+        find(&render(folder, "hypershift-mc", more), "Deployment")["spec"].clone()
+    };
+    let high = spec(&free, &[]);
+    assert_eq!(
+        (high["replicas"].as_i64(), high["strategy"]["rollingUpdate"].to_string().as_str()),
+        (Some(2), r#"{"maxSurge":1,"maxUnavailable":0}"#)
+    );
+    let single = spec(&free, &["--set", "hcp.availability=SingleReplica"]);
+    assert_eq!((single["replicas"].as_i64(), single.get("strategy")), (Some(1), None));
+    let stated =
+        folder(&deployment(EMPTY).replace("spec:\n  selector", "spec:\n  replicas: 1\n  selector"), PLACE);
+    assert_eq!(spec(&stated, &[])["replicas"], 1);
+}
+
+#[test]
+fn labels_of_a_hosted_control_plane_never_overwrite() {
+    let folder = folder(&deployment(EMPTY), PLACE);
+    folder.write("params.yaml", "hcp: {labels: {app: stolen, team: storage}, nodeSelector: {role: infra}, tolerations: [{key: t, operator: Exists}]}\n");
+    let mc =
+        render(&folder, "hypershift-mc", &["--params", "params.yaml", "--set", "management.hasSCC=false"]);
+    let template = &find(&mc, "Deployment")["spec"]["template"];
+    assert_eq!(
+        (template["metadata"]["labels"]["app"].as_str(), template["metadata"]["labels"]["team"].as_str()),
+        (Some("d"), Some("storage"))
+    );
+    assert_eq!(template["spec"]["nodeSelector"].to_string(), r#"{"role":"infra"}"#);
+    assert_eq!(template["spec"]["tolerations"][2].to_string(), r#"{"key":"t","operator":"Exists"}"#);
+    assert_eq!(template["spec"]["securityContext"]["runAsUser"], 1001);
+}
+
+/// Whoever adds a container to a manifest need not think of topologies.
+#[test]
+fn a_new_container_needs_no_new_line_anywhere() {
+    let more = deployment(TOKEN).replace(
+        "- {name: other, image: i}\n",
+        "- {name: other, image: i}\n      - {name: fresh, image: i}\n",
+    );
+    let mc = render(&folder(&more, PLACE), "hypershift-mc", &[]);
+    assert_eq!(
+        named(containers(&mc, "containers"), "fresh").to_string(),
+        r#"{"image":"i","imagePullPolicy":"IfNotPresent","name":"fresh","securityContext":{"readOnlyRootFilesystem":true},"terminationMessagePolicy":"FallbackToLogsOnError","volumeMounts":[{"mountPath":"/tmp","name":"tmp-dir"}]}"#
+    );
+}
+
+/// Nothing is chosen by the name of its file.
+#[test]
+fn a_file_may_be_renamed() {
+    let first = folder(&deployment(TOKEN), PLACE);
+    let second = folder(&deployment(TOKEN), PLACE);
+    std::fs::rename(
+        second.path().join("payload/op/0000_50_op_1.yaml"),
+        second.path().join("payload/op/0000_50_op_99_renamed.yaml"),
+    )
+    .unwrap();
+    for profile in ["standalone", "hypershift-mc", "hypershift-guest"] {
+        assert_eq!(render(&first, profile, &[]), render(&second, profile, &[]));
+    }
+}
+
+/// Puts what was rendered back into a payload and renders it again: nothing changes.
+#[test]
+fn rendering_what_was_rendered_changes_nothing() {
+    let page = format!(
+        "{PLACE}uses: [{{guest-api: {{workload: Deployment/d, container: driver, arg: --kubeconfig, issue: false}}}}]\n"
+    );
+    let first = render(&folder(&deployment(TOKEN), &page), "hypershift-mc", &[]);
+    let again: Vec<String> =
+        first.iter().filter(|object| object["kind"] == "Deployment").map(ToString::to_string).collect();
+    let second = render(&folder(&again.join("\n"), &page), "hypershift-mc", &[]);
+    // The Secret that was issued is not in the second payload, and the hash says so.
+    let without_hash = |objects: &[serde_json::Value]| {
+        let mut deployment = find(objects, "Deployment").clone();
+        let annotations = deployment.pointer_mut("/spec/template/metadata/annotations").unwrap();
+        annotations.as_object_mut().unwrap().remove("component.hypershift.openshift.io/config-hash").unwrap();
+        deployment
+    };
+    assert_eq!(without_hash(&second), without_hash(&first));
+}
+
+/// A fourth profile is told what it has not decided: every word first, then every fact.
+#[test]
+fn a_new_profile_lists_what_it_has_not_decided() {
+    let folder = folder(&deployment(TOKEN), PLACE);
+    for entry in walkdir::WalkDir::new(repository().join("profiles")) {
+        let entry = entry.unwrap();
+        if entry.file_type().is_file() {
+            let path = entry.path().strip_prefix(repository()).unwrap().display().to_string();
+            folder.write(&path, std::fs::read(entry.path()).unwrap());
+        }
+    }
+    let edge = "extends: hypershift\ntopology: edge\ncluster: management\n";
+    folder.write("profiles/edge.yaml", format!("{HEADER}kind: Profile\nmetadata: {{name: edge}}\n{edge}"));
+    let run = folder.run(&["render", "--profile", "edge"]);
+    let undecided: Vec<&str> = run
+        .stderr
+        .lines()
+        .filter_map(|line| line.split_once("the fragment `"))
+        .map(|(_, rest)| rest)
+        .collect();
+    let words = ["guest-api", "hosted-control-plane-reader", "serving-cert", "token-minter", "webhook-url"];
+    assert_eq!(undecided, words.map(|word| format!("{word}` says nothing about edge")));
+    for word in words {
+        let path = format!("profiles/fragments/{word}.yaml");
+        let text = folder.read(&path).replacen("  - standalone\n", "  - standalone\n  - edge\n", 1);
+        folder.write(&path, text);
+    }
+    let run = folder.run(&["render", "--profile", "edge"]);
+    assert_eq!(
+        run.stderr,
+        "error: payload/op/0000_50_op_1.yaml:13:17: the profile `edge` does not say how it honours a projected-token\n  object: Deployment.apps/d in old\n  \
+         help: write `projected-token: leave`, a fragment, or `refuse: why` under its `honours`\n"
+    );
+}
