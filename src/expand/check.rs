@@ -96,6 +96,7 @@ impl<'a> Checker<'a> {
             self.node(&value.value, &outside);
         }
         self.omissions(&page.omit, &outside);
+        self.omissions(&page.leaves, &outside);
         self.private(page);
         let own = Own { names: page.values.keys().map(String::as_str).collect(), page: Some(page) };
         self.body(&page.parts, &page.uses, &own);

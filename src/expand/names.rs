@@ -66,12 +66,11 @@ impl<'a> Names<'a> {
         }
         let payload = self.view.payload;
         let owner = || payload.page(self.component).map_or(self.component, |page| page.owner());
-        let version = || payload.release.as_ref().and_then(|release| release.version.as_deref());
         let workload = self.workload.as_ref();
         Some(Ok(match (name, workload) {
             ("component.name", _) => text(self.component),
             ("component.owner", _) => text(owner()),
-            ("release.version", _) => version().map_or(Lookup::Absent, text),
+            ("release.version", _) => payload.version().map_or(Lookup::Absent, text),
             ("workload.kind", Some(workload)) => text(&workload.id.kind),
             ("workload.name", Some(workload)) => text(&workload.id.name),
             ("workload.namespace", Some(workload)) => text(&workload.id.namespace),

@@ -44,6 +44,10 @@ pub enum Cause {
     Patch(Mark),
     /// The profile's namespace.
     Namespace(Mark),
+    /// It lives in the other cluster now; this is its tombstone.
+    Left(Mark),
+    /// A field that the profile holds.
+    Pinned(Mark),
     /// A pattern of `strip`, or an annotation of ours.
     Strip,
 }

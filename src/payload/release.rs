@@ -47,6 +47,12 @@ impl Payload {
         Ok(())
     }
 
+    /// The version that the cluster reports: the guest's release, where that is another.
+    pub fn version(&self) -> Option<&str> {
+        let guest = self.catalogues.get(&Cluster::Guest).map(|images| images.name.as_str());
+        guest.or(self.release.as_ref().and_then(|release| release.version.as_deref()))
+    }
+
     /// The images of the release that a cluster runs.
     pub fn images(&self, cluster: Cluster) -> Option<&Images> {
         self.catalogues.get(&cluster).or(self.release.as_ref().map(|release| &release.images))

@@ -45,6 +45,10 @@ typed! {
         "parameters" parameters: BTreeMap<String, Marked<Parameter>>,
         /// On which side of the line each object lives.
         "place" place: Option<Place>,
+        /// Objects that have moved, each with a reason: where they were, a tombstone takes them away.
+        "leaves" leaves: Omissions,
+        /// Images that come from one of the two releases, whatever cluster they are written in.
+        "images" images: Option<ImageHomes>,
         /// Objects that are left out, each with a reason.
         "omit" omit: Omissions,
         /// Fragments that the component is made of.
@@ -66,6 +70,17 @@ typed! {
         "guest" guest: Vec<Marked<Selector>>,
         /// In both.
         "both" both: Vec<Marked<Selector>>,
+    }
+}
+
+typed! {
+    /// Tags whose images come from one release: an operator in the management cluster may start pods in the guest.
+    #[derive(Default)]
+    pub struct ImageHomes ("images") {
+        /// Tags of the guest's release.
+        "guest" guest: Vec<Marked<String>>,
+        /// Tags of the control plane's release.
+        "management" management: Vec<Marked<String>>,
     }
 }
 

@@ -21,14 +21,14 @@ mod typed;
 mod when;
 
 pub use common::{Label, Omission, Omissions};
-pub use component::{Component, ItemPosition, PatchEntry, Place, Target};
+pub use component::{Component, ImageHomes, ItemPosition, PatchEntry, Place, Target};
 pub use filters::{Capabilities, Filters, Override};
 pub use folder::Profiles;
 pub use fragment::{Fragment, FragmentFile, Input, InputType, Part, ShapeManifest, Use};
 pub use honours::{Finder, Honour, Honours};
 pub use names::Selector;
 pub use parameters::{Parameter, Parameters, Readable};
-pub use profile::{Every, Of, Profile};
+pub use profile::{Every, Of, Pins, Profile};
 pub use schema::schema;
 pub use sets::{DEFAULT_SET, Given, Set};
 pub use typed::Marked;

@@ -2,6 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
+use super::Selector;
 use super::common::{Header, Metadata, Omissions};
 use super::filters::{FilterFields, Filters};
 use super::honours::Honours;
@@ -45,6 +46,8 @@ typed! {
         "omit" omit: Omissions,
         /// How it honours what manifests already ask for.
         "honours" honours: Honours,
+        /// Fields that are held in the live object, whoever edits them.
+        "pins" pins: Pins,
         /// What holds for every pod, container, workload or kind.
         "every" every: Vec<Marked<Every>>,
     }
@@ -121,6 +124,37 @@ impl Typed for Cluster {
     }
 }
 
+/// Fields that are held, by the object they belong to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Pins(pub Vec<(Marked<Selector>, Node)>);
+
+impl Typed for Pins {
+    fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
+        let Some(map) = node.as_map() else {
+            reader.error(node.mark, format!("this must be a map of objects, not {}", node.value.kind()));
+            return None;
+        };
+        let mut pins = Vec::new();
+        for entry in map {
+            let Some(value) = Selector::parse(&entry.key, entry.mark, reader) else { continue };
+            if value.name.is_none() || entry.value.as_map().is_none() {
+                reader.error(entry.mark, "a pin holds fields of one object").help =
+                    Some("write `Kind/name:` and the fields below it".into());
+            }
+            pins.push((Marked { value, mark: entry.mark }, entry.value.clone()));
+        }
+        Some(Self(pins))
+    }
+
+    fn absent() -> Option<Self> {
+        Some(Self::default())
+    }
+
+    fn schema() -> Json {
+        json!({"type": "object", "additionalProperties": {"type": "object"}})
+    }
+}
+
 /// A profile with all that its ancestors say.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
@@ -142,6 +176,8 @@ pub struct Profile {
     pub omit: Omissions,
     /// How it honours what manifests already ask for.
     pub honours: Honours,
+    /// Fields that are held in the live object, whoever edits them.
+    pub pins: Pins,
     /// What holds for every pod, container, workload or kind.
     pub every: Vec<Marked<Every>>,
     /// Where the profile is written.
@@ -165,7 +201,7 @@ pub(super) fn resolve(
     let mut select = FilterFields::default();
     let (mut topology, mut cluster, mut namespace) = (None, None, None);
     let (mut strip, mut omit, mut every) = (Vec::new(), Omissions::default(), Vec::new());
-    let mut honours = Honours::default();
+    let (mut honours, mut pins) = (Honours::default(), Pins::default());
     // From the oldest ancestor to the profile itself.
     for ProfileFile {
         topology: new_topology,
@@ -176,6 +212,7 @@ pub(super) fn resolve(
         omit: omissions,
         every: entries,
         honours: more_honours,
+        pins: more_pins,
         ..
     } in chain.iter().rev().map(|file| file.value.clone())
     {
@@ -190,6 +227,7 @@ pub(super) fn resolve(
         }
         every.extend(entries);
         honours.0.extend(more_honours.0);
+        pins.0.extend(more_pins.0);
     }
     for (missing, field) in [(topology.is_none(), "topology"), (cluster.is_none(), "cluster")] {
         if missing {
@@ -206,6 +244,7 @@ pub(super) fn resolve(
         namespace,
         omit,
         honours,
+        pins,
         every,
         mark: file.mark,
     })

@@ -19,15 +19,18 @@ pub struct Selection {
     pub out: Vec<Option<Reason>>,
     /// The components that exist: some manifest of theirs is in this cluster, or would be but for where it lives.
     pub components: BTreeSet<String>,
+    /// The manifests that are out only because they live in the topology's other cluster.
+    pub elsewhere: BTreeSet<usize>,
 }
 
 /// Decides about every manifest.
 pub fn decide(view: &View<'_>, expanded: &Expanded<'_>) -> Result<Selection, Diagnostics> {
     check(&view.profile.select, view.payload)?;
     let mut errors = Diagnostics::default();
-    let mut selection = Selection { out: Vec::new(), components: BTreeSet::new() };
+    let mut selection =
+        Selection { out: Vec::new(), components: BTreeSet::new(), elsewhere: BTreeSet::new() };
     let decider = Decider { view, expanded, scopes: view.payload.scopes() };
-    for manifest in &view.payload.manifests {
+    for (place, manifest) in view.payload.manifests.iter().enumerate() {
         match decider.left_out(manifest) {
             Ok(Some(reason)) => selection.out.push(Some(reason)),
             Ok(None) => {
@@ -35,8 +38,11 @@ pub fn decide(view: &View<'_>, expanded: &Expanded<'_>) -> Result<Selection, Dia
                 if !selection.components.contains(component) {
                     selection.components.insert(component.clone());
                 }
-                let elsewhere = errors.collect(decider.elsewhere(manifest));
-                selection.out.push(elsewhere.flatten());
+                let elsewhere = errors.collect(decider.elsewhere(manifest)).flatten();
+                if elsewhere.is_some() {
+                    selection.elsewhere.insert(place);
+                }
+                selection.out.push(elsewhere);
             }
             Err(error) => errors.0.push(error),
         }
@@ -202,7 +208,8 @@ impl Decider<'_> {
             let place = page.place.iter().flat_map(Place::entries).map(|(entry, _)| entry);
             // What only a part brings has a place as well, in whatever profile it does.
             let place = place.filter(|entry| !brings(page, self.view.profiles, &entry.value));
-            for entry in place.chain(page.omit.0.iter().map(|(selector, _)| selector)) {
+            let others = page.omit.0.iter().chain(&page.leaves.0).map(|(selector, _)| selector);
+            for entry in place.chain(others) {
                 self.report_if_idle(&entry.value, entry.mark, &ids, errors);
             }
             for (pattern, reason) in &page.ignore {

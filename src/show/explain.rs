@@ -204,6 +204,8 @@ impl Explainer<'_> {
                 format!(", by the patch at {}, because {}", show(mark), reason.unwrap_or("its page says so"))
             }
             Cause::Namespace(_) => ", where the profile puts every namespaced object".to_owned(),
+            Cause::Left(mark) => format!(", a tombstone, since {} says that it moved", show(mark)),
+            Cause::Pinned(mark) => format!(", held in the live object, as {} says", show(mark)),
             Cause::Strip => ", with the annotations that the profile strips".to_owned(),
         }
     }

@@ -2,6 +2,7 @@
 //! positions in lists and nothing else.
 
 use super::add;
+use super::moves::is_tombstone;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::expand::{Contribution, Expanded, Target, View};
 use crate::object::{Cause, Cluster, History, Object, ObjectId, Position, Scope, Scopes, Side, pod_mut};
@@ -50,7 +51,8 @@ impl Contributor<'_, '_> {
         workload: &ObjectId,
         contribution: &Contribution,
     ) -> Result<(), Diagnostic> {
-        let Some(object) = self.objects.iter_mut().find(|object| object.id == *workload) else {
+        let mut objects = self.objects.iter_mut().filter(|object| !is_tombstone(&object.root));
+        let Some(object) = objects.find(|object| object.id == *workload) else {
             return Ok(());
         };
         let sources = self.view.sources;
@@ -75,7 +77,8 @@ impl Contributor<'_, '_> {
                 && other.name == id.name
                 && (id.namespace.is_empty() || other.namespace == id.namespace)
         };
-        if let Some(object) = self.objects.iter_mut().find(|object| same(&object.id)) {
+        let mut objects = self.objects.iter_mut().filter(|object| !is_tombstone(&object.root));
+        if let Some(object) = objects.find(|object| same(&object.id)) {
             let result = add::add(&mut object.root, &contribution.node, sources);
             object.history.note(&object.root, || cause(contribution));
             return result.map_err(|error| error.object(&object.id));

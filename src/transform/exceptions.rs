@@ -1,6 +1,7 @@
 //! The patches of pages: applied last, in the order in which they are written, each to the objects it means as they
 //! were loaded.
 
+use super::moves::is_tombstone;
 use super::patch::{self, PatchError, Position};
 use super::target;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
@@ -68,7 +69,7 @@ impl Patcher<'_> {
             let target = target::Matcher::of(&self.entry.value, patch, self.sources)?;
             let mut hits = 0;
             let mut changed = false;
-            for object in objects.iter_mut() {
+            for object in objects.iter_mut().filter(|object| !is_tombstone(&object.root)) {
                 if !self.is_meant(object, &target) {
                     continue;
                 }

@@ -7,9 +7,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::diagnostic::{Diagnostic, Diagnostics, Location};
+use crate::nearest::nearest;
 use crate::object::Cluster;
 use crate::payload::{Images, Payload};
+use crate::profile::ImageHomes;
 use crate::yaml::Node;
 
 const PLACEHOLDER_VERSION: &str = "0.0.1-snapshot";
@@ -55,13 +57,22 @@ impl Catalogues {
     pub(super) fn of(payload: &Payload, cluster: Cluster) -> Result<Self, Diagnostics> {
         let mut errors = Diagnostics::default();
         let no_images = Images::default();
-        let images = payload.images(cluster).unwrap_or(&no_images);
+        let of = |cluster: Cluster| payload.images(cluster).unwrap_or(&no_images);
         let by_folder = payload
             .image_sources
             .iter()
-            .map(|(folder, sources)| (folder.clone(), pullspecs(sources, images, &mut errors)))
+            .map(|(folder, sources)| {
+                (folder.clone(), {
+                    let component = folder.split('/').next().unwrap_or_default();
+                    let homes =
+                        payload.page(component).and_then(|page| page.images.clone()).unwrap_or_default();
+                    check_homes(&homes, sources, payload, &mut errors);
+                    let release = |tag: &str| of(home(&homes, tag).unwrap_or(cluster));
+                    pullspecs(sources, release, &mut errors)
+                })
+            })
             .collect();
-        let version = payload.release.as_ref().and_then(|release| release.version.as_deref());
+        let version = payload.version();
         errors.or(Self {
             by_folder,
             version: version.map(|version| Replacement::new(PLACEHOLDER_VERSION, version, |_| 0)),
@@ -92,10 +103,37 @@ impl Catalogues {
     }
 }
 
-fn pullspecs(sources: &Images, release: &Images, errors: &mut Diagnostics) -> Vec<Replacement> {
+/// The release that a tag's image always comes from, where the page says so.
+fn home(homes: &ImageHomes, tag: &str) -> Option<Cluster> {
+    let lists = [(&homes.guest, Cluster::Guest), (&homes.management, Cluster::Management)];
+    lists
+        .into_iter()
+        .find(|(tags, _)| tags.iter().any(|other| other.value == tag))
+        .map(|(_, cluster)| cluster)
+}
+
+/// A tag that the component does not have would silently mean nothing.
+fn check_homes(homes: &ImageHomes, sources: &Images, payload: &Payload, errors: &mut Diagnostics) {
+    for tag in homes.guest.iter().chain(&homes.management) {
+        if !sources.tags.contains_key(&tag.value) {
+            let error = Diagnostic::error(format!("the component has no image `{}`", tag.value))
+                .at(Location::of(tag.mark, &payload.sources));
+            errors.0.push(match nearest(&tag.value, sources.tags.keys().map(String::as_str)) {
+                Some(near) => error.help(format!("did you mean `{near}`?")),
+                None => error.help(format!("its tags are in {}", sources.file)),
+            });
+        }
+    }
+}
+
+fn pullspecs<'i>(
+    sources: &Images,
+    release: impl Fn(&str) -> &'i Images,
+    errors: &mut Diagnostics,
+) -> Vec<Replacement> {
     let mut pullspecs = BTreeMap::new();
     for (tag, source) in &sources.tags {
-        let Some(pullspec) = release.tags.get(tag) else {
+        let Some(pullspec) = release(tag).tags.get(tag) else {
             errors.0.push(
                 Diagnostic::error(format!("the release has no image `{tag}`"))
                     .at(sources.location(tag))

@@ -8,6 +8,7 @@ mod facts;
 mod honour;
 mod images;
 mod issued;
+mod moves;
 mod namespace;
 pub mod patch;
 mod strip;
@@ -54,9 +55,11 @@ pub fn add<'a>(
     let scopes = view.payload.scopes();
     let make = |name: &'a String| {
         let mut objects = made(&view, name, selection, &catalogues);
+        let tombstones = moves::tombstones(&view, name, selection)?;
         if let Some(contributions) = expanded.contributions.get(name) {
             contribute::apply(&mut objects, contributions, name, &view, expanded, &scopes)?;
         }
+        objects.extend(tombstones);
         Ok(Component { name, objects })
     };
     let components = gather(parallel::map(&selection.components, make))?;
@@ -90,6 +93,7 @@ pub fn finish(half: Half<'_>) -> Result<Finished, Diagnostics> {
     });
     let mut objects: Vec<Object> = both(first, gather(finished))?.1.into_iter().flatten().collect();
     objects.sort_by_key(|object| object.position);
+    moves::pin(&mut objects, &view)?;
     let mut warnings = Vec::new();
     if let Some(namespace) = &view.profile.namespace {
         let namespace = target_namespace(namespace, &view)?;
@@ -117,7 +121,8 @@ fn every_of(
     around: &Around,
     chosen: impl Fn(&Object) -> bool,
 ) -> Result<(), Diagnostics> {
-    let objects = component.objects.iter_mut().filter(|object| chosen(object));
+    let objects =
+        component.objects.iter_mut().filter(|object| chosen(object) && !moves::is_tombstone(&object.root));
     gather(objects.map(|object| every::apply(object, view, component.name, around)).collect()).map(drop)
 }
 

@@ -20,6 +20,7 @@ mod golden;
 mod honours;
 mod language;
 mod list;
+mod moves;
 mod namespace;
 mod order;
 mod parameters;

@@ -23,6 +23,9 @@ fn folder(manifests: &str, page: &str) -> Folder {
         "payload/op/component.yaml",
         format!("{HEADER}kind: Component\nmetadata: {{name: op}}\n{annotations}{page}"),
     );
+    // The bundled profiles hold some of its fields.
+    let snapshots = "apiVersion: operator.openshift.io/v1\nkind: CSISnapshotController\nmetadata: {name: cluster, annotations: {x: x}}\n";
+    folder.write("payload/csi/9.yaml", snapshots);
     folder.write(
         "payload/image-references",
         r#"{"kind":"ImageStream","apiVersion":"image.openshift.io/v1","metadata":{"name":"4.22.0"},"spec":{"tags":[{"name":"token-minter","from":{"kind":"DockerImage","name":"q/minter@sha256:1"}}]}}"#,
