@@ -28,7 +28,7 @@ fn folder(manifests: &str, page: &str) -> Folder {
     folder.write("payload/csi/9.yaml", snapshots);
     folder.write(
         "payload/image-references",
-        r#"{"kind":"ImageStream","apiVersion":"image.openshift.io/v1","metadata":{"name":"4.22.0"},"spec":{"tags":[{"name":"token-minter","from":{"kind":"DockerImage","name":"q/minter@sha256:1"}}]}}"#,
+        r#"{"kind":"ImageStream","apiVersion":"image.openshift.io/v1","metadata":{"name":"4.22.0"},"spec":{"tags":[{"name":"token-minter","from":{"kind":"DockerImage","name":"q/minter@sha256:1"}},{"name":"kube-rbac-proxy","from":{"kind":"DockerImage","name":"q/proxy"}},{"name":"csi-external-attacher","from":{"kind":"DockerImage","name":"q/attacher"}},{"name":"csi-livenessprobe","from":{"kind":"DockerImage","name":"q/liveness"}}]}}"#,
     );
     folder.write("payload/release-metadata", r#"{"kind":"cincinnati-metadata-v0","version":"4.22.0"}"#);
     folder
@@ -313,7 +313,15 @@ fn a_new_profile_lists_what_it_has_not_decided() {
         .filter_map(|line| line.split_once("the fragment `"))
         .map(|(_, rest)| rest)
         .collect();
-    let words = ["guest-api", "hosted-control-plane-reader", "serving-cert", "token-minter", "webhook-url"];
+    let words = [
+        "control-plane-image",
+        "guest-api",
+        "hosted-control-plane-reader",
+        "serving-cert",
+        "service-twin",
+        "token-minter",
+        "webhook-url",
+    ];
     assert_eq!(undecided, words.map(|word| format!("{word}` says nothing about edge")));
     for word in words {
         let path = format!("profiles/fragments/{word}.yaml");
@@ -326,4 +334,123 @@ fn a_new_profile_lists_what_it_has_not_decided() {
         "error: payload/op/0000_50_op_1.yaml:13:17: the profile `edge` does not say how it honours a projected-token\n  object: Deployment.apps/d in old\n  \
          help: write `projected-token: leave`, a fragment, or `refuse: why` under its `honours`\n"
     );
+}
+
+const MONITORED: &str = "apiVersion: v1\nkind: Service\nmetadata: {name: d-metrics, namespace: old}\nspec: {selector: {app: d}, ports: [{name: own, port: 443}]}\n---\n\
+    apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: d-monitor, namespace: old}\nspec: {selector: {matchLabels: {app: d}}, endpoints: [{port: own}]}\n---\n\
+    apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: servicemonitors.monitoring.coreos.com}\nspec: {group: monitoring.coreos.com, scope: Namespaced, names: {kind: ServiceMonitor, plural: servicemonitors}}\n---\n";
+
+/// One number in the page; the container, its Service and its monitor agree.
+#[test]
+fn a_csi_sidecar_brings_its_metrics_and_its_rights() {
+    let page = "values: {short: ebs, workload: Deployment/d}\nplace: {management: [Deployment, Service, ServiceMonitor]}\nuses:\n\
+        - csi-sidecar: {sidecar: attacher, local: 8203, exposed: 9203, reads: [volumeattachment, node], args: [--timeout=60s]}\n- csi-liveness: {health: 10301}\n";
+    let folder = folder(&format!("{MONITORED}{}", deployment(EMPTY)), page);
+    let mc = render(&folder, "hypershift-mc", &[]);
+    let all = containers(&mc, "containers");
+    assert_eq!(
+        named(all, "csi-attacher")["args"].to_string(),
+        r#"["--csi-address=/var/lib/csi/sockets/pluginproxy/csi.sock","--http-endpoint=localhost:8203","--leader-election","--leader-election-lease-duration=137s","--leader-election-renew-deadline=107s","--leader-election-retry-period=26s","--leader-election-namespace=old","--v=2","--timeout=60s","--kubeconfig=$(KUBECONFIG)"]"#
+    );
+    let proxy = named(all, "attacher-kube-rbac-proxy");
+    assert_eq!(
+        (proxy["image"].as_str(), proxy["ports"][0].to_string().as_str()),
+        (Some("q/proxy"), r#"{"containerPort":9203,"name":"attacher-m","protocol":"TCP"}"#)
+    );
+    assert_eq!(
+        find(&mc, "Service")["spec"]["ports"].to_string(),
+        r#"[{"name":"own","port":443},{"name":"attacher-m","port":9203,"protocol":"TCP","targetPort":"attacher-m"}]"#
+    );
+    let endpoint = &find(&mc, "ServiceMonitor")["spec"]["endpoints"][1];
+    assert_eq!(
+        (endpoint["port"].as_str(), endpoint["tlsConfig"]["serverName"].as_str()),
+        (Some("attacher-m"), Some("d-metrics.clusters-example.svc"))
+    );
+    assert_eq!(named(all, "csi-liveness-probe")["args"][2], "--health-port=10301");
+    let guest = render(&folder, "hypershift-guest", &[]);
+    let bindings: Vec<_> = guest
+        .iter()
+        .filter(|object| object["kind"] == "ClusterRoleBinding")
+        .map(|object| {
+            (object["metadata"]["name"].as_str().unwrap(), object["roleRef"]["name"].as_str().unwrap())
+        })
+        .collect();
+    assert_eq!(
+        bindings,
+        [
+            ("ebs-csi-main-attacher-binding", "openshift-csi-main-attacher-role"),
+            (
+                "ebs-csi-volumeattachment-reader-attacher-binding",
+                "openshift-csi-attacher-volumeattachment-reader-role"
+            ),
+            ("ebs-csi-node-reader-attacher-binding", "openshift-csi-attacher-node-reader-role"),
+        ]
+    );
+    assert_eq!(
+        guest.iter().find(|object| object["kind"] == "ClusterRoleBinding").unwrap()["subjects"].to_string(),
+        r#"[{"kind":"ServiceAccount","name":"sa","namespace":"old"}]"#,
+        "the guest's namespace, not the hosted one"
+    );
+    assert!(mc.iter().all(|object| object["kind"] != "ClusterRoleBinding"));
+}
+
+#[test]
+fn one_port_for_two_sidecars_is_a_conflict() {
+    let page = "values: {short: ebs, workload: Deployment/d}\nplace: {management: [Deployment, Service, ServiceMonitor]}\nuses:\n\
+        - metrics-proxy: {proxy: a, port: m, local: 1, exposed: 9203}\n- metrics-proxy: {proxy: b, port: m, local: 2, exposed: 9204}\n";
+    let folder = folder(&format!("{MONITORED}{}", deployment(EMPTY)), page);
+    let profiles = repository().join("profiles").display().to_string();
+    let run = run_in(folder.path(), &["render", "--profile", "hypershift-mc", "--profiles", &profiles], "");
+    assert!(
+        run.code == 2
+            && run.stderr.contains(
+                "two authors say different things about one field\n  object: Service/d-metrics in old"
+            ),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
+fn a_twin_in_the_guest_leads_to_the_service_in_the_management_cluster() {
+    let manifests = "apiVersion: v1\nkind: Service\nmetadata: {name: hook, namespace: old}\nspec: {selector: {app: d}, ports: [{port: 443}]}\n";
+    let folder = folder(
+        manifests,
+        "place: {management: [Service]}\nuses: [{service-twin: {service: Service/hook, port: 443, ip: 10.0.0.7}}]\n",
+    );
+    assert_eq!(render(&folder, "hypershift-mc", &[])[0]["spec"]["selector"]["app"], "d");
+    let guest = render(&folder, "hypershift-guest", &[]);
+    assert_eq!(
+        guest[0]["spec"].to_string(),
+        r#"{"ports":[{"name":"twin","port":443,"protocol":"TCP","targetPort":443}]}"#,
+        "without a selector"
+    );
+    assert_eq!(
+        guest[1]["subsets"].to_string(),
+        r#"[{"addresses":[{"ip":"10.0.0.7"}],"ports":[{"name":"twin","port":443,"protocol":"TCP"}]}]"#
+    );
+    assert_eq!(render(&folder, "standalone", &[]).len(), 1);
+}
+
+#[test]
+fn small_words() {
+    let page = format!(
+        "{PLACE}uses: [{{env: {{workload: Deployment/d, container: other, name: A, value: b}}}}, {{control-plane-image: {{workload: Deployment/d, container: driver, env: LIVENESS, image: csi-livenessprobe}}}}]\n"
+    );
+    let folder = folder(&deployment(EMPTY), &page);
+    let mc = render(&folder, "hypershift-mc", &[]);
+    assert_eq!(
+        named(containers(&mc, "containers"), "other")["env"].to_string(),
+        r#"[{"name":"A","value":"b"}]"#
+    );
+    assert_eq!(
+        named(containers(&mc, "containers"), "driver")["env"].to_string(),
+        r#"[{"name":"LIVENESS","value":"q/liveness"}]"#
+    );
+    let standalone = render(&folder, "standalone", &[]);
+    assert_eq!(
+        named(containers(&standalone, "containers"), "other")["env"].to_string(),
+        r#"[{"name":"A","value":"b"}]"#
+    );
+    assert!(named(containers(&standalone, "containers"), "driver").get("env").is_none());
 }
