@@ -2,28 +2,27 @@
 
 use std::num::NonZero;
 
-/// Below this a thread costs more than it saves.
-const WORTH_A_THREAD: usize = 32;
+/// How many items are worth a thread: what a thread costs, an item must save that many times over.
+#[derive(Clone, Copy)]
+pub(crate) enum Worth {
+    /// Texts of dozens of objects.
+    Much = 1,
+    /// Files.
+    Some = 32,
+    /// Components: trees are shared, and little is changed in them.
+    Little = 512,
+}
 
-/// Maps items on all cores. The order of the results is that of the items, whatever the number of cores.
+/// Maps items on all cores, where they are worth it. The order of the results is that of the items, whatever the number of
+/// cores.
 pub(crate) fn map<I: Send, R: Send>(
+    worth: Worth,
     items: impl IntoIterator<Item = I>,
     function: impl Fn(I) -> R + Sync,
 ) -> Vec<R> {
-    shared(items.into_iter().collect(), WORTH_A_THREAD, function)
-}
-
-/// As [`map`], for items that are worth a thread each.
-pub(crate) fn map_few<I: Send, R: Send>(
-    items: impl IntoIterator<Item = I>,
-    function: impl Fn(I) -> R + Sync,
-) -> Vec<R> {
-    shared(items.into_iter().collect(), 1, function)
-}
-
-fn shared<I: Send, R: Send>(mut items: Vec<I>, least: usize, function: impl Fn(I) -> R + Sync) -> Vec<R> {
+    let mut items: Vec<I> = items.into_iter().collect();
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-    let share = items.len().div_ceil(cores).max(least);
+    let share = items.len().div_ceil(cores).max(worth as usize);
     if share >= items.len() {
         return items.into_iter().map(function).collect();
     }

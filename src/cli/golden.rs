@@ -59,6 +59,13 @@ enum Report {
     Github,
 }
 
+/// What a profile's folder should hold, and what must not be shown of it.
+struct Rendered {
+    folder: PathBuf,
+    expected: Folder,
+    secrets: Vec<String>,
+}
+
 impl Golden {
     pub(super) fn run(self) -> Result<Outcome, Diagnostics> {
         match self.action {
@@ -71,8 +78,10 @@ impl Golden {
 impl Options {
     fn check(&self, report: Report) -> Result<Outcome, Diagnostics> {
         let mut outcome = Outcome::Done;
-        for (folder, expected) in self.render()? {
+        for Rendered { folder, expected, secrets } in self.render()? {
             let differences = emit::compare(&expected, &folder)?;
+            let differences: Vec<_> =
+                differences.into_iter().map(|difference| difference.without(&secrets)).collect();
             let shown = folder.display().to_string();
             output::result(&match report {
                 Report::Text => show::report(&shown, &differences, output::paint()),
@@ -102,7 +111,7 @@ impl Options {
     }
 
     fn update(&self) -> Result<Outcome, Diagnostics> {
-        for (folder, expected) in self.render()? {
+        for Rendered { folder, expected, .. } in self.render()? {
             expected.write(&folder)?;
             output::note(&format!("{}: {} files written", folder.display(), expected.files.len()));
         }
@@ -117,7 +126,7 @@ impl Options {
     }
 
     /// Every profile's folder in every set, and what it should hold.
-    fn render(&self) -> Result<Vec<(PathBuf, Folder)>, Diagnostics> {
+    fn render(&self) -> Result<Vec<Rendered>, Diagnostics> {
         let (payload, profiles) = self.inputs.read()?;
         let mut rendered = Vec::new();
         let mut errors = Diagnostics::default();
@@ -136,7 +145,7 @@ impl Options {
         set: &Set,
         payload: &Payload,
         profiles: &Profiles,
-    ) -> Result<Vec<(PathBuf, Folder)>, Diagnostics> {
+    ) -> Result<Vec<Rendered>, Diagnostics> {
         let mut profiles = profiles.clone();
         let parameters = self.inputs.bind(set, payload, &mut profiles)?;
         let project = Project::new(payload.clone(), profiles, parameters)?;
@@ -144,7 +153,13 @@ impl Options {
         chosen.retain(|profile| set.concerns(profile));
         let plans = transship::render(&project.context(), &chosen)?;
         let folder = |profile: &Profile| self.golden.join(name).join(&profile.name);
-        Ok(chosen.iter().zip(&plans).map(|(profile, plan)| (folder(profile), Folder::of(plan))).collect())
+        let secrets: Vec<String> = project.parameters.secrets().map(str::to_owned).collect();
+        let rendered = chosen.iter().zip(&plans).map(|(profile, plan)| Rendered {
+            folder: folder(profile),
+            expected: Folder::of(plan),
+            secrets: secrets.clone(),
+        });
+        Ok(rendered.collect())
     }
 
     /// Folders of sets and profiles that are gone; asked for one profile, nobody looks at the others.

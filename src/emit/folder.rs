@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::diagnostic::{Diagnostic, Location};
 use crate::object::{Object, ObjectId};
 use crate::order::Plan;
-use crate::parallel;
+use crate::parallel::{self, Worth};
 use crate::payload::{RunLevel, Sha256};
 use crate::yaml;
 
@@ -26,7 +26,7 @@ impl Folder {
     /// The files of a plan: every object, and the index.
     pub fn of(plan: &Plan) -> Self {
         let mut files: BTreeMap<String, String> =
-            parallel::map(&plan.objects, |object| (path(object), yaml::write(&object.root)))
+            parallel::map(Worth::Some, &plan.objects, |object| (path(object), yaml::write(&object.root)))
                 .into_iter()
                 .collect();
         files.insert(INDEX.to_owned(), index(plan));

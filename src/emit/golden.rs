@@ -30,6 +30,11 @@ pub enum Difference {
         /// What is rendered.
         rendered: String,
     },
+    /// It is another, and holds something that no message may show.
+    Hidden {
+        /// The file's path below the folder.
+        path: String,
+    },
 }
 
 /// Compares a folder on disk with what it should hold, byte by byte.
@@ -78,10 +83,25 @@ pub fn remove(folder: &Path) -> Result<(), Diagnostic> {
 }
 
 impl Difference {
+    /// Without its texts, if one of them holds a secret.
+    #[must_use]
+    pub fn without(self, secrets: &[String]) -> Self {
+        let holds = |text: &str| secrets.iter().any(|secret| text.contains(secret.as_str()));
+        match self {
+            Self::Changed { path, golden, rendered } if holds(&golden) || holds(&rendered) => {
+                Self::Hidden { path }
+            }
+            other => other,
+        }
+    }
+
     /// The file's path below the folder.
     pub fn path(&self) -> &str {
         match self {
-            Self::Missing { path } | Self::Stale { path } | Self::Changed { path, .. } => path,
+            Self::Missing { path }
+            | Self::Stale { path }
+            | Self::Changed { path, .. }
+            | Self::Hidden { path } => path,
         }
     }
 }

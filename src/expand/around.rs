@@ -25,10 +25,18 @@ impl Around {
         }
         let text = |node: &Node, field: &str| node.get(field).and_then(Node::as_str).map(str::to_owned);
         for subject in root.get("subjects").and_then(Node::as_list).unwrap_or_default() {
-            if text(subject, "kind").as_deref() == Some("ServiceAccount") {
-                let namespace = text(subject, "namespace").unwrap_or_else(|| id.namespace.clone());
-                self.bound.insert((namespace, text(subject, "name").unwrap_or_default()));
-            }
+            let name = text(subject, "name").unwrap_or_default();
+            let user = name.strip_prefix("system:serviceaccount:").and_then(|user| user.split_once(':'));
+            let group = name.strip_prefix("system:serviceaccounts:");
+            let bound = match (text(subject, "kind").as_deref(), user, group) {
+                (Some("ServiceAccount"), ..) => {
+                    (text(subject, "namespace").unwrap_or_else(|| id.namespace.clone()), name)
+                }
+                (Some("User"), Some((namespace, account)), _) => (namespace.to_owned(), account.to_owned()),
+                (Some("Group"), _, Some(namespace)) => (namespace.to_owned(), String::new()),
+                _ => continue,
+            };
+            self.bound.insert(bound);
         }
     }
 
@@ -39,7 +47,10 @@ impl Around {
 
     /// Whether some binding in this cluster gives a service account rights.
     pub(super) fn is_bound(&self, namespace: &str, account: &str) -> bool {
-        self.bound.contains(&(namespace.to_owned(), account.to_owned()))
+        // A group is all accounts of a namespace.
+        [account, ""]
+            .iter()
+            .any(|account| self.bound.contains(&(namespace.to_owned(), (*account).to_owned())))
     }
 
     /// A digest of everything that a pod is configured with: names, keys and values, each told apart from the next, so

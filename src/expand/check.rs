@@ -173,7 +173,7 @@ impl<'a> Checker<'a> {
             if !mentioned.is_empty() || given.value.as_list().is_some() {
                 continue;
             }
-            self.errors.collect(checked(name, &input.value, given.value.clone(), self.context.sources));
+            self.errors.collect(checked(name, &input.value, given.value.clone(), true, self.context.sources));
         }
         // A name that is misspelt is missing as well; once is enough.
         let misspelt = entry.value.inputs.keys().any(|name| !fragment.body.inputs.contains_key(name));

@@ -1,15 +1,15 @@
 //! What the uses of a component contribute, written out but not yet merged.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::View;
 use super::names::Names;
 use super::uses::{Visitor, Walk, wrong};
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::object::ObjectId;
 use crate::profile::template::substitute;
-use crate::profile::{Component, Fragment, Honour, Honours, Marked, Part, Profiles, Selector, Use};
-use crate::yaml::{Mark, Node, Value};
+use crate::profile::{Component, Finder, Fragment, Honour, Honours, Marked, Part, Profiles, Selector, Use};
+use crate::yaml::{Mark, Node, Sources, Value};
 
 /// Something that is added to the objects of a component.
 #[derive(Clone, Debug)]
@@ -55,10 +55,10 @@ pub(super) fn contributions(view: &View<'_>, component: &str) -> Result<Vec<Cont
 pub fn honouring(
     view: &View<'_>,
     component: &str,
-    found_in: &ObjectId,
+    objects: &[ObjectId],
     entry: &Marked<Use>,
 ) -> Result<Vec<Contribution>, Diagnostics> {
-    let mut walk = walk(view, component);
+    let mut walk = Walk { meant: objects, ..walk(view, component) };
     let mut names = Names::of(*view, component);
     if let Some(page) = view.payload.page(component) {
         walk.values(&page.values, &mut names)?;
@@ -66,7 +66,7 @@ pub fn honouring(
     walk.fragment(entry, &names, &[]);
     let mut all = walk.visitor.all;
     for contribution in &mut all {
-        contribution.honours = Some(found_in.clone());
+        contribution.honours = objects.last().cloned();
     }
     walk.errors.or(all)
 }
@@ -83,20 +83,32 @@ pub fn honours(view: &View<'_>, component: &str) -> Result<Honours, Diagnostics>
     }
     let Walk { manifests, .. } = walk(view, component);
     let errors = Diagnostics::default();
-    let mut walk = Walk { manifests, complete: true, visitor: Overrides { honours }, errors };
+    let visitor = Overrides { honours, said: BTreeMap::new(), sources: view.sources };
+    let mut walk = Walk { manifests, meant: &[], complete: true, visitor, errors };
     let mut names = Names::of(*view, component);
     walk.values(&page.values, &mut names)?;
     walk.body(&page.parts, &page.uses, &names, &[]);
     walk.errors.or(walk.visitor.honours)
 }
 
-struct Overrides {
+struct Overrides<'a> {
     honours: Honours,
+    said: BTreeMap<Finder, (Honour, Mark)>,
+    sources: &'a Sources,
 }
 
-impl Visitor for Overrides {
+impl Visitor for Overrides<'_> {
     fn part(&mut self, part: &Marked<Part>, _: &Names<'_>, _: &[Mark]) -> Result<(), Diagnostic> {
-        self.honours.0.extend(part.value.honours.0.clone());
+        for (finder, honour) in &part.value.honours.0 {
+            let said = self.said.insert(*finder, (honour.value.clone(), honour.mark));
+            if let Some((_, mark)) = said.filter(|(other, _)| *other != honour.value) {
+                return Err(Diagnostic::error(format!("two parts honour a {} differently", finder.name()))
+                    .at(Location::of(honour.mark, self.sources))
+                    .note(format!("the other is at {}", self.sources.show(mark)))
+                    .help("limit one of them with `in` or `when`"));
+            }
+            self.honours.0.insert(*finder, honour.clone());
+        }
         Ok(())
     }
 
@@ -142,7 +154,8 @@ fn any_object(parts: &[Marked<Part>], selector: &Selector) -> bool {
 
 fn walk<'w>(view: &View<'w>, component: &str) -> Walk<'w, Collector> {
     let manifests = view.payload.of_component(component).map(|(_, manifest)| manifest).collect();
-    Walk { manifests, complete: true, visitor: Collector::default(), errors: Diagnostics::default() }
+    let (visitor, errors) = (Collector::default(), Diagnostics::default());
+    Walk { manifests, meant: &[], complete: true, visitor, errors }
 }
 
 #[derive(Default)]

@@ -9,7 +9,7 @@ use super::names::Names;
 use super::uses::{Visitor, Walk, wrong};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::object::{Cluster, ObjectId};
-use crate::parallel;
+use crate::parallel::{self, Worth};
 use crate::payload::{Manifest, Payload, ShapeFile};
 use crate::profile::template::{substitute, substitute_text};
 use crate::profile::{Component, Fragment, Marked, Omission, Omissions, Part, Place, Selector, When, unmet};
@@ -84,7 +84,8 @@ fn all_contributions(view: &View<'_>) -> Result<BTreeMap<String, Vec<Contributio
     let components: Vec<&String> = view.payload.pages.keys().collect();
     let mut errors = Diagnostics::default();
     let mut all = BTreeMap::new();
-    let found = parallel::map(components, |component| (component, contributions(view, component)));
+    let found =
+        parallel::map(Worth::Little, components, |component| (component, contributions(view, component)));
     for (component, found) in found {
         match found {
             Ok(found) => drop(all.insert(component.clone(), found)),
@@ -108,7 +109,7 @@ fn written(view: &View<'_>, component: &str, page: &Component) -> Result<Written
     let payload = view.payload;
     let manifests = payload.of_component(component).map(|(_, manifest)| manifest).collect();
     let visitor = Shapes { written: Written::default() };
-    let mut walk = Walk { manifests, complete: false, visitor, errors: Diagnostics::default() };
+    let mut walk = Walk { manifests, meant: &[], complete: false, visitor, errors: Diagnostics::default() };
     let mut names = Names::of(*view, component);
     walk.values(&page.values, &mut names)?;
     walk.body(&page.parts, &page.uses, &names, &[]);

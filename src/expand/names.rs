@@ -41,6 +41,12 @@ impl<'a> Names<'a> {
         Self { view, component, own: BTreeMap::new(), workload: None, container: None, around: None }
     }
 
+    /// A text as a message may show it.
+    pub(super) fn shown(&self, text: &str) -> String {
+        let secret = self.view.parameters.secrets().any(|secret| text.contains(secret));
+        if secret { "<hidden>".to_owned() } else { text.to_owned() }
+    }
+
     /// The pullspec of a tag; with `.guest` or `.management` behind it that of one release.
     pub(super) fn image(&self, tag: &str) -> Result<Lookup, String> {
         let (tag, cluster) = match tag.rsplit_once('.') {
@@ -129,6 +135,10 @@ impl Scope for Names<'_> {
             Some(value) => Ok(value.clone()),
             None => self.known(name).unwrap_or_else(|| self.view.parameters.get(name)),
         }
+    }
+
+    fn is_secret(&self, name: &str) -> bool {
+        !self.own.contains_key(name) && self.view.parameters.is_secret(name)
     }
 }
 

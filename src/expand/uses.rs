@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::names::{Names, Workload};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::nearest::nearest;
-use crate::object::has_pods;
+use crate::object::{ObjectId, has_pods};
 use crate::payload::Manifest;
 use crate::profile::template::{self, Lookup, substitute};
 use crate::profile::{Fragment, Input, InputType, Marked, Part, Use, unmet};
@@ -27,6 +27,8 @@ pub(super) trait Visitor {
 pub(super) struct Walk<'w, V> {
     /// The component's manifests, in which workloads and objects are looked up.
     pub(super) manifests: Vec<&'w Manifest>,
+    /// Objects that are meant where a name alone does not tell.
+    pub(super) meant: &'w [ObjectId],
     /// Whether a workload that is not there is an error: while shapes are written out, it may still come.
     pub(super) complete: bool,
     pub(super) visitor: V,
@@ -132,7 +134,7 @@ impl<V: Visitor> Walk<'_, V> {
         }
         for (name, input) in in_order(&fragment.body.inputs, &given) {
             let value = match given.remove(name) {
-                Some(node) => Some(checked(name, &input.value, node, bound.view.sources)?),
+                Some(node) => Some(checked(name, &input.value, node, false, bound.view.sources)?),
                 None => missing(name, &input.value, mark, user, &bound, fragment)?,
             };
             self.put(name, &input.value, value, &mut bound)?;
@@ -224,13 +226,28 @@ impl<V: Visitor> Walk<'_, V> {
     /// The manifest that `Kind/name` or `Kind.group/name` means: the component's, or where it may be any, another's.
     fn object(&self, text: &str, mark: Mark, names: &Names<'_>, any: bool) -> Result<Workload, Diagnostic> {
         let shown = |manifest: &Manifest| format!("{}/{}", manifest.id.kind, manifest.id.name);
-        let full = |manifest: &Manifest| format!("{}/{}", manifest.id.kind_and_group(), manifest.id.name);
-        let meant = |manifest: &&Manifest| shown(manifest) == text || full(manifest) == text;
-        let others = names.view.payload.manifests.iter().filter(|_| any);
-        let found = self.manifests.iter().copied().chain(others).find(meant);
-        found.map(Workload::of).ok_or_else(|| {
+        let (kind, name) = text.split_once('/').unwrap_or((text, ""));
+        let (kind, group) = kind.split_once('.').map_or((kind, None), |(kind, group)| (kind, Some(group)));
+        let meant = |manifest: &&Manifest| {
+            let id = &manifest.id;
+            id.name == name && id.kind == kind && group.is_none_or(|group| group == id.group)
+        };
+        let own: Vec<&Manifest> = self.manifests.iter().copied().filter(meant).collect();
+        let others = || names.view.payload.manifests.iter().filter(|_| any).filter(meant).collect();
+        let found: Vec<&Manifest> = if own.is_empty() { others() } else { own };
+        let exactly = found.iter().find(|manifest| self.meant.contains(&manifest.id));
+        if let (None, [_, second, ..]) = (exactly, &found[..]) {
+            return Err(wrong(
+                names,
+                mark,
+                &format!("`{}` is the name of several objects", names.shown(text)),
+            )
+            .object(&second.id)
+            .help("fragments name objects without a namespace: give them names of their own"));
+        }
+        exactly.or(found.first()).map(|manifest| Workload::of(manifest)).ok_or_else(|| {
             let known: Vec<String> = self.manifests.iter().map(|manifest| shown(manifest)).collect();
-            let error = wrong(names, mark, &format!("the component has no `{text}`"));
+            let error = wrong(names, mark, &format!("the component has no `{}`", names.shown(text)));
             match nearest(text, known.iter().map(String::as_str)) {
                 Some(near) => error.help(format!("did you mean `{near}`?")),
                 None => error.help("name an object of the component as `Kind/name`"),
@@ -269,11 +286,19 @@ fn in_order<'f>(
 }
 
 /// A value that is what the input says.
-pub(super) fn checked(name: &str, input: &Input, node: Node, sources: &Sources) -> Result<Node, Diagnostic> {
+///
+/// A value that came by way of names is not repeated in a message: it may be a secret.
+pub(super) fn checked(
+    name: &str,
+    input: &Input,
+    node: Node,
+    literal: bool,
+    sources: &Sources,
+) -> Result<Node, Diagnostic> {
     let wrong = |message: String| Diagnostic::error(message).at(Location::of(node.mark, sources));
     if !input.r#type.accepts(&node.value) {
         return Err(match &node.value {
-            Value::String(text) if matches!(input.r#type, InputType::Name | InputType::Path) => {
+            Value::String(text) if literal && matches!(input.r#type, InputType::Name | InputType::Path) => {
                 wrong(format!("the input `{name}` cannot be `{text}`"))
             }
             other => wrong(format!("the input `{name}` cannot be {}", other.kind())),
@@ -281,7 +306,8 @@ pub(super) fn checked(name: &str, input: &Input, node: Node, sources: &Sources) 
     }
     if !input.choices.is_empty() && !input.choices.contains(&node) {
         let choices: Vec<String> = input.choices.iter().map(json::write).collect();
-        return Err(wrong(format!("the input `{name}` cannot be {}", json::write(&node)))
+        let shown = if literal { json::write(&node) } else { node.value.kind().to_owned() };
+        return Err(wrong(format!("the input `{name}` cannot be {shown}"))
             .help(format!("it is one of {}", choices.join(", "))));
     }
     Ok(node)
@@ -299,11 +325,12 @@ fn missing(
     if input.inherit
         && let Some(Lookup::Value(value)) = user.own.get(name)
     {
-        return checked(name, input, Node { value: value.clone(), mark }, bound.view.sources).map(Some);
+        return checked(name, input, Node { value: value.clone(), mark }, false, bound.view.sources)
+            .map(Some);
     }
     if let Some(default) = &input.default {
         let node = substitute(default, bound, bound.view.sources)?;
-        return node.map(|node| checked(name, input, node, bound.view.sources)).transpose();
+        return node.map(|node| checked(name, input, node, false, bound.view.sources)).transpose();
     }
     let text = |text: &str| Some(Node { value: Value::String(text.into()), mark });
     let known = match (input.r#type, &bound.workload) {

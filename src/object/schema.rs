@@ -101,7 +101,10 @@ impl<'s> Shape<'s> {
             Self::Custom(schema) => {
                 let named = schema.get("properties").and_then(|properties| properties.get(key));
                 let shape = named.or_else(|| schema.get("additionalProperties")).map(Shape::Custom);
-                shape.or_else(|| schema.get("x-kubernetes-preserve-unknown-fields").map(|_| Shape::Unknown))
+                // What every object has, a CRD need not declare.
+                let common = matches!(key, "apiVersion" | "kind" | "metadata");
+                let open = common || schema.get("x-kubernetes-preserve-unknown-fields").is_some();
+                shape.or(open.then_some(Shape::Unknown))
             }
         }
     }

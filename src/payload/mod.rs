@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::nearest::nearest;
 use crate::object::{Cluster, ObjectId};
-use crate::parallel;
+use crate::parallel::{self, Worth};
 use crate::profile::Component;
 use crate::yaml::{Node, Sources, Text};
 
@@ -109,7 +109,7 @@ impl Payload {
                 parse::Input { source: payload.sources.add(name.clone()), name, path }
             })
             .collect();
-        let parsed = parallel::map(&inputs, |input| parse::manifests(root, input));
+        let parsed = parallel::map(Worth::Some, &inputs, |input| parse::manifests(root, input));
         for (input, result) in inputs.into_iter().zip(parsed) {
             match result {
                 Ok(parsed) => payload.add(input.path, parsed),

@@ -183,7 +183,7 @@ impl Payload {
     }
 
     /// The shape of a custom kind, from the CRD in the payload.
-    pub fn custom_shape(&self, id: &ObjectId) -> Option<Shape<'_>> {
+    pub fn custom_shape(&self, id: &ObjectId, version: &str) -> Option<Shape<'_>> {
         let crd = self.manifests.iter().find(|manifest| {
             let spec = |field: &[&str]| {
                 let node = field.iter().try_fold(manifest.root.get("spec")?, |node, key| node.get(key))?;
@@ -193,7 +193,9 @@ impl Payload {
                 && spec(&["group"]) == Some(&id.group)
                 && spec(&["names", "kind"]) == Some(&id.kind)
         })?;
-        let version = crd.root.get("spec")?.get("versions")?.as_list()?.first()?;
+        let versions = crd.root.get("spec")?.get("versions")?.as_list()?;
+        let named = |node: &&Node| node.get("name").and_then(Node::as_str) == Some(version);
+        let version = versions.iter().find(named)?;
         version.get("schema")?.get("openAPIV3Schema").map(Shape::Custom)
     }
 

@@ -1,6 +1,6 @@
 //! Parameters: values from outside, declared with their type before anything uses them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::common::{Header, Metadata};
 use super::template::{Lookup, Scope};
@@ -205,6 +205,7 @@ pub struct Parameters {
     values: BTreeMap<String, Lookup>,
     /// The texts of those that are secret.
     secrets: Vec<String>,
+    secret_names: BTreeSet<String>,
 }
 
 impl Parameters {
@@ -222,7 +223,7 @@ impl Parameters {
             collect(tree, "", declared, &mut found, &mut reader);
         }
         let mut values = BTreeMap::new();
-        let mut secrets = Vec::new();
+        let (mut secrets, mut secret_names) = (Vec::new(), BTreeSet::new());
         for (name, Marked { value: parameter, mark }) in declared {
             let read = || {
                 let read = parameter.read.as_ref()?;
@@ -234,6 +235,7 @@ impl Parameters {
                 Some(node) if node.value != Value::Null => {
                     parameter.check(name, &node, &mut reader);
                     if parameter.secret {
+                        secret_names.insert(name.clone());
                         texts(&node, &mut secrets);
                     }
                     Lookup::Value(node.value)
@@ -248,7 +250,7 @@ impl Parameters {
             };
             values.insert(name.clone(), value);
         }
-        reader.errors.or(Self { values, secrets })
+        reader.errors.or(Self { values, secrets, secret_names })
     }
 
     /// The values that no message may show.
@@ -269,12 +271,17 @@ impl Scope for Parameters {
             None => "declare it as a parameter".to_owned(),
         })
     }
+
+    fn is_secret(&self, name: &str) -> bool {
+        self.secret_names.contains(name)
+    }
 }
 
-/// Every text in a value that is long enough to be one.
+/// Every text in a value, and every number of some length as it is written.
 fn texts(node: &Node, found: &mut Vec<String>) {
     match &node.value {
         Value::String(text) if !text.is_empty() => found.push(text.to_string()),
+        Value::Number(_) => found.extend(Some(json::write(node)).filter(|digits| digits.len() > 2)),
         Value::List(items) => items.iter().for_each(|item| texts(item, found)),
         Value::Map(map) => map.iter().for_each(|entry| texts(&entry.value, found)),
         _ => {}

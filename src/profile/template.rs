@@ -11,6 +11,9 @@ use crate::yaml::{Entry, Map, Mark, Node, Sources, Value, json};
 pub trait Scope {
     /// The value of a name, or why there is none.
     fn get(&self, name: &str) -> Result<Lookup, String>;
+
+    /// Whether a name stands for something that no message may show.
+    fn is_secret(&self, name: &str) -> bool;
 }
 
 /// What a name stands for.

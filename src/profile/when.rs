@@ -61,6 +61,7 @@ pub fn unmet(when: &When, scope: &dyn Scope, sources: &Sources) -> Result<Option
         if !holds {
             return Ok(Some(match found {
                 Lookup::Absent => format!("{name} is absent"),
+                Lookup::Value(_) if scope.is_secret(name) => format!("{name} is another"),
                 Lookup::Value(Value::String(text)) => format!("{name} is {text}"),
                 Lookup::Value(Value::Bool(bool)) => format!("{name} is {bool}"),
                 Lookup::Value(_) => format!("{name} is another"),

@@ -31,13 +31,29 @@ pub fn decide(view: &View<'_>, expanded: &Expanded<'_>) -> Result<Selection, Dia
         Selection { out: Vec::new(), components: BTreeSet::new(), elsewhere: BTreeSet::new() };
     let decider = Decider { view, expanded, scopes: view.payload.scopes() };
     for (place, manifest) in view.payload.manifests.iter().enumerate() {
-        match decider.left_out(manifest) {
-            Ok(Some(reason)) => selection.out.push(Some(reason)),
+        if let Some(reason) = decider.filtered(manifest) {
+            selection.out.push(Some(reason));
+            continue;
+        }
+        match decider.absent(manifest) {
+            Ok(Some(reason)) => {
+                selection.out.push(Some(reason));
+                continue;
+            }
             Ok(None) => {
                 let component = &view.payload.file(manifest).component;
                 if !selection.components.contains(component) {
                     selection.components.insert(component.clone());
                 }
+            }
+            Err(error) => {
+                errors.0.push(error);
+                continue;
+            }
+        }
+        match decider.omitted(manifest) {
+            Ok(Some(reason)) => selection.out.push(Some(reason)),
+            Ok(None) => {
                 let elsewhere = errors.collect(decider.elsewhere(manifest)).flatten();
                 if elsewhere.is_some() {
                     selection.elsewhere.insert(place);
@@ -73,14 +89,6 @@ impl Decider<'_> {
         self.expanded.says.get(component).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Why a manifest is in none of the topology's clusters.
-    fn left_out(&self, manifest: &Manifest) -> Result<Option<Reason>, Diagnostic> {
-        match self.filtered(manifest) {
-            Some(reason) => Ok(Some(reason)),
-            None => self.omitted(manifest),
-        }
-    }
-
     /// The cluster-version-operator's filters; a manifest that names a profile of this topology is for that one.
     fn filtered(&self, manifest: &Manifest) -> Option<Reason> {
         let filters = &self.view.profile.select;
@@ -105,16 +113,20 @@ impl Decider<'_> {
         view.profiles.beside(view.profile).filter(named)
     }
 
-    fn omitted(&self, manifest: &Manifest) -> Result<Option<Reason>, Diagnostic> {
-        let sources = self.view.sources;
+    /// Why the whole component is not there.
+    fn absent(&self, manifest: &Manifest) -> Result<Option<Reason>, Diagnostic> {
+        let Some(page) = self.page(manifest) else { return Ok(None) };
         let names = Names::of(*self.view, self.component(manifest));
+        let why = unmet(&page.when, &names, self.view.sources)?;
+        Ok(why.and_then(|why| omitted(&format!("the component does not exist: {why}"))))
+    }
+
+    /// Why one manifest of it is left out.
+    fn omitted(&self, manifest: &Manifest) -> Result<Option<Reason>, Diagnostic> {
         if let Some(page) = self.page(manifest) {
             let file = self.view.payload.file(manifest).name();
             if let Some((_, reason)) = page.ignore.iter().find(|(pattern, _)| glob::matches(pattern, file)) {
                 return Ok(omitted(&reason.value));
-            }
-            if let Some(why) = unmet(&page.when, &names, sources)? {
-                return Ok(omitted(&format!("the component does not exist: {why}")));
             }
         }
         let page = self.page(manifest).map(|page| &page.omit);
@@ -154,6 +166,15 @@ impl Decider<'_> {
         let cluster_scoped = self.scopes.of(&manifest.id.group, &manifest.id.kind) == Some(Scope::Cluster);
         let entries = self.expanded.place_of(self.component(manifest), &manifest.id);
         if let Some(home) = self.annotated_home(manifest) {
+            if cluster_scoped && home != Cluster::Guest {
+                return Err(self
+                    .error(
+                        manifest.root.mark,
+                        "a cluster-scoped object cannot be in a hosted control plane's namespace",
+                        manifest,
+                    )
+                    .help(format!("remove its annotation `{INCLUDE}<profile>` for the management cluster")));
+            }
             return match entries.iter().find(|(entry, _)| entry.value.name.is_some()) {
                 Some((entry, _)) => Err(self
                     .error(

@@ -167,7 +167,10 @@ impl Explainer<'_> {
 
     /// A value as it may be shown: a Secret's data and what a secret parameter holds may not.
     fn shown(&self, node: &Node, path: &str) -> String {
-        let data = path.starts_with("/data") || path.starts_with("/stringData");
+        // Annotations may repeat the data, as kubectl's own does; the origin of an issued Secret does not.
+        let public =
+            ["/metadata/name", "/metadata/namespace", "/metadata/labels", "/type", "/kind", "/apiVersion"];
+        let data = !public.iter().any(|field| path.starts_with(field)) && !path.ends_with("~1issued");
         let text = json::write(node);
         let holds = |secret: &str| holds(node, secret);
         if self.object.id.kind == "Secret" && data || self.view.parameters.secrets().any(holds) {
@@ -234,6 +237,7 @@ impl Explainer<'_> {
 fn holds(node: &Node, secret: &str) -> bool {
     match &node.value {
         Value::String(text) => text.contains(secret),
+        Value::Number(_) => json::write(node) == secret,
         Value::List(items) => items.iter().any(|item| holds(item, secret)),
         Value::Map(map) => map.iter().any(|entry| holds(&entry.value, secret)),
         _ => false,

@@ -23,6 +23,9 @@ pub fn report(folder: &str, differences: &[Difference], paint: Paint) -> String 
             Difference::Stale { .. } => {
                 let _ = writeln!(out, "{file} is stale: nothing is rendered to it any more");
             }
+            Difference::Hidden { .. } => {
+                let _ = writeln!(out, "{file} differs; it holds a secret parameter, so how is not shown");
+            }
             Difference::Changed { path, golden, rendered } => {
                 let _ = writeln!(out, "{file} differs");
                 let comparison = Comparison::of(path, golden, rendered);
@@ -42,6 +45,7 @@ pub fn github(folder: &str, differences: &[Difference]) -> String {
         let (line, message) = match difference {
             Difference::Missing { .. } => (1, "missing: it is rendered now".to_owned()),
             Difference::Stale { .. } => (1, "stale: nothing is rendered to it any more".to_owned()),
+            Difference::Hidden { .. } => (1, "differs; it holds a secret parameter".to_owned()),
             Difference::Changed { path, golden, rendered } => {
                 (first_difference(golden, rendered), Comparison::of(path, golden, rendered).fields.join("\n"))
             }

@@ -15,6 +15,9 @@ pub(super) fn add(target: &mut Node, body: &Node, sources: &Sources) -> Result<(
             }
             Ok(())
         }
+        (Value::List(items), Value::List(more)) if more.iter().all(|item| item.as_str().is_some()) => {
+            add_words(items, more, sources)
+        }
         (Value::List(items), Value::List(more)) => {
             more.iter().try_for_each(|item| add_item(items, item, sources))
         }
@@ -23,16 +26,39 @@ pub(super) fn add(target: &mut Node, body: &Node, sources: &Sources) -> Result<(
     }
 }
 
+/// Adds texts to a list, such as arguments. A flag and the value behind it go together: `--config a` is one thing.
+fn add_words(items: &mut Vec<Node>, more: &[Node], sources: &Sources) -> Result<(), Diagnostic> {
+    let is_flag =
+        |node: &Node| node.as_str().is_some_and(|text| text.starts_with('-') && !text.contains('='));
+    let is_value = |node: &Node| node.as_str().is_some_and(|text| !text.starts_with('-'));
+    let mut rest = more.iter().peekable();
+    while let Some(item) = rest.next() {
+        match rest.next_if(|next| is_flag(item) && is_value(next)) {
+            Some(value) => match items.iter().position(|other| other == item) {
+                Some(at) if items.get(at + 1) == Some(value) => {}
+                Some(at) => return Err(conflict(&items[at], item, sources)),
+                None => items.extend([item.clone(), value.clone()]),
+            },
+            None => add_item(items, item, sources)?,
+        }
+    }
+    Ok(())
+}
+
 /// Adds a contribution to a pod template. Init containers that are new run before those of the manifest; an entry of
 /// `containers` that is named like an init container adds to that one.
 pub(super) fn add_pod(pod: &mut Node, body: &Node, sources: &Sources) -> Result<(), Diagnostic> {
     let mut rest = body.clone();
     let spec = rest.get_mut("spec").map(|spec| &mut spec.value);
     let (containers, init) = match spec {
-        Some(Value::Map(spec)) => (take_list(spec, "containers"), take_list(spec, "initContainers")),
+        Some(Value::Map(spec)) => {
+            only_lists(spec, sources)?;
+            (take_list(spec, "containers"), take_list(spec, "initContainers"))
+        }
         _ => (Vec::new(), Vec::new()),
     };
     add(pod, &rest, sources)?;
+    one_source_each(pod, body, sources)?;
     let Some(Value::Map(spec)) = pod.get_mut("spec").map(|spec| &mut spec.value) else { return Ok(()) };
     let (mut main, mut initial) = (take_list(spec, "containers"), take_list(spec, "initContainers"));
     for (index, item) in init.iter().enumerate() {
@@ -49,6 +75,34 @@ pub(super) fn add_pod(pod: &mut Node, body: &Node, sources: &Sources) -> Result<
     }
     put_list(spec, "containers", main, body.mark);
     put_list(spec, "initContainers", initial, body.mark);
+    Ok(())
+}
+
+/// Containers that are no list would vanish.
+fn only_lists(spec: &Map, sources: &Sources) -> Result<(), Diagnostic> {
+    for key in ["containers", "initContainers"] {
+        if let Some(entry) = spec.entry(key).filter(|entry| entry.value.as_list().is_none()) {
+            return Err(Diagnostic::error(format!("`{key}` is a list, not {}", entry.value.value.kind()))
+                .at(Location::of(entry.value.mark, sources)));
+        }
+    }
+    Ok(())
+}
+
+/// A volume has one source: one author's `emptyDir` and another's `secret` do not make a volume.
+fn one_source_each(pod: &Node, body: &Node, sources: &Sources) -> Result<(), Diagnostic> {
+    let volumes = |pod: &Node| {
+        let volumes = pod.get("spec").and_then(|spec| spec.get("volumes"));
+        volumes.and_then(Node::as_list).unwrap_or_default().to_vec()
+    };
+    for added in volumes(body) {
+        let same = |volume: &&Node| volume.get("name") == added.get("name");
+        let all = volumes(pod);
+        let crowded = all.iter().find(same).filter(|volume| volume.as_map().is_some_and(|map| map.len() > 2));
+        if let Some(volume) = crowded {
+            return Err(conflict(volume, &added, sources));
+        }
+    }
     Ok(())
 }
 
@@ -73,9 +127,20 @@ fn named_like<'n>(items: &'n mut [Node], item: &Node) -> Option<&'n mut Node> {
 
 fn add_item(items: &mut Vec<Node>, item: &Node, sources: &Sources) -> Result<(), Diagnostic> {
     let key = ["mountPath", "name"].into_iter().find(|key| item.get(key).is_some());
-    let twin = key.and_then(|key| items.iter_mut().find(|other| other.get(key) == item.get(key)));
+    // Subjects of one name may be of several kinds and namespaces.
+    let told_apart = |other: &Node| {
+        ["kind", "namespace"].iter().any(|field| {
+            let (there, here) = (other.get(field), item.get(field));
+            there.is_some() && here.is_some() && there != here
+        })
+    };
+    let same = |other: &&mut Node, key: &str| other.get(key) == item.get(key) && !told_apart(other);
+    let twin = key.and_then(|key| items.iter_mut().find(|other| same(other, key)));
     if let Some(twin) = twin {
-        return add(twin, item, sources);
+        add(twin, item, sources)?;
+        // A variable is given or taken from somewhere, not both.
+        let both = twin.get("value").is_some() && twin.get("valueFrom").is_some();
+        return if both { Err(conflict(twin, item, sources)) } else { Ok(()) };
     }
     // One flag given twice with different values: whichever is last would win.
     if let Some(flag) = flag(item)

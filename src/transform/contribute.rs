@@ -6,7 +6,7 @@ use super::moves::is_tombstone;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::expand::{Contribution, Expanded, Target, View};
 use crate::object::{Cause, Cluster, History, Object, ObjectId, Position, Scope, Scopes, Side, pod_mut};
-use crate::yaml::{Entry, Node, Value};
+use crate::yaml::{Entry, Map, Node, Value};
 
 /// Adds contributions to a component's objects.
 pub(super) fn apply(
@@ -19,12 +19,47 @@ pub(super) fn apply(
 ) -> Result<(), Diagnostics> {
     let mut errors = Diagnostics::default();
     let mut contributor = Contributor { view, component, expanded, scopes, objects };
-    for contribution in contributions {
+    for contribution in &in_order(contributions) {
         let used = contribution.uses.iter().map(|mark| format!("used at {}", view.sources.show(*mark)));
         let result = contributor.one(contribution);
         errors.collect(result.map_err(|error| used.rev().fold(error, Diagnostic::note)));
     }
     errors.or(())
+}
+
+/// Contributions in an order in which none hides what another needs: init containers first, since an entry of `containers`
+/// may be about one; then whole names before those that leave the namespace out.
+fn in_order(contributions: &[Contribution]) -> Vec<Contribution> {
+    let mut ordered: Vec<Contribution> = contributions.iter().filter_map(init_containers).collect();
+    let (rest, unnamed): (Vec<Contribution>, Vec<Contribution>) =
+        contributions.iter().cloned().map(without_init_containers).partition(|contribution| {
+            let namespace = contribution.node.get("metadata").and_then(|metadata| metadata.get("namespace"));
+            contribution.target != Target::Object || namespace.is_some()
+        });
+    ordered.extend(rest);
+    ordered.extend(unnamed);
+    ordered
+}
+
+/// The init containers that a contribution brings, alone.
+fn init_containers(contribution: &Contribution) -> Option<Contribution> {
+    let list = contribution.node.get("spec")?.as_map()?.entry("initContainers")?.clone();
+    if !matches!(contribution.target, Target::Pod(_)) {
+        return None;
+    }
+    let mark = contribution.node.mark;
+    let map = |entry: Entry| Node { value: Value::Map(Map::from_entries(vec![entry], |_, _| {})), mark };
+    let node = map(Entry { key: "spec".into(), mark, value: map(list) });
+    Some(Contribution { node, ..contribution.clone() })
+}
+
+fn without_init_containers(mut contribution: Contribution) -> Contribution {
+    if let (Target::Pod(_), Some(Value::Map(spec))) =
+        (&contribution.target, contribution.node.get_mut("spec").map(|spec| &mut spec.value))
+    {
+        spec.remove("initContainers");
+    }
+    contribution
 }
 
 struct Contributor<'a, 'o> {
@@ -113,6 +148,14 @@ impl Contributor<'_, '_> {
         namespaced: bool,
     ) -> Result<bool, Diagnostic> {
         let cluster = self.view.profile.cluster;
+        if !namespaced && cluster == Cluster::Management && contribution.limited {
+            return Err(Diagnostic::error(
+                "a cluster-scoped object cannot be in a hosted control plane's namespace",
+            )
+            .at(Location::of(contribution.part, self.view.sources))
+            .object(id)
+            .help("limit its part to profiles of the guest"));
+        }
         if cluster == Cluster::Both || contribution.limited {
             return Ok(true);
         }

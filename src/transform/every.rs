@@ -6,7 +6,10 @@ use super::add;
 use super::patch;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::expand::{Around, Names, View, Workload};
-use crate::object::{Cause, Object, containers_mut, has_pods, is_workload, pod_mut, pod_path};
+use crate::object::{
+    Cause, Object, containers as containers_in_order, containers_mut, has_pods, is_workload, pod, pod_mut,
+    pod_path,
+};
 use crate::profile::template::substitute;
 use crate::profile::{Every, Marked, Of, unmet};
 use crate::yaml::{Entry, Map, Mark, Node, Sources, Value};
@@ -68,10 +71,14 @@ fn entry_to(
             None => Ok(false),
         },
         Of::Container => {
+            // As the layer found them: entries of one layer do not see each other.
+            let before = scope.workload.as_ref().and_then(|workload| pod(&workload.root, &kind));
+            let before = before.map(containers_in_order).unwrap_or_default();
             let containers = pod_mut(&mut object.root, &kind).map(containers_mut).unwrap_or_default();
             let mut any = false;
             for (index, container) in containers.into_iter().enumerate() {
-                let scope = Names { container: Some(container.clone()), ..scope.clone() };
+                let seen = before.get(index).map_or_else(|| container.clone(), |before| (*before).clone());
+                let scope = Names { container: Some(seen), ..scope.clone() };
                 any |= one(
                     container,
                     &format!("{}/spec/containers/{index}", pod_path(&kind)),
@@ -178,10 +185,13 @@ fn default(target: &mut Node, body: &Node) {
 /// Two entries that set one field differently would make their order matter, and so would one that sets a whole and
 /// another that sets a part of it.
 fn agree(body: &Node, at: &str, set: &mut Set, sources: &Sources) -> Result<(), Diagnostic> {
-    if let Value::Map(map) = &body.value {
-        return map
-            .iter()
-            .try_for_each(|entry| agree(&entry.value, &format!("{at}/{}", entry.key), set, sources));
+    if let Value::Map(map) = &body.value
+        && !map.is_empty()
+    {
+        return map.iter().try_for_each(|entry| {
+            let key = entry.key.replace('~', "~0").replace('/', "~1");
+            agree(&entry.value, &format!("{at}/{key}"), set, sources)
+        });
     }
     let below = format!("{at}/");
     let whole = at.match_indices('/').map(|(end, _)| &at[..end]).find_map(|above| set.get(above));

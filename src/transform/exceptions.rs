@@ -36,12 +36,26 @@ pub(super) fn outcome(object: &Object, view: &View<'_>, component: &str) -> Node
     let Some(page) = view.payload.page(component) else { return object.root };
     for entry in page.patches.iter().filter(|entry| view.profile.is_in(&entry.value.profiles)) {
         let patcher = Patcher { payload: view.payload, component, page, entry, sources: view.sources };
-        if matches!(unmet(&entry.value.when, &Names::of(*view, component), view.sources), Ok(None)) {
+        let holds =
+            || matches!(unmet(&entry.value.when, &Names::of(*view, component), view.sources), Ok(None));
+        if may_mean(&entry.value, &object.id) && holds() {
             // What is wrong with a patch is said when it is applied for good.
             let _ = patcher.apply(std::slice::from_mut(&mut object));
         }
     }
     object.root
+}
+
+/// Whether a patch can mean an object, as far as its target says so in plain words.
+fn may_mean(entry: &PatchEntry, id: &ObjectId) -> bool {
+    let Some(target) = &entry.target else { return true };
+    let plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    let excludes = |wanted: &Option<Marked<String>>, found: &str| {
+        wanted.as_ref().is_some_and(|wanted| plain(&wanted.value) && wanted.value != found)
+    };
+    !excludes(&target.kind, &id.kind)
+        && !excludes(&target.name, &id.name)
+        && !excludes(&target.namespace, &id.namespace)
 }
 
 struct Patcher<'a> {
@@ -100,7 +114,8 @@ impl Patcher<'_> {
                 .and_then(|operations| patch::apply_operations(&mut object.root, &operations))
         } else {
             let api_version = before.get("apiVersion").and_then(Node::as_str).unwrap_or_default();
-            let custom = self.payload.custom_shape(&object.id);
+            let version = api_version.rsplit('/').next().unwrap_or_default();
+            let custom = self.payload.custom_shape(&object.id, version);
             let shape = Shape::built_in(api_version, &object.id.kind).or(custom).unwrap_or(Shape::Unknown);
             let position = match self.entry.value.position {
                 Some(ItemPosition::First) => Position::First,

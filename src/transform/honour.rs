@@ -6,15 +6,19 @@ use std::collections::BTreeSet;
 use super::facts::{self, Elsewhere, Fact};
 use super::{Component, Half, contribute};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
-use crate::expand::{self, View};
-use crate::object::{Cause, Object, ObjectId};
+use crate::expand::{self, Contribution, Target, View};
+use crate::object::{Cause, Object, ObjectId, Position};
 use crate::profile::{Finder, Honour, Honours, Marked, Use};
 use crate::yaml::{Node, Sources};
+
+/// Facts that were seen in time: the object, by its place, and the finder.
+pub(super) type Done = BTreeSet<(Position, Finder)>;
 
 /// A fact of one object, and the fragment that honours it.
 struct Wish {
     component: String,
-    found_in: ObjectId,
+    /// The object in which the fact was found, and others that it names.
+    objects: Vec<ObjectId>,
     entry: Marked<Use>,
 }
 
@@ -26,7 +30,7 @@ pub fn honour(mut halves: Vec<Half<'_>>) -> Result<Vec<Half<'_>>, Diagnostics> {
     for (half, elsewhere) in halves.iter_mut().zip(elsewhere) {
         half.elsewhere = elsewhere;
         for component in &mut half.components {
-            match honour_component(component, &half.view, &half.elsewhere) {
+            match honour_component(component, &half.view, &half.elsewhere, &mut half.done) {
                 Ok(found) => wishes.extend(found),
                 Err(found) => errors.0.extend(found.0),
             }
@@ -61,16 +65,18 @@ fn honour_component(
     component: &mut Component<'_>,
     view: &View<'_>,
     elsewhere: &Elsewhere,
+    done: &mut Done,
 ) -> Result<Vec<Wish>, Diagnostics> {
     let honours = expand::honours(view, component.name)?;
     let mut errors = Diagnostics::default();
     let mut wishes = Vec::new();
     for object in &mut component.objects {
         for fact in facts::find(object, elsewhere) {
+            done.insert((object.position, fact.finder));
             match honour_fact(object, &fact, &honours, view) {
                 Ok(entry) => wishes.extend(entry.map(|entry| Wish {
                     component: component.name.to_owned(),
-                    found_in: object.id.clone(),
+                    objects: fact.objects.clone(),
                     entry,
                 })),
                 Err(error) => errors.0.push(error),
@@ -102,6 +108,12 @@ fn honour_fact(
             object.history.note(&object.root, || Cause::Honoured { entry: *mark, found: fact.mark });
             Ok(None)
         }
+        Honour::Fragment(name) if fact.fixed.is_some() => {
+            Err(Diagnostic::error(format!("`{name}` cannot honour this: {}", fact.fixed.unwrap_or_default()))
+                .at(Location::of(fact.mark, view.sources))
+                .object(&object.id)
+                .help("write `honours: {webhook: leave}` in a part of its page, and give it a Service there"))
+        }
         Honour::Fragment(_) if fact.entangled => {
             Err(Diagnostic::error(format!("a {} shares its volume with other sources", fact.finder.name()))
                 .at(Location::of(fact.mark, view.sources))
@@ -127,37 +139,61 @@ fn honour_fact(
     }
 }
 
-/// Adds what a fragment contributes in this cluster.
+/// Adds what a fragment contributes in this cluster, to whichever component has the objects.
 fn grant(half: &mut Half<'_>, wish: &Wish) -> Result<(), Diagnostics> {
-    let contributions = expand::honouring(&half.view, &wish.component, &wish.found_in, &wish.entry)?;
+    let contributions = expand::honouring(&half.view, &wish.component, &wish.objects, &wish.entry)?;
     let Half { view, components, expanded, scopes, .. } = half;
-    let Some(component) = components.iter_mut().find(|component| component.name == wish.component) else {
-        return Ok(());
-    };
-    contribute::apply(&mut component.objects, &contributions, component.name, view, expanded, scopes)
+    let mut errors = Diagnostics::default();
+    for contribution in contributions {
+        let owner = owner(&contribution, view, &wish.component);
+        let Some(component) = components.iter_mut().find(|component| component.name == owner) else {
+            continue;
+        };
+        let one = std::slice::from_ref(&contribution);
+        if let Err(found) =
+            contribute::apply(&mut component.objects, one, component.name, view, expanded, scopes)
+        {
+            errors.0.extend(found.0);
+        }
+    }
+    errors.or(())
 }
 
-/// Facts that are still there when everything has been said: only a patch can have brought them.
+/// The component that has the object of a contribution, or the one that wished for it.
+fn owner(contribution: &Contribution, view: &View<'_>, wisher: &str) -> String {
+    let id = match contribution.target {
+        Target::Object => ObjectId::of(&contribution.node).ok().map(|(id, _)| id),
+        Target::Pod(_) | Target::Workload(_) => None,
+    };
+    let manifests = view.payload.manifests.iter();
+    let other = id.and_then(|id| manifests.into_iter().find(|manifest| manifest.id == id));
+    other.map_or_else(|| wisher.to_owned(), |manifest| view.payload.file(manifest).component.clone())
+}
+
+/// Facts that are there when everything has been said and were not when they could be honoured: a patch or an entry of
+/// `every` has brought them.
 pub(super) fn check(
     objects: &[Object],
     view: &View<'_>,
     component: &str,
     elsewhere: &Elsewhere,
+    done: &Done,
 ) -> Result<(), Diagnostics> {
     let honours = expand::honours(view, component)?;
     let mut errors = Diagnostics::default();
     for object in objects {
         for fact in facts::find(object, elsewhere) {
             match honours.0.get(&fact.finder).map(|honour| (&honour.value, honour.mark)) {
-                Some((Honour::Leave | Honour::Parameters(_), _)) => {}
-                Some((Honour::Fragment(name), mark)) => errors.0.push(
+                Some((Honour::Leave, _)) => {}
+                Some((Honour::Parameters(_), _)) if done.contains(&(object.position, fact.finder)) => {}
+                Some((Honour::Parameters(name) | Honour::Fragment(name), mark)) => errors.0.push(
                     Diagnostic::error(format!(
                         "a {} that was not there when it could be honoured",
                         fact.finder.name()
                     ))
                     .at(Location::of(fact.mark, view.sources))
                     .object(&object.id)
-                    .note(format!("{} gives it to the fragment `{name}`", view.sources.show(mark)))
+                    .note(format!("{} honours it by `{name}`", view.sources.show(mark)))
                     .help("ask for it in the manifest or in a part, not in a patch or in `every`"),
                 ),
                 Some((Honour::Refuse(reason), mark)) => {

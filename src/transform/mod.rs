@@ -17,7 +17,7 @@ mod target;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::expand::{Around, Expanded, View, mentions};
 use crate::object::{Cause, History, Object, Position, Scopes, Side, has_pods};
-use crate::parallel;
+use crate::parallel::{self, Worth};
 use crate::payload::Manifest;
 use crate::profile::template::substitute_text;
 use crate::profile::{Label, Marked};
@@ -35,6 +35,7 @@ pub struct Half<'a> {
     scopes: Scopes,
     /// Services that live in the topology's other cluster.
     elsewhere: facts::Elsewhere,
+    done: honour::Done,
 }
 
 /// The objects of one component.
@@ -62,8 +63,15 @@ pub fn add<'a>(
         objects.extend(tombstones);
         Ok(Component { name, objects })
     };
-    let components = gather(parallel::map(&selection.components, make))?;
-    Ok(Half { view, components, expanded, scopes, elsewhere: facts::Elsewhere::new() })
+    let components = gather(parallel::map(Worth::Little, &selection.components, make))?;
+    Ok(Half {
+        view,
+        components,
+        expanded,
+        scopes,
+        elsewhere: facts::Elsewhere::new(),
+        done: honour::Done::new(),
+    })
 }
 
 /// The objects of a profile, and what is worth a look though nothing is wrong.
@@ -77,18 +85,18 @@ pub struct Finished {
 /// What holds for every pod, the pages' patches, the profile's namespace, and last the annotations that nobody needs any
 /// more. The objects come in the order of the payload.
 pub fn finish(half: Half<'_>) -> Result<Finished, Diagnostics> {
-    let Half { view, mut components, elsewhere, .. } = half;
+    let Half { view, mut components, elsewhere, done, .. } = half;
     let nobody = Around::default();
-    let first = gather(parallel::map(&mut components, |component: &mut Component<'_>| {
+    let first = gather(parallel::map(Worth::Little, &mut components, |component: &mut Component<'_>| {
         issued::apply(&mut component.objects, view.sources)?;
         every_of(component, &view, &nobody, |object| !has_pods(&object.id.kind))
     }));
     // Pods last: what they are told about the objects around them is then as it will be.
     let around = around(&components, &view);
-    let finished = parallel::map(components, |mut component: Component<'_>| {
+    let finished = parallel::map(Worth::Little, components, |mut component: Component<'_>| {
         every_of(&mut component, &view, &around, |object| has_pods(&object.id.kind))?;
         exceptions::apply(&mut component.objects, &view, component.name)?;
-        honour::check(&component.objects, &view, component.name, &elsewhere)?;
+        honour::check(&component.objects, &view, component.name, &elsewhere, &done)?;
         Ok(component.objects)
     });
     let mut objects: Vec<Object> = both(first, gather(finished))?.1.into_iter().flatten().collect();
@@ -134,7 +142,10 @@ fn around(components: &[Component<'_>], view: &View<'_>) -> Around {
     for component in components {
         for object in &component.objects {
             if bindings {
-                around.bind(&object.id, &object.root);
+                let binding = matches!(object.id.kind.as_str(), "RoleBinding" | "ClusterRoleBinding");
+                if binding {
+                    around.bind(&object.id, &exceptions::outcome(object, view, component.name));
+                }
             }
             if config && matches!(object.id.kind.as_str(), "ConfigMap" | "Secret") {
                 around.configure(&object.id, exceptions::outcome(object, view, component.name));

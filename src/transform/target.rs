@@ -72,7 +72,13 @@ impl Matcher {
                 .help("give the entry a `target`, or the patch `kind` and `metadata.name`"));
         };
         let exactly = |text: &str| Regex::new(&format!("^{}$", regex_lite::escape(text)));
-        let fields = [(Field::Kind, kind), (Field::Name, name)];
+        let metadata = |field: &str| patch.get("metadata").and_then(|metadata| metadata.get(field));
+        let mut fields = vec![(Field::Kind, kind), (Field::Name, name)];
+        fields.extend(metadata("namespace").and_then(Node::as_str).map(|text| (Field::Namespace, text)));
+        if let Some(api_version) = patch.get("apiVersion").and_then(Node::as_str) {
+            let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+            fields.extend([(Field::Group, group), (Field::Version, version)]);
+        }
         let fields =
             fields.into_iter().filter_map(|(field, text)| Some((field, exactly(text).ok()?))).collect();
         Ok(Self { fields, labels: Vec::new(), annotations: Vec::new(), shown: format!("{kind}/{name}") })

@@ -387,6 +387,10 @@ impl<'a> Scanner<'a> {
         let at = self.cursor.place();
         let text = self.scan_plain()?;
         self.push(TokenKind::Scalar { text, plain: true }, at);
+        // Nearly every word is a key, and what follows is its `:`.
+        if self.cursor.byte(0) == b':' && !self.in_flow() && self.cursor.is_blank_break_or_end(1) {
+            return self.fetch_value();
+        }
         Ok(())
     }
 

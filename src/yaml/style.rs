@@ -45,10 +45,13 @@ fn misread_when_plain(text: &str) -> bool {
             resolve::plain(text) != Scalar::Text || resolve::is_base60(text) || resolve::is_date(text)
         }
         Some(b'=') => text == "=",
-        // The longest of the words that mean something is `false`.
-        Some(_) => text.len() <= 5 && resolve::plain(text) != Scalar::Text,
+        // The longest of the words that mean something is `false`; few letters begin one.
+        Some(first) => text.len() <= 5 && WORDS_BEGIN[first as usize] && resolve::plain(text) != Scalar::Text,
     }
 }
+
+/// First letters of the words that YAML 1.1 takes for booleans, null or a merge.
+const WORDS_BEGIN: [bool; 256] = bytes::only(b"yYnNtTfFoO~<");
 
 /// What there is in a text that keeps it from some style.
 #[derive(Default)]

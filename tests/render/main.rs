@@ -10,6 +10,7 @@
 mod bad_input;
 mod commands;
 mod compatibility;
+mod corners;
 mod corpus;
 mod docs;
 mod explain;

@@ -105,14 +105,14 @@ fn a_token_is_minted_in_the_form_that_the_management_cluster_runs() {
     let folder = folder(&deployment(TOKEN), PLACE);
     let args = r#"["--service-account-namespace=old","--service-account-name=sa","--token-audience=openshift","--token-file=/token/jwt","--kubeconfig=/etc/guest-kubeconfig/kubeconfig"]"#;
     let mc = render(&folder, "hypershift-mc", &[]);
-    let minter = named(containers(&mc, "initContainers"), "token-minter");
+    let minter = named(containers(&mc, "initContainers"), "token-minter-token");
     assert_eq!(
         (minter["args"].to_string().as_str(), minter["restartPolicy"].as_str()),
         (args, Some("Always"))
     );
     assert_eq!(minter["startupProbe"]["exec"]["command"].to_string(), r#"["test","-f","/token/jwt"]"#);
     let old = render(&folder, "hypershift-mc", &["--set", "management.nativeSidecars=false"]);
-    let sidecar = named(containers(&old, "containers"), "token-minter");
+    let sidecar = named(containers(&old, "containers"), "token-minter-token");
     assert_eq!((sidecar["args"].to_string().as_str(), sidecar.get("restartPolicy")), (args, None));
     assert!(containers(&old, "initContainers").is_empty());
     for objects in [&mc, &old] {
@@ -143,7 +143,7 @@ fn a_token_may_be_minted_once_before_the_pod_starts() {
     let uses = "uses: [{token-minter: {workload: Deployment/d, container: driver, volume: once, mountPath: /once, serviceAccount: robot, oneshot: true}}]\n";
     let folder = folder(&deployment(EMPTY), &format!("{PLACE}{uses}"));
     let mc = render(&folder, "hypershift-mc", &[]);
-    let minter = named(containers(&mc, "initContainers"), "token-minter");
+    let minter = named(containers(&mc, "initContainers"), "token-minter-once");
     assert_eq!(minter["args"][4], "--oneshot");
     assert!(minter.get("restartPolicy").is_none() && minter.get("startupProbe").is_none());
     assert_eq!(render(&folder, "hypershift-guest", &[])[0]["metadata"]["name"], "robot");
@@ -317,8 +317,8 @@ fn a_new_profile_lists_what_it_has_not_decided() {
         "control-plane-image",
         "guest-api",
         "hosted-control-plane-reader",
-        "serving-cert",
         "service-twin",
+        "serving-cert",
         "token-minter",
         "webhook-url",
     ];

@@ -11,7 +11,7 @@ mod webhook;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::object::Object;
+use crate::object::{Object, ObjectId};
 use crate::profile::Finder;
 use crate::yaml::{Mark, Node, Value};
 
@@ -26,6 +26,10 @@ pub(super) struct Fact {
     pub(super) mark: Mark,
     /// What a fragment that honours it is told.
     pub(super) inputs: BTreeMap<&'static str, Value>,
+    /// The objects that its inputs name, told apart by their namespaces.
+    pub(super) objects: Vec<ObjectId>,
+    /// Why no fragment can come in its place.
+    pub(super) fixed: Option<&'static str>,
     /// Whether it cannot be taken away alone.
     pub(super) entangled: bool,
     /// Which one of its kind in the object: a volume, a webhook.
@@ -34,7 +38,15 @@ pub(super) struct Fact {
 
 impl Fact {
     fn new(finder: Finder, mark: Mark, key: &str, inputs: Vec<(&'static str, Value)>) -> Self {
-        Self { finder, mark, inputs: inputs.into_iter().collect(), entangled: false, key: key.to_owned() }
+        Self {
+            finder,
+            mark,
+            inputs: inputs.into_iter().collect(),
+            objects: Vec::new(),
+            fixed: None,
+            entangled: false,
+            key: key.to_owned(),
+        }
     }
 }
 
@@ -49,6 +61,9 @@ pub(super) fn find(object: &Object, elsewhere: &Elsewhere) -> Vec<Fact> {
     facts.extend(trusted_ca::find(object));
     facts.extend(proxy::find(object));
     facts.extend(tls::find(object));
+    for fact in &mut facts {
+        fact.objects.push(object.id.clone());
+    }
     facts
 }
 

@@ -59,16 +59,22 @@ pub(in crate::transform) fn inject(
     Ok(())
 }
 
-/// The configuration with the fields set; nothing if it is none.
+/// The file with the fields set in every configuration in it; nothing if there is none.
 fn configured(text: &str, fields: &[(&str, Value)], mark: Mark) -> Option<String> {
     let mut documents = yaml::read(text, mark.source).ok()?;
-    let root = &mut documents.first_mut()?.root;
+    let changed =
+        documents.iter_mut().filter_map(|document| configure(&mut document.root, fields, mark)).count();
+    let texts: Vec<String> = documents.iter().map(|document| yaml::write(&document.root)).collect();
+    (changed > 0).then(|| texts.join("---\n"))
+}
+
+fn configure(root: &mut Node, fields: &[(&str, Value)], mark: Mark) -> Option<()> {
     let kind = root.get("kind").and_then(Node::as_str)?;
     if !KINDS.contains(&kind) {
         return None;
     }
     let Value::Map(config) = &mut root.value else { return None };
-    if config.get("servingInfo").is_none() {
+    if config.get("servingInfo").is_none_or(|serving| serving.value == Value::Null) {
         let value = Node { value: Value::Map(Map::default()), mark };
         config.insert(Entry { key: "servingInfo".into(), mark, value });
     }
@@ -76,5 +82,5 @@ fn configured(text: &str, fields: &[(&str, Value)], mark: Mark) -> Option<String
     for (field, value) in fields {
         serving.insert(Entry { key: (*field).into(), mark, value: Node { value: value.clone(), mark } });
     }
-    Some(yaml::write(root))
+    Some(())
 }

@@ -17,8 +17,11 @@ pub(super) fn find(object: &Object) -> Vec<Fact> {
 fn fact(object: &Object, spec: &Node, volume: &Node) -> Option<Fact> {
     let name = volume.get("name")?.as_str()?;
     let sources = volume.get("projected")?.get("sources")?.as_list()?;
-    let token = sources.iter().find_map(|source| source.get("serviceAccountToken"))?;
-    let audience = token.get("audience")?.as_str().filter(|audience| !audience.is_empty())?;
+    let audience =
+        |token: &&Node| token.get("audience").and_then(Node::as_str).is_some_and(|text| !text.is_empty());
+    let mut tokens = sources.iter().filter_map(|source| source.get("serviceAccountToken"));
+    let token = tokens.find(audience)?;
+    let audience = token.get("audience")?.as_str()?;
     let account = spec.get("serviceAccountName").and_then(Node::as_str).unwrap_or("default");
     let mut inputs = vec![
         ("workload", named(object)),
@@ -36,8 +39,8 @@ fn fact(object: &Object, spec: &Node, volume: &Node) -> Option<Fact> {
 
 /// The container that mounts the volume, and where.
 fn consumer<'n>(spec: &'n Node, volume: &str) -> Option<(&'n str, &'n str)> {
-    let containers = spec.get("containers").and_then(Node::as_list)?;
-    containers.iter().find_map(|container| {
+    let list = |field: &str| spec.get(field).and_then(Node::as_list).unwrap_or_default();
+    list("containers").iter().chain(list("initContainers")).find_map(|container| {
         let mounts = container.get("volumeMounts").and_then(Node::as_list)?;
         let mount = mounts.iter().find(|mount| mount.get("name").and_then(Node::as_str) == Some(volume))?;
         Some((container.get("name")?.as_str()?, mount.get("mountPath")?.as_str()?))

@@ -1,7 +1,7 @@
 //! A webhook, an aggregated API or a conversion whose Service lives in the other cluster.
 
 use super::{Elsewhere, Fact, annotation, named, text};
-use crate::object::Object;
+use crate::object::{Object, ObjectId};
 use crate::profile::Finder;
 use crate::yaml::{Node, Number, Value};
 
@@ -53,16 +53,24 @@ fn fact(object: &Object, webhook: &str, service: &Node) -> Fact {
     if let Some(path) = service.get("path") {
         inputs.push(("path", path.value.clone()));
     }
-    Fact::new(Finder::Webhook, service.mark, webhook, inputs)
+    let namespace = service.get("namespace").and_then(Node::as_str).unwrap_or_default();
+    let called = ObjectId {
+        group: String::new(),
+        kind: "Service".to_owned(),
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+    };
+    let fixed =
+        (object.id.kind == "APIService").then_some("an API is served by a Service of its own cluster only");
+    Fact { objects: vec![called], fixed, ..Fact::new(Finder::Webhook, service.mark, webhook, inputs) }
 }
 
 /// The Service goes, and with it the wish for its certificate authority.
 pub(super) fn take_away(root: &mut Node, kind: &str, webhook: &str) {
-    annotation::remove(root, INJECT_CA);
     let client = match kind {
         "CustomResourceDefinition" => ["spec", "conversion", "webhook", "clientConfig"]
             .iter()
-            .try_fold(root, |node, key| node.get_mut(key)),
+            .try_fold(&mut *root, |node, key| node.get_mut(key)),
         "APIService" => root.get_mut("spec"),
         _ => {
             let Some(Value::List(webhooks)) = root.get_mut("webhooks").map(|node| &mut node.value) else {
@@ -75,5 +83,9 @@ pub(super) fn take_away(root: &mut Node, kind: &str, webhook: &str) {
     if let Some(Value::Map(client)) = client.map(|client| &mut client.value) {
         client.remove("service");
         client.remove("caBundle");
+    }
+    // Services of its own cluster still need their authority.
+    if clients(root, kind).iter().all(|(_, client)| client.get("service").is_none()) {
+        annotation::remove(root, INJECT_CA);
     }
 }
