@@ -96,7 +96,8 @@ impl List {
             rows.extend(show::added(&plan));
         }
         self.print(&rows)?;
-        self.summarise(&payload, &profile.select, &out);
+        // The digests are of the payload as it is, whatever a profile lays beside it.
+        self.summarise(&project.payload, &profile.select, &out);
         Ok(Outcome::Done)
     }
 

@@ -1,22 +1,41 @@
 //! Names are checked before anything runs, over all profiles: what nobody declares, what nobody uses, and names that
 //! would mean two things.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Context;
 use super::uses::{checked, unknown_input};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::nearest::nearest;
 use crate::object::is_built_in_kind;
-use crate::profile::template::names;
+use crate::profile::template::{malformed, names};
 use crate::profile::{
-    Component, Condition, Fragment, Honour, Honours, Marked, Of, Omissions, Parameter, Part, Place, Profile,
-    Use, When,
+    Component, Condition, Fragment, Honour, Honours, Input, Marked, Of, Omissions, Parameter, Part, Place,
+    Profile, Use, When,
 };
 use crate::yaml::{Mark, Node, Value, json};
 
 /// First segments of names that the language itself knows.
 const BUILT_IN: [&str; 6] = ["component", "container", "images", "pod", "release", "workload"];
+
+/// What can be asked of them; of images, every tag of the release.
+const KNOWN: [&str; 15] = [
+    "component.name",
+    "component.owner",
+    "container.mountsTmp",
+    "container.name",
+    "pod.configHash",
+    "pod.labels",
+    "pod.localVolumes",
+    "pod.mountsTmp",
+    "pod.usesOwnApi",
+    "release.version",
+    "workload.kind",
+    "workload.name",
+    "workload.namespace",
+    "workload.replicas",
+    "workload.serviceAccount",
+];
 
 /// Checks every name in the profiles, the fragments and the pages.
 pub fn check_names(context: &Context<'_>) -> Result<(), Diagnostics> {
@@ -45,6 +64,7 @@ struct Checker<'a> {
 struct Own<'a> {
     names: BTreeSet<&'a str>,
     page: Option<&'a Component>,
+    inputs: Option<&'a BTreeMap<String, Marked<Input>>>,
 }
 
 impl<'a> Checker<'a> {
@@ -69,7 +89,7 @@ impl<'a> Checker<'a> {
     fn fragment(&mut self, fragment: &'a Fragment) {
         let body = &fragment.body;
         let names = body.inputs.keys().chain(body.values.keys()).map(String::as_str).collect();
-        let own = Own { names, page: None };
+        let own = Own { names, page: None, inputs: Some(&body.inputs) };
         let marks = body.inputs.iter().map(|(name, input)| (name, input.mark));
         for (name, mark) in marks.chain(body.values.iter().map(|(name, value)| (name, value.mark))) {
             self.clash(name, mark);
@@ -89,7 +109,7 @@ impl<'a> Checker<'a> {
 
     fn page(&mut self, component: &str, page: &'a Component) {
         // Values are made of parameters, and whether the component exists is decided before there are any.
-        let outside = Own { names: BTreeSet::new(), page: Some(page) };
+        let outside = Own { names: BTreeSet::new(), page: Some(page), inputs: None };
         self.when(&page.when, &outside);
         for (name, value) in &page.values {
             self.clash(name, value.mark);
@@ -98,7 +118,8 @@ impl<'a> Checker<'a> {
         self.omissions(&page.omit, &outside);
         self.omissions(&page.leaves, &outside);
         self.private(page);
-        let own = Own { names: page.values.keys().map(String::as_str).collect(), page: Some(page) };
+        let own =
+            Own { names: page.values.keys().map(String::as_str).collect(), page: Some(page), inputs: None };
         self.body(&page.parts, &page.uses, &own);
         for patch in &page.patches {
             self.when(&patch.value.when, &outside);
@@ -248,6 +269,22 @@ impl<'a> Checker<'a> {
     /// A value that a parameter can never have makes a condition that never holds.
     fn condition(&mut self, name: &str, condition: &Marked<Condition>, own: &Own<'_>) {
         let Condition::AnyOf(values) = &condition.value else { return };
+        let fits = |value: &Node| match name {
+            "pod.usesOwnApi" | "pod.mountsTmp" | "container.mountsTmp" => {
+                matches!(value.value, Value::Bool(_))
+            }
+            "workload.replicas" => matches!(value.value, Value::Number(_)),
+            name => own.inputs.and_then(|inputs| inputs.get(name)).is_none_or(
+                |Marked { value: input, .. }| {
+                    input.r#type.accepts(&value.value)
+                        && (input.choices.is_empty() || input.choices.contains(value))
+                },
+            ),
+        };
+        for value in values.iter().filter(|value| !fits(value)) {
+            let error = self.wrong(value.mark, format!("`{name}` is never {}", json::write(value)));
+            self.errors.0.push(error.help("compare it with a value of its type, or with one of its choices"));
+        }
         let private = own.page.and_then(|page| page.parameters.get(name));
         let declared = private.or(self.context.profiles.declared().get(name));
         let Some(Marked { value: parameter, .. }) = declared else { return };
@@ -265,6 +302,10 @@ impl<'a> Checker<'a> {
     fn node(&mut self, node: &Node, own: &Own<'_>) {
         let mut found = Vec::new();
         names(node, &mut found);
+        for mark in malformed(node) {
+            let error = self.wrong(mark, "`${` must hold a name and end with `}`".to_owned());
+            self.errors.0.push(error.help("write `$${` where the text `${` is meant"));
+        }
         for (name, mark) in found {
             self.name(&name, &format!("${{{name}}}"), mark, own);
         }
@@ -277,7 +318,18 @@ impl<'a> Checker<'a> {
     fn name(&mut self, name: &str, shown: &str, mark: Mark, own: &Own<'_>) {
         let first = name.split('.').next().unwrap_or_default();
         let private = own.page.is_some_and(|page| page.parameters.contains_key(name));
-        if own.names.contains(first) || BUILT_IN.contains(&first) {
+        if own.names.contains(first) {
+            return;
+        }
+        if BUILT_IN.contains(&first) {
+            if first != "images" && !KNOWN.contains(&name) {
+                let error = self.wrong(mark, format!("`{shown}` stands for nothing"));
+                let near = nearest(name, KNOWN).map(|near| shown.replace(name, near));
+                self.errors.0.push(match near {
+                    Some(near) => error.help(format!("did you mean `{near}`?")),
+                    None => error.help(format!("there are {}", KNOWN.join(", "))),
+                });
+            }
             return;
         }
         if private || self.context.profiles.declares(name) {

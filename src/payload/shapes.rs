@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{File, Manifest, Payload, RunLevel, Sha256, page};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::object::ObjectId;
-use crate::yaml::{Node, Sources};
+use crate::yaml::{Node, Sources, json};
 
 /// A document of a shape, with its values put in.
 #[derive(Clone, Debug)]
@@ -78,7 +78,7 @@ impl Payload {
         self.files.push(File {
             component: component.to_owned(),
             ordered_as: ordered_as.unwrap_or(&shape.file).to_owned(),
-            sha256: Sha256::of(shape.file.as_bytes()),
+            sha256: Sha256::of(json::write(&shape.root).as_bytes()),
             path: shape.file,
         });
         let (file, document, root) = (self.files.len() - 1, shape.document, shape.root);

@@ -160,6 +160,7 @@ fn values_of(node: Node) -> Node {
     let is_set = node.get("kind").and_then(Node::as_str) == Some("Parameters");
     match node.get("values") {
         Some(values) if is_set => values.clone(),
+        None if is_set => Node { value: Value::Map(Map::default()), mark: node.mark },
         _ => node,
     }
 }

@@ -80,6 +80,16 @@ pub fn names(node: &Node, found: &mut Vec<(String, Mark)>) {
     }
 }
 
+/// Where a tree has a `${` that holds no name.
+pub fn malformed(node: &Node) -> Vec<Mark> {
+    match &node.value {
+        Value::String(text) if text.contains("${") && pieces(text).is_none() => vec![node.mark],
+        Value::List(items) => items.iter().flat_map(malformed).collect(),
+        Value::Map(map) => map.iter().flat_map(|entry| malformed(&entry.value)).collect(),
+        _ => Vec::new(),
+    }
+}
+
 /// Puts values in. Nothing if the node itself is absent; what mentions no name stays shared.
 pub fn substitute(node: &Node, scope: &dyn Scope, sources: &Sources) -> Result<Option<Node>, Diagnostic> {
     Ok(match changed(node, scope, sources)? {

@@ -14,8 +14,11 @@ use crate::yaml::{Mark, Node, Value, json};
 /// Finds the object that `kind/name` means, by its name in the payload; the kind in any case.
 pub fn find<'p>(wanted: &str, plan: &'p Plan, view: &View<'_>) -> Result<&'p Object, Diagnostic> {
     let shown = |id: &ObjectId| format!("{}/{}", id.kind, id.name);
-    let hits: Vec<&Object> =
-        plan.objects.iter().filter(|object| shown(&object.id).eq_ignore_ascii_case(wanted)).collect();
+    let full = |id: &ObjectId| format!("{}/{}", id.kind_and_group(), id.name);
+    let meant = |object: &&Object| {
+        shown(&object.id).eq_ignore_ascii_case(wanted) || full(&object.id).eq_ignore_ascii_case(wanted)
+    };
+    let hits: Vec<&Object> = plan.objects.iter().filter(meant).collect();
     match hits[..] {
         [object] => Ok(object),
         [] => {
@@ -69,8 +72,10 @@ fn escaped(text: &str) -> String {
     text.replace('~', "~0").replace('/', "~1")
 }
 
+/// The segment that names an item: mounts by their path, since one volume may have several.
 fn named(item: &Node) -> Option<String> {
-    Some(format!("[name={}]", escaped(item.get("name")?.as_str()?)))
+    let key = ["mountPath", "name"].into_iter().find(|key| item.get(key).is_some())?;
+    Some(format!("[{key}={}]", escaped(item.get(key)?.as_str()?)))
 }
 
 impl Explainer<'_> {

@@ -114,6 +114,7 @@ fn one(
     };
     let Some(body) = body else { return Ok(false) };
     match layer {
+        Layer::Add if entry.value.of == Of::Pod => add::add_pod(target, &body, sources)?,
         Layer::Add => add::add(target, &body, sources)?,
         Layer::Default => default(target, &body),
         Layer::Set => {
@@ -176,6 +177,7 @@ fn default(target: &mut Node, body: &Node) {
     let (Value::Map(map), Value::Map(defaults)) = (&mut target.value, &body.value) else { return };
     for entry in defaults.iter().filter(|entry| entry.value.value != Value::Null) {
         match map.get_mut(&entry.key) {
+            Some(current) if current.value == Value::Null => *current = entry.value.clone(),
             Some(current) => default(current, &entry.value),
             None => map.insert(entry.clone()),
         }

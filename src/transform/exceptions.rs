@@ -80,6 +80,11 @@ impl Patcher<'_> {
                 .help("remove `position`; it is for strategic merge patches"));
         }
         for patch in &patches {
+            if patch.get("$patch").and_then(Node::as_str) == Some("delete") {
+                return Err(Diagnostic::error("a patch cannot take a whole object away")
+                    .at(Location::of(patch.mark, self.sources))
+                    .help("leave it out with `omit`, whose reason `list` shows"));
+            }
             let target = target::Matcher::of(&self.entry.value, patch, self.sources)?;
             let mut hits = 0;
             let mut changed = false;

@@ -1,9 +1,10 @@
 //! Objects that somebody else fills: declared, and rendered as Secrets with their keys and their origin but without
 //! any material, so that they are the same bytes every time.
 
+use super::patch;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::object::{Cause, Object};
-use crate::yaml::{Entry, Map, Node, Sources, Value};
+use crate::yaml::{Entry, Map, Mark, Node, Sources, Value};
 
 /// Says where the material of an issued Secret will come from. The only annotation of ours that is rendered.
 pub(super) const ORIGIN: &str = "transship.openshift.io/issued";
@@ -35,7 +36,11 @@ pub(super) fn apply(objects: &mut [Object], sources: &Sources) -> Result<(), Dia
                 continue;
             }
         };
-        if let Some(issued) = issued {
+        let strange = strange_field(&object.root);
+        if let Some((field, mark)) = strange {
+            let error = Diagnostic::error(format!("an {} has no field `{field}`", object.id.kind));
+            errors.0.push(error.at(Location::of(mark, sources)).object(&object.id).help(help));
+        } else if let Some(issued) = issued {
             become_secret(object, &issued);
         } else {
             let message = format!("an {} does not say enough about what is issued", object.id.kind);
@@ -48,6 +53,14 @@ pub(super) fn apply(objects: &mut [Object], sources: &Sources) -> Result<(), Dia
 const KUBECONFIG: &str = "write `spec: {cluster: guest, as: {namespace: …, serviceAccount: …}}`";
 const CERTIFICATE: &str = "write `spec: {signer: root-ca, dnsNames: […]}`";
 const CREDENTIALS: &str = "write `spec: {cloud: aws, identity: …, keys: [credentials]}`";
+
+/// A field below `spec` that none of the declarations has: it would silently mean nothing.
+fn strange_field(root: &Node) -> Option<(String, Mark)> {
+    let known = ["cluster", "as", "signer", "dnsNames", "cloud", "identity", "keys"];
+    let spec = root.get("spec")?.as_map()?;
+    let strange = spec.iter().find(|entry| !known.contains(&entry.key.as_str()))?;
+    Some((strange.key.to_string(), strange.mark))
+}
 
 fn text<'n>(root: &'n Node, path: &[&str]) -> Option<&'n str> {
     path.iter().try_fold(root, |node, key| node.get(key))?.as_str()
@@ -94,11 +107,10 @@ fn become_secret(object: &mut Object, issued: &Issued) {
         }
     };
     let data = map(issued.keys.iter().map(|key| (key.as_str(), text(""))).collect());
-    let metadata = map(vec![
-        ("annotations", map(vec![(ORIGIN, text(&issued.origin))])),
-        ("name", text(&object.id.name)),
-        ("namespace", text(&object.id.namespace)),
-    ]);
+    // Labels and annotations that the declaration has, the Secret has too.
+    let mut metadata = object.root.get("metadata").cloned().unwrap_or_else(|| map(Vec::new()));
+    let origin = map(vec![("annotations", map(vec![(ORIGIN, text(&issued.origin))]))]);
+    patch::merge(&mut metadata, &origin);
     object.root = map(vec![
         ("apiVersion", text("v1")),
         ("data", data),

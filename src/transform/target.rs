@@ -57,8 +57,8 @@ impl Matcher {
             |text: &Option<Marked<String>>| text.as_ref().map_or("*", |text| text.value.as_str()).to_owned();
         Ok(Self {
             fields,
-            labels: requirements(target.label_selector.as_ref()),
-            annotations: requirements(target.annotation_selector.as_ref()),
+            labels: requirements(target.label_selector.as_ref(), sources)?,
+            annotations: requirements(target.annotation_selector.as_ref(), sources)?,
             shown: format!("{}/{}", text(&target.kind), text(&target.name)),
         })
     }
@@ -122,9 +122,17 @@ fn regex(text: &Marked<String>, sources: &Sources) -> Result<Regex, Diagnostic> 
     })
 }
 
-fn requirements(selector: Option<&Marked<String>>) -> Vec<Requirement> {
+fn requirements(
+    selector: Option<&Marked<String>>,
+    sources: &Sources,
+) -> Result<Vec<Requirement>, Diagnostic> {
+    if let Some(set) = selector.filter(|selector| selector.value.contains('(')) {
+        return Err(Diagnostic::error("a selector with a set of values")
+            .at(Location::of(set.mark, sources))
+            .help("write `key=value`, `key!=value`, `key` or `!key`, with commas between; one patch for each value"));
+    }
     let parts = selector.map_or("", |selector| selector.value.as_str()).split(',').map(str::trim);
-    parts
+    let requirements = parts
         .filter(|part| !part.is_empty())
         .map(|part| {
             let owned = |key: &str, value: Option<&str>, wanted| Requirement {
@@ -140,5 +148,6 @@ fn requirements(selector: Option<&Marked<String>>) -> Vec<Requirement> {
                 _ => owned(part, None, true),
             }
         })
-        .collect()
+        .collect();
+    Ok(requirements)
 }

@@ -159,7 +159,7 @@ fn names_that_stand_for_nothing() {
         ("x ${a.none}", "profiles/test.yaml:9:19: `${a.none}` is absent, and the text around it is not"),
         (
             "${a b}",
-            "profiles/test.yaml:9:19: `${` must hold a name and end with `}`\n  object: ConfigMap/cm in ns\n  help: write `$${`",
+            "profiles/test.yaml:9:19: `${` must hold a name and end with `}`\n  help: write `$${`",
         ),
         ("${a.text", "profiles/test.yaml:9:19: `${` must hold a name and end with `}`"),
     ] {

@@ -149,11 +149,11 @@ fn mistakes_with_names_of_pods() {
         ),
         (
             "- {of: pod, set: {metadata: {labels: {x: '${pod.hash}'}}}}\n",
-            "of a pod there are usesOwnApi, localVolumes, mountsTmp, configHash and labels",
+            "`${pod.hash}` stands for nothing\n  help: there are component.name,",
         ),
         (
             "- {of: container, set: {x: '${container.image}'}}\n",
-            "of a container there are name and mountsTmp",
+            "`${container.image}` stands for nothing\n  help: ",
         ),
     ] {
         let run = folder(every, "").run(&["render", "--profile", "one"]);
