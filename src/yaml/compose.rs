@@ -88,8 +88,12 @@ impl<'a> Composer<'a, '_> {
 
     fn compose(&mut self, context: Context) -> Result<Composed> {
         self.decoded += 1;
+        let token = self.scanner.peek()?;
+        let start = token.at;
+        if !matches!(token.kind, TokenKind::Alias(_) | TokenKind::Anchor(_) | TokenKind::Tag(_)) {
+            return self.content(context, None, false, start);
+        }
         let (mut anchor, mut tag) = (None, None);
-        let start = self.scanner.peek()?.at;
         loop {
             let token = self.scanner.peek()?;
             match &token.kind {
@@ -189,7 +193,9 @@ impl<'a> Composer<'a, '_> {
             let token = self.scanner.next()?;
             match token.kind {
                 TokenKind::BlockEntry => {
-                    let item = self.item(&[TokenKind::BlockEntry, TokenKind::BlockEnd], token.at)?;
+                    let ends =
+                        |kind: &TokenKind<'_>| matches!(kind, TokenKind::BlockEntry | TokenKind::BlockEnd);
+                    let item = self.item(ends, token.at)?;
                     items.push(item, &mut self.open);
                 }
                 TokenKind::BlockEnd => return Ok(items.finish(&mut self.open)),
@@ -204,17 +210,22 @@ impl<'a> Composer<'a, '_> {
     /// A list that stands at its key's own column: it ends with the first thing that is no item.
     fn unindented_sequence(&mut self, _: Place) -> Result<(Value, usize)> {
         let mut items = Items::new(&self.open);
-        while self.scanner.peek()?.kind == TokenKind::BlockEntry {
+        while matches!(self.scanner.peek()?.kind, TokenKind::BlockEntry) {
             let at = self.scanner.next()?.at;
-            let ends = [TokenKind::BlockEntry, TokenKind::Key, TokenKind::Value, TokenKind::BlockEnd];
-            let item = self.item(&ends, at)?;
+            let ends = |kind: &TokenKind<'_>| {
+                matches!(
+                    kind,
+                    TokenKind::BlockEntry | TokenKind::Key | TokenKind::Value | TokenKind::BlockEnd
+                )
+            };
+            let item = self.item(ends, at)?;
             items.push(item, &mut self.open);
         }
         Ok(items.finish(&mut self.open))
     }
 
-    fn item(&mut self, ends: &[TokenKind<'_>], at: Place) -> Result<Composed> {
-        if ends.contains(&self.scanner.peek()?.kind) {
+    fn item(&mut self, ends: fn(&TokenKind<'_>) -> bool, at: Place) -> Result<Composed> {
+        if ends(&self.scanner.peek()?.kind) {
             return Ok(self.empty(at));
         }
         self.compose(Context::Block)
@@ -256,7 +267,7 @@ impl<'a> Composer<'a, '_> {
     }
 
     fn block_value(&mut self, key: Key, at: Place, entries: &mut Entries) -> Result<()> {
-        let has_value = self.scanner.peek()?.kind == TokenKind::Value;
+        let has_value = matches!(self.scanner.peek()?.kind, TokenKind::Value);
         let value_at = if has_value { self.scanner.next()?.at } else { at };
         let empty = !has_value
             || matches!(self.scanner.peek()?.kind, TokenKind::Key | TokenKind::Value | TokenKind::BlockEnd);
@@ -347,7 +358,7 @@ impl<'a> Composer<'a, '_> {
     }
 
     fn flow_value(&mut self, key: Key, at: Place, entries: &mut Entries) -> Result<()> {
-        let has_value = self.scanner.peek()?.kind == TokenKind::Value;
+        let has_value = matches!(self.scanner.peek()?.kind, TokenKind::Value);
         let value_at = if has_value { self.scanner.next()?.at } else { at };
         let empty = !has_value
             || matches!(
@@ -365,7 +376,9 @@ impl<'a> Composer<'a, '_> {
         entries: &mut Entries,
         value: std::result::Result<Context, Place>,
     ) -> Result<()> {
-        let aliased = value.is_ok() && matches!(self.scanner.peek()?.kind, TokenKind::Alias(_));
+        let aliased = matches!(key, Key::Merge)
+            && value.is_ok()
+            && matches!(self.scanner.peek()?.kind, TokenKind::Alias(_));
         let composed = match value {
             Ok(context) => self.compose(context)?,
             Err(nothing_at) => self.empty(nothing_at),

@@ -12,8 +12,20 @@ pub(super) enum Style {
     Literal,
 }
 
+/// Whether a text is a word that nobody can misread. Nearly every key and most values are.
+pub(super) fn is_plain_word(text: &str) -> bool {
+    let Some(first) = text.as_bytes().first() else { return false };
+    let begins = first.is_ascii_alphabetic() || *first == b'/';
+    begins
+        && (text.len() > LONGEST_WORD || !WORDS_BEGIN[*first as usize])
+        && text.bytes().all(|byte| HARMLESS[byte as usize])
+}
+
 /// The style of a value: as plain as it can be, text of several lines as a literal block.
 pub(super) fn of_value(text: &str) -> Style {
+    if is_plain_word(text) {
+        return Style::Plain;
+    }
     let shape = Shape::of(text);
     if shape.breaks && text.contains('\n') {
         return if shape.literal_allowed() { Style::Literal } else { Style::Double };
@@ -34,7 +46,7 @@ pub(super) fn of_key(text: &str) -> Style {
 
 /// Whether a key can stand before its `:` on one line, or needs `?`.
 pub(super) fn is_simple_key(text: &str) -> bool {
-    text.len() <= 128 && (text.bytes().all(|byte| HARMLESS[byte as usize]) || !text.chars().any(is_break))
+    text.len() <= 128 && !text.chars().any(is_break)
 }
 
 /// Whether some YAML 1.1 reader would take the bare word for something else than text.
@@ -49,6 +61,9 @@ fn misread_when_plain(text: &str) -> bool {
         Some(first) => text.len() <= 5 && WORDS_BEGIN[first as usize] && resolve::plain(text) != Scalar::Text,
     }
 }
+
+/// The longest of the words that mean something is `false`.
+const LONGEST_WORD: usize = 5;
 
 /// First letters of the words that YAML 1.1 takes for booleans, null or a merge.
 const WORDS_BEGIN: [bool; 256] = bytes::only(b"yYnNtTfFoO~<");

@@ -41,6 +41,11 @@ fn write_map(map: &Map, column: usize, out: &mut String) {
 }
 
 fn write_entry(entry: &Entry, column: usize, out: &mut String) {
+    if entry.key.len() <= 128 && style::is_plain_word(&entry.key) {
+        out.push_str(&entry.key);
+        out.push(':');
+        return write_value(&entry.value.value, column, out);
+    }
     if style::is_simple_key(&entry.key) {
         write_text(&entry.key, style::of_key(&entry.key), column, out);
         out.push(':');

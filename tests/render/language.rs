@@ -157,10 +157,7 @@ fn names_that_stand_for_nothing() {
         ),
         ("x ${a.list}", "profiles/test.yaml:9:19: `${a.list}` is a list, and cannot be part of a text"),
         ("x ${a.none}", "profiles/test.yaml:9:19: `${a.none}` is absent, and the text around it is not"),
-        (
-            "${a b}",
-            "profiles/test.yaml:9:19: `${` must hold a name and end with `}`\n  help: write `$${`",
-        ),
+        ("${a b}", "profiles/test.yaml:9:19: `${` must hold a name and end with `}`\n  help: write `$${`"),
         ("${a.text", "profiles/test.yaml:9:19: `${` must hold a name and end with `}`"),
     ] {
         let folder = folder(
