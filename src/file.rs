@@ -16,7 +16,7 @@ pub fn read_text(path: &Path) -> Result<String, Diagnostic> {
     let failed = |error: std::io::Error| unreadable(&error, &name());
     let mut file = File::open(path).map_err(failed)?;
     // Nearly every manifest fits, and asking for its size first costs as much as reading it.
-    let mut start = [0; 4 << 10];
+    let mut start = [0; 2 << 10];
     let length = file.read(&mut start).map_err(failed)?;
     let mut bytes = start[..length].to_vec();
     file.take(LARGEST + 1 - length as u64).read_to_end(&mut bytes).map_err(failed)?;

@@ -109,6 +109,10 @@ fn yaml_behind_json(text: &str, (from, line): End) -> Option<End> {
 
 /// Cuts a text into the pieces between separator lines, each with its first line, from zero.
 fn split(text: &str, first_line: u32) -> Result<Vec<(&str, u32)>, SyntaxError> {
+    // Nearly every file is one document, which this sees in a fraction of the time.
+    if !text.is_empty() && !text.starts_with("---") && !text.contains("\n---") {
+        return Ok(vec![(text, first_line)]);
+    }
     let mut pieces = Vec::new();
     let (mut start, mut start_line) = (0, first_line);
     let first = text.starts_with("---").then_some(0);
