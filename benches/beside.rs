@@ -102,12 +102,21 @@ fn three_topologies(tools: &Path, folders: &[PathBuf; 2]) -> Result<(), String> 
     Ok(())
 }
 
-/// The median of some runs for each folder, behind one that warms the file cache.
+/// The median of some runs for each folder, behind one that warms the file cache. The sizes take turns, so that a
+/// moment in which the machine is busy does not hit one of them alone.
 fn ours(folders: &[PathBuf; 2], run: impl Fn(&Path) -> Result<Cost, String>) -> Result<Vec<Cost>, String> {
+    // What the generator wrote must not be written while we measure.
+    let _ = Command::new("sync").status();
     for folder in folders {
         run(folder)?;
     }
-    folders.iter().map(|folder| median(|| run(folder))).collect()
+    let mut costs = [Vec::new(), Vec::new()];
+    for _ in 0..RUNS {
+        for (folder, costs) in folders.iter().zip(&mut costs) {
+            costs.push(run(folder)?);
+        }
+    }
+    Ok(costs.into_iter().map(median).collect())
 }
 
 fn row(name: &str, cells: &[String], last: &str) {
@@ -167,10 +176,9 @@ fn measure(mut command: Command) -> Result<Cost, String> {
     Ok(Cost { cpu, outputs: vec![String::from_utf8_lossy(&output.stdout).into_owned()] })
 }
 
-fn median(run: impl Fn() -> Result<Cost, String>) -> Result<Cost, String> {
-    let mut costs = (0..RUNS).map(|_| run()).collect::<Result<Vec<_>, _>>()?;
+fn median(mut costs: Vec<Cost>) -> Cost {
     costs.sort_by_key(|cost| cost.cpu);
-    Ok(costs.swap_remove(RUNS / 2))
+    costs.swap_remove(RUNS / 2)
 }
 
 fn children_cpu() -> Duration {
