@@ -131,6 +131,19 @@ impl Diagnostics {
         if self.0.is_empty() { Ok(value) } else { Err(self) }
     }
 
+    /// All results, or all that is wrong with any.
+    pub fn gather<T>(results: impl IntoIterator<Item = Result<T, Self>>) -> Result<Vec<T>, Self> {
+        let mut errors = Self::default();
+        let mut all = Vec::new();
+        for result in results {
+            match result {
+                Ok(value) => all.push(value),
+                Err(found) => errors.0.extend(found.0),
+            }
+        }
+        errors.or(all)
+    }
+
     /// Each error once: what is wrong with a file is found by every profile that reads it.
     #[must_use]
     pub fn once(mut self) -> Self {

@@ -98,13 +98,5 @@ fn each<T, R>(
     items: impl IntoIterator<Item = T>,
     action: impl Fn(T) -> Result<R, Diagnostics>,
 ) -> Result<Vec<R>, Diagnostics> {
-    let mut errors = Diagnostics::default();
-    let mut results = Vec::new();
-    for item in items {
-        match action(item) {
-            Ok(result) => results.push(result),
-            Err(found) => errors.0.extend(found.0),
-        }
-    }
-    errors.once().or(results)
+    Diagnostics::gather(items.into_iter().map(action)).map_err(Diagnostics::once)
 }

@@ -20,9 +20,6 @@ pub struct Around {
 impl Around {
     /// Notes what a binding says.
     pub fn bind(&mut self, id: &ObjectId, root: &Node) {
-        if !matches!(id.kind.as_str(), "RoleBinding" | "ClusterRoleBinding") {
-            return;
-        }
         let text = |node: &Node, field: &str| node.get(field).and_then(Node::as_str).map(str::to_owned);
         for subject in root.get("subjects").and_then(Node::as_list).unwrap_or_default() {
             let name = text(subject, "name").unwrap_or_default();

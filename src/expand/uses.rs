@@ -84,9 +84,6 @@ impl<V: Visitor> Walk<'_, V> {
         let view = names.view;
         let name = &entry.value.fragment;
         let fragments = &view.profiles.fragments;
-        if !self.complete && !fragments.contains_key(name) {
-            return Ok(());
-        }
         let Some(fragment) = fragments.get(name) else {
             let error = wrong(names, entry.mark, &format!("there is no fragment `{name}`"));
             return Err(match nearest(name, fragments.keys().map(String::as_str)) {

@@ -1,7 +1,7 @@
 //! Honours what manifests already ask for, as each profile says: a fact is left, refused, done from parameters, or taken
 //! away for a fragment to put something else in its place, in every cluster that the fragment speaks of.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::facts::{self, Elsewhere, Fact};
 use super::{Component, Half, contribute};
@@ -9,7 +9,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::expand::{self, Contribution, Target, View};
 use crate::object::{Cause, Object, ObjectId, Position};
 use crate::profile::{Finder, Honour, Honours, Marked, Use};
-use crate::yaml::{Node, Sources};
+use crate::yaml::{Mark, Node, Sources};
 
 /// Facts that were seen in time: the object, by its place, and the finder.
 pub(super) type Done = BTreeSet<(Position, Finder)>;
@@ -37,15 +37,8 @@ pub fn honour(mut halves: Vec<Half<'_>>) -> Result<Vec<Half<'_>>, Diagnostics> {
         }
     }
     errors.or(())?;
-    let mut errors = Diagnostics::default();
-    for half in &mut halves {
-        for wish in &wishes {
-            if let Err(found) = grant(half, wish) {
-                errors.0.extend(found.0);
-            }
-        }
-    }
-    errors.or(halves)
+    Diagnostics::gather(halves.iter_mut().map(|half| grant(half, &wishes)))?;
+    Ok(halves)
 }
 
 /// For each cluster, the Services that live in another one of the topology and not in itself.
@@ -139,24 +132,24 @@ fn honour_fact(
     }
 }
 
-/// Adds what a fragment contributes in this cluster, to whichever component has the objects.
-fn grant(half: &mut Half<'_>, wish: &Wish) -> Result<(), Diagnostics> {
-    let contributions = expand::honouring(&half.view, &wish.component, &wish.objects, &wish.entry)?;
-    let Half { view, components, expanded, scopes, .. } = half;
-    let mut errors = Diagnostics::default();
-    for contribution in contributions {
-        let owner = owner(&contribution, view, &wish.component);
-        let Some(component) = components.iter_mut().find(|component| component.name == owner) else {
-            continue;
-        };
-        let one = std::slice::from_ref(&contribution);
-        if let Err(found) =
-            contribute::apply(&mut component.objects, one, component.name, view, expanded, scopes)
-        {
-            errors.0.extend(found.0);
-        }
+/// Adds what all fragments contribute in this cluster, to whichever components have the objects: at once, so that the
+/// order of the facts cannot matter.
+fn grant(half: &mut Half<'_>, wishes: &[Wish]) -> Result<(), Diagnostics> {
+    let view = &half.view;
+    let contributions = Diagnostics::gather(wishes.iter().map(|wish| {
+        let all = expand::honouring(view, &wish.component, &wish.objects, &wish.entry)?;
+        Ok(all.into_iter().map(|one| (owner(&one, view, &wish.component), one)).collect::<Vec<_>>())
+    }))?;
+    let mut by_owner: BTreeMap<String, Vec<Contribution>> = BTreeMap::new();
+    for (owner, contribution) in contributions.into_iter().flatten() {
+        by_owner.entry(owner).or_default().push(contribution);
     }
-    errors.or(())
+    let Half { view, components, expanded, scopes, .. } = half;
+    let granted = components.iter_mut().filter_map(|component| {
+        let own = by_owner.get(component.name)?;
+        Some(contribute::apply(&mut component.objects, own, component.name, view, expanded, scopes))
+    });
+    Diagnostics::gather(granted).map(drop)
 }
 
 /// The component that has the object of a contribution, or the one that wished for it.
@@ -214,13 +207,7 @@ fn undecided(id: &ObjectId, fact: &Fact, view: &View<'_>) -> Diagnostic {
         .help(format!("write `{finder}: leave`, a fragment, or `refuse: why` under its `honours`"))
 }
 
-fn refused(
-    id: &ObjectId,
-    fact: &Fact,
-    reason: &str,
-    mark: crate::yaml::Mark,
-    sources: &Sources,
-) -> Diagnostic {
+fn refused(id: &ObjectId, fact: &Fact, reason: &str, mark: Mark, sources: &Sources) -> Diagnostic {
     Diagnostic::error(format!("a {} cannot be here: {reason}", fact.finder.name()))
         .at(Location::of(fact.mark, sources))
         .object(id)
@@ -228,7 +215,7 @@ fn refused(
         .help("change the manifest, or honour it in another way for this component")
 }
 
-fn no_parameters(fact: &Fact, mark: crate::yaml::Mark, sources: &Sources) -> Diagnostic {
+fn no_parameters(fact: &Fact, mark: Mark, sources: &Sources) -> Diagnostic {
     Diagnostic::error(format!("a {} cannot be done from parameters", fact.finder.name()))
         .at(Location::of(mark, sources))
         .help("write `leave`, a fragment, or `refuse: why`")

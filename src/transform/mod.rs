@@ -22,6 +22,7 @@ use crate::payload::Manifest;
 use crate::profile::template::substitute_text;
 use crate::profile::{Label, Marked};
 use crate::select::Selection;
+use crate::yaml::Node;
 
 pub use honour::honour;
 
@@ -63,7 +64,7 @@ pub fn add<'a>(
         objects.extend(tombstones);
         Ok(Component { name, objects })
     };
-    let components = gather(parallel::map(Worth::Little, &selection.components, make))?;
+    let components = Diagnostics::gather(parallel::map(Worth::Little, &selection.components, make))?;
     Ok(Half {
         view,
         components,
@@ -87,10 +88,14 @@ pub struct Finished {
 pub fn finish(half: Half<'_>) -> Result<Finished, Diagnostics> {
     let Half { view, mut components, elsewhere, done, .. } = half;
     let nobody = Around::default();
-    let first = gather(parallel::map(Worth::Little, &mut components, |component: &mut Component<'_>| {
-        issued::apply(&mut component.objects, view.sources)?;
-        every_of(component, &view, &nobody, |object| !has_pods(&object.id.kind))
-    }));
+    let first = Diagnostics::gather(parallel::map(
+        Worth::Little,
+        &mut components,
+        |component: &mut Component<'_>| {
+            issued::apply(&mut component.objects, view.sources)?;
+            every_of(component, &view, &nobody, |object| !has_pods(&object.id.kind))
+        },
+    ));
     // Pods last: what they are told about the objects around them is then as it will be.
     let around = around(&components, &view);
     let finished = parallel::map(Worth::Little, components, |mut component: Component<'_>| {
@@ -99,7 +104,8 @@ pub fn finish(half: Half<'_>) -> Result<Finished, Diagnostics> {
         honour::check(&component.objects, &view, component.name, &elsewhere, &done)?;
         Ok(component.objects)
     });
-    let mut objects: Vec<Object> = both(first, gather(finished))?.1.into_iter().flatten().collect();
+    let mut objects: Vec<Object> =
+        both(first, Diagnostics::gather(finished))?.1.into_iter().flatten().collect();
     objects.sort_by_key(|object| object.position);
     moves::pin(&mut objects, &view)?;
     let mut warnings = Vec::new();
@@ -131,7 +137,7 @@ fn every_of(
 ) -> Result<(), Diagnostics> {
     let objects =
         component.objects.iter_mut().filter(|object| chosen(object) && !moves::is_tombstone(&object.root));
-    gather(objects.map(|object| every::apply(object, view, component.name, around)).collect()).map(drop)
+    Diagnostics::gather(objects.map(|object| every::apply(object, view, component.name, around))).map(drop)
 }
 
 /// What pods will find around them, as far as the profile asks for it.
@@ -141,31 +147,15 @@ fn around(components: &[Component<'_>], view: &View<'_>) -> Around {
         (mentions(view.profile, "pod.usesOwnApi"), mentions(view.profile, "pod.configHash"));
     for component in components {
         for object in &component.objects {
-            if bindings {
-                let binding = matches!(object.id.kind.as_str(), "RoleBinding" | "ClusterRoleBinding");
-                if binding {
-                    around.bind(&object.id, &exceptions::outcome(object, view, component.name));
-                }
-            }
-            if config && matches!(object.id.kind.as_str(), "ConfigMap" | "Secret") {
-                around.configure(&object.id, exceptions::outcome(object, view, component.name));
+            let outcome = || exceptions::outcome(object, view, component.name);
+            match object.id.kind.as_str() {
+                "RoleBinding" | "ClusterRoleBinding" if bindings => around.bind(&object.id, &outcome()),
+                "ConfigMap" | "Secret" if config => around.configure(&object.id, outcome()),
+                _ => {}
             }
         }
     }
     around
-}
-
-/// All results, or all errors.
-fn gather<T>(results: Vec<Result<T, Diagnostics>>) -> Result<Vec<T>, Diagnostics> {
-    let mut errors = Diagnostics::default();
-    let mut all = Vec::with_capacity(results.len());
-    for result in results {
-        match result {
-            Ok(value) => all.push(value),
-            Err(found) => errors.0.extend(found.0),
-        }
-    }
-    errors.or(all)
 }
 
 /// The manifests of a component that are in, as objects with the release's images.
@@ -181,12 +171,17 @@ fn made(
 }
 
 fn object(place: usize, manifest: &Manifest, view: &View<'_>, catalogues: &images::Catalogues) -> Object {
-    let file = view.payload.file(manifest);
     let mut history = History::new(view.recording);
     let mut root = manifest.object();
     history.note(&root, || Cause::Manifest);
-    catalogues.fill_in(&mut root, &file.path);
+    catalogues.fill_in(&mut root, &view.payload.file(manifest).path);
     history.note(&root, || Cause::Release);
+    Object { manifest: Some(place), ..in_place_of(place, manifest, root, history, view) }
+}
+
+/// An object that comes where a manifest stands.
+fn in_place_of(place: usize, manifest: &Manifest, root: Node, history: History, view: &View<'_>) -> Object {
+    let file = view.payload.file(manifest);
     Object {
         root,
         id: manifest.id.clone(),
@@ -196,7 +191,7 @@ fn object(place: usize, manifest: &Manifest, view: &View<'_>, catalogues: &image
         ordered_as: file.ordered_as.clone(),
         position: Position { manifest: place, side: Side::Itself, number: 0 },
         document: manifest.document,
-        manifest: Some(place),
+        manifest: None,
         history,
     }
 }

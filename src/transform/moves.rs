@@ -1,10 +1,10 @@
 //! Objects that left a cluster, and fields that are held in those that stay.
 
-use super::patch;
+use super::{in_place_of, patch};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::expand::{Names, View};
 use crate::nearest::nearest;
-use crate::object::{Cause, History, Object, Position, Side};
+use crate::object::{Cause, History, Object};
 use crate::payload::Manifest;
 use crate::profile::unmet;
 use crate::select::Selection;
@@ -36,7 +36,6 @@ pub(super) fn tombstones(
 }
 
 fn tombstone(place: usize, manifest: &Manifest, mark: Mark, view: &View<'_>) -> Object {
-    let file = view.payload.file(manifest);
     let text = |text: &str| Node { value: Value::String(text.into()), mark };
     let map = |entries: Vec<(&str, Node)>| {
         let entry = |(key, value): (&str, Node)| Entry { key: key.into(), mark, value };
@@ -53,18 +52,7 @@ fn tombstone(place: usize, manifest: &Manifest, mark: Mark, view: &View<'_>) -> 
     let root = map(vec![("apiVersion", text(api_version)), ("kind", kind), ("metadata", map(metadata))]);
     let mut history = History::new(view.recording);
     history.note(&root, || Cause::Left(mark));
-    Object {
-        root,
-        id: manifest.id.clone(),
-        cluster: view.profile.cluster,
-        component: file.component.clone(),
-        file: file.path.clone(),
-        ordered_as: file.ordered_as.clone(),
-        position: Position { manifest: place, side: Side::Itself, number: 0 },
-        document: manifest.document,
-        manifest: None,
-        history,
-    }
+    in_place_of(place, manifest, root, history, view)
 }
 
 /// Whether an object is there only to be taken away.

@@ -11,9 +11,11 @@ mod webhook;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::diagnostic::{Diagnostic, Location};
 use crate::object::{Object, ObjectId};
 use crate::profile::Finder;
-use crate::yaml::{Mark, Node, Value};
+use crate::profile::template::{Lookup, Scope};
+use crate::yaml::{Mark, Node, Sources, Value};
 
 pub(super) use proxy::inject as inject_proxy;
 pub(super) use tls::inject as inject_tls;
@@ -77,6 +79,28 @@ pub(super) fn take_away(root: &mut Node, kind: &str, fact: &Fact) {
         Finder::Proxy => annotation::remove(root, proxy::ANNOTATION),
         Finder::Tls => annotation::remove(root, tls::ANNOTATION),
     }
+}
+
+/// The values of a group of parameters, each under the name that it is written as; those that are absent are left out.
+fn of_group<const N: usize>(
+    group: &str,
+    names: [(&'static str, &str); N],
+    scope: &dyn Scope,
+    at: Mark,
+    sources: &Sources,
+) -> Result<Vec<(&'static str, Value)>, Diagnostic> {
+    let mut values = Vec::new();
+    for (name, parameter) in names {
+        let value = scope.get(&format!("{group}.{parameter}")).map_err(|why| {
+            Diagnostic::error(format!("`${{{group}}}` gives no `{parameter}`"))
+                .at(Location::of(at, sources))
+                .help(why)
+        })?;
+        if let Lookup::Value(value) = value {
+            values.push((name, value));
+        }
+    }
+    Ok(values)
 }
 
 fn text(text: &str) -> Value {

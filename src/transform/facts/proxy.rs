@@ -1,10 +1,10 @@
 //! Containers that ask for the proxy's variables, as the cluster-version-operator gives them.
 
-use super::{Fact, annotation, named};
+use super::{Fact, annotation, named, of_group};
 use crate::diagnostic::{Diagnostic, Location};
 use crate::object::{Object, containers_mut, has_pods, pod_mut};
 use crate::profile::Finder;
-use crate::profile::template::{Lookup, Scope};
+use crate::profile::template::Scope;
 use crate::yaml::{Entry, Map, Mark, Node, Sources, Value};
 
 pub(super) const ANNOTATION: &str = "config.openshift.io/inject-proxy";
@@ -32,17 +32,7 @@ pub(in crate::transform) fn inject(
 ) -> Result<(), Diagnostic> {
     let Some(wish) = annotation::get(&object.root, ANNOTATION).cloned() else { return Ok(()) };
     let wanted = wish.as_str().unwrap_or_default().split(',').map(str::trim).filter(|name| !name.is_empty());
-    let mut variables = Vec::new();
-    for (variable, parameter) in VARIABLES {
-        let value = scope.get(&format!("{group}.{parameter}")).map_err(|why| {
-            Diagnostic::error(format!("`${{{group}}}` gives no `{parameter}`"))
-                .at(Location::of(at, sources))
-                .help(why)
-        })?;
-        if let Lookup::Value(value) = value {
-            variables.push((variable, value));
-        }
-    }
+    let variables = of_group(group, VARIABLES, scope, at, sources)?;
     let kind = object.id.kind.clone();
     for name in wanted {
         let containers = pod_mut(&mut object.root, &kind).map(containers_mut).unwrap_or_default();

@@ -1,10 +1,10 @@
 //! A configuration that asks for the cluster's TLS settings, as the cluster-version-operator gives them.
 
-use super::{Fact, annotation, named};
-use crate::diagnostic::{Diagnostic, Location};
+use super::{Fact, annotation, named, of_group};
+use crate::diagnostic::Diagnostic;
 use crate::object::Object;
 use crate::profile::Finder;
-use crate::profile::template::{Lookup, Scope};
+use crate::profile::template::Scope;
 use crate::yaml::{self, Entry, Map, Mark, Node, Sources, Value};
 
 pub(super) const ANNOTATION: &str = "config.openshift.io/inject-tls";
@@ -33,17 +33,7 @@ pub(in crate::transform) fn inject(
     at: Mark,
     sources: &Sources,
 ) -> Result<(), Diagnostic> {
-    let mut fields = Vec::new();
-    for (field, parameter) in FIELDS {
-        let value = scope.get(&format!("{group}.{parameter}")).map_err(|why| {
-            Diagnostic::error(format!("`${{{group}}}` gives no `{parameter}`"))
-                .at(Location::of(at, sources))
-                .help(why)
-        })?;
-        if let Lookup::Value(value) = value {
-            fields.push((field, value));
-        }
-    }
+    let fields = of_group(group, FIELDS, scope, at, sources)?;
     if fields.is_empty() || annotation::get(&object.root, ANNOTATION).is_none() {
         return Ok(());
     }
