@@ -67,10 +67,12 @@ fn render_topology(context: &Context<'_>, wanted: &[&Profile]) -> Result<Vec<(St
     let halves = each(views.iter().zip(&expanded).zip(&selected), |((view, expanded), selection)| {
         transform::add(*view, expanded, selection)
     })?;
-    let wanted = transform::honour(halves)?.into_iter().filter(|half| wanted.contains(&half.view.profile));
-    each(wanted, |half| {
-        let name = half.view.profile.name.clone();
-        let Finished { objects, warnings } = transform::finish(half)?;
+    let wanted = transform::honour(halves)?
+        .into_iter()
+        .filter(|honoured| wanted.contains(&honoured.half.view.profile));
+    each(wanted, |honoured| {
+        let name = honoured.half.view.profile.name.clone();
+        let Finished { objects, warnings } = transform::finish(honoured)?;
         check::unique(&objects, context.sources)?;
         Ok((name, Plan { warnings, ..order::plan(objects) }))
     })

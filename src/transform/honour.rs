@@ -11,8 +11,20 @@ use crate::object::{Cause, Object, ObjectId, Position};
 use crate::profile::{Finder, Honour, Honours, Marked, Use};
 use crate::yaml::{Mark, Node, Sources};
 
-/// Facts that were seen in time: the object, by its place, and the finder.
-pub(super) type Done = BTreeSet<(Position, Finder)>;
+/// A cluster whose facts are honoured.
+pub struct Honoured<'a> {
+    /// The cluster.
+    pub half: Half<'a>,
+    pub(super) facts: Seen,
+}
+
+/// What was seen when facts could still be honoured.
+pub(super) struct Seen {
+    /// Services that live in the topology's other cluster.
+    elsewhere: Elsewhere,
+    /// The facts: the object, by its place, and the finder.
+    facts: BTreeSet<(Position, Finder)>,
+}
 
 /// A fact of one object, and the fragment that honours it.
 struct Wish {
@@ -23,22 +35,18 @@ struct Wish {
 }
 
 /// Honours the facts of all clusters of a topology.
-pub fn honour(mut halves: Vec<Half<'_>>) -> Result<Vec<Half<'_>>, Diagnostics> {
-    let mut errors = Diagnostics::default();
-    let mut wishes = Vec::new();
-    let elsewhere = services_elsewhere(&halves);
-    for (half, elsewhere) in halves.iter_mut().zip(elsewhere) {
-        half.elsewhere = elsewhere;
-        for component in &mut half.components {
-            match honour_component(component, &half.view, &half.elsewhere, &mut half.done) {
-                Ok(found) => wishes.extend(found),
-                Err(found) => errors.0.extend(found.0),
-            }
-        }
-    }
-    errors.or(())?;
-    Diagnostics::gather(halves.iter_mut().map(|half| grant(half, &wishes)))?;
-    Ok(halves)
+pub fn honour(halves: Vec<Half<'_>>) -> Result<Vec<Honoured<'_>>, Diagnostics> {
+    let elsewhere = services_elsewhere(&halves).into_iter();
+    let seen = elsewhere.map(|elsewhere| Seen { elsewhere, facts: BTreeSet::new() });
+    let mut honoured: Vec<Honoured<'_>> =
+        halves.into_iter().zip(seen).map(|(half, facts)| Honoured { half, facts }).collect();
+    let wishes = Diagnostics::gather(honoured.iter_mut().flat_map(|Honoured { half, facts }| {
+        let view = half.view;
+        half.components.iter_mut().map(move |component| honour_component(component, &view, facts))
+    }))?;
+    let wishes: Vec<Wish> = wishes.into_iter().flatten().collect();
+    Diagnostics::gather(honoured.iter_mut().map(|honoured| grant(&mut honoured.half, &wishes)))?;
+    Ok(honoured)
 }
 
 /// For each cluster, the Services that live in another one of the topology and not in itself.
@@ -57,15 +65,14 @@ fn services_elsewhere(halves: &[Half<'_>]) -> Vec<Elsewhere> {
 fn honour_component(
     component: &mut Component<'_>,
     view: &View<'_>,
-    elsewhere: &Elsewhere,
-    done: &mut Done,
+    seen: &mut Seen,
 ) -> Result<Vec<Wish>, Diagnostics> {
     let honours = expand::honours(view, component.name)?;
     let mut errors = Diagnostics::default();
     let mut wishes = Vec::new();
     for object in &mut component.objects {
-        for fact in facts::find(object, elsewhere) {
-            done.insert((object.position, fact.finder));
+        for fact in facts::find(object, &seen.elsewhere) {
+            seen.facts.insert((object.position, fact.finder));
             match honour_fact(object, &fact, &honours, view) {
                 Ok(entry) => wishes.extend(entry.map(|entry| Wish {
                     component: component.name.to_owned(),
@@ -169,16 +176,15 @@ pub(super) fn check(
     objects: &[Object],
     view: &View<'_>,
     component: &str,
-    elsewhere: &Elsewhere,
-    done: &Done,
+    seen: &Seen,
 ) -> Result<(), Diagnostics> {
     let honours = expand::honours(view, component)?;
     let mut errors = Diagnostics::default();
     for object in objects {
-        for fact in facts::find(object, elsewhere) {
+        for fact in facts::find(object, &seen.elsewhere) {
             match honours.0.get(&fact.finder).map(|honour| (&honour.value, honour.mark)) {
                 Some((Honour::Leave, _)) => {}
-                Some((Honour::Parameters(_), _)) if done.contains(&(object.position, fact.finder)) => {}
+                Some((Honour::Parameters(_), _)) if seen.facts.contains(&(object.position, fact.finder)) => {}
                 Some((Honour::Parameters(name) | Honour::Fragment(name), mark)) => errors.0.push(
                     Diagnostic::error(format!(
                         "a {} that was not there when it could be honoured",

@@ -24,7 +24,7 @@ use crate::profile::{Label, Marked};
 use crate::select::Selection;
 use crate::yaml::Node;
 
-pub use honour::honour;
+pub use honour::{Honoured, honour};
 
 /// One cluster of a topology on its way: the profile, and its objects by component.
 pub struct Half<'a> {
@@ -34,9 +34,6 @@ pub struct Half<'a> {
     pub components: Vec<Component<'a>>,
     expanded: &'a Expanded<'a>,
     scopes: Scopes,
-    /// Services that live in the topology's other cluster.
-    elsewhere: facts::Elsewhere,
-    done: honour::Done,
 }
 
 /// The objects of one component.
@@ -65,14 +62,7 @@ pub fn add<'a>(
         Ok(Component { name, objects })
     };
     let components = Diagnostics::gather(parallel::map(Worth::Little, &selection.components, make))?;
-    Ok(Half {
-        view,
-        components,
-        expanded,
-        scopes,
-        elsewhere: facts::Elsewhere::new(),
-        done: honour::Done::new(),
-    })
+    Ok(Half { view, components, expanded, scopes })
 }
 
 /// The objects of a profile, and what is worth a look though nothing is wrong.
@@ -85,8 +75,8 @@ pub struct Finished {
 
 /// What holds for every pod, the pages' patches, the profile's namespace, and last the annotations that nobody needs any
 /// more. The objects come in the order of the payload.
-pub fn finish(half: Half<'_>) -> Result<Finished, Diagnostics> {
-    let Half { view, mut components, elsewhere, done, .. } = half;
+pub fn finish(honoured: Honoured<'_>) -> Result<Finished, Diagnostics> {
+    let Honoured { half: Half { view, mut components, .. }, facts } = honoured;
     let nobody = Around::default();
     let first = Diagnostics::gather(parallel::map(
         Worth::Little,
@@ -101,7 +91,7 @@ pub fn finish(half: Half<'_>) -> Result<Finished, Diagnostics> {
     let finished = parallel::map(Worth::Little, components, |mut component: Component<'_>| {
         every_of(&mut component, &view, &around, |object| has_pods(&object.id.kind))?;
         exceptions::apply(&mut component.objects, &view, component.name)?;
-        honour::check(&component.objects, &view, component.name, &elsewhere, &done)?;
+        honour::check(&component.objects, &view, component.name, &facts)?;
         Ok(component.objects)
     });
     let mut objects: Vec<Object> =

@@ -418,3 +418,17 @@ fn a_component_whose_manifests_are_all_omitted_still_has_its_parts() {
     let page = "omit: {Deployment: {reason: not there, in: [guest]}}\nparts: [{in: [guest], objects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: ns}}]}]\n";
     assert_eq!(render(&folder(page, ""), "guest")[0]["metadata"]["name"], "c");
 }
+
+/// An entry of `containers` about an init container may stand before it, also in what honours a fact.
+#[test]
+fn what_honours_a_fact_is_merged_as_a_whole() {
+    let folder = folder("", "honours: {projected-token: w}\n");
+    let token =
+        POD.replace("emptyDir: {}", "projected: {sources: [{serviceAccountToken: {audience: a, path: t}}]}");
+    folder.write("payload/op/1.yaml", object("apps/v1", "Deployment", "ns", "d", &token));
+    let word = "about: w\ninputs: {workload: workload}\nparts:\n- {in: [guest], nothing: x}\n- {in: [mc], pod: {spec: {containers: [{name: minter, image: q}]}}}\n- {in: [mc], pod: {spec: {initContainers: [{name: minter}]}}}\n";
+    folder.write("profiles/fragments/w.yaml", file("Fragment", "w", word));
+    let spec = render(&folder, "mc")[0]["spec"]["template"]["spec"].clone();
+    assert_eq!(spec["initContainers"].to_string(), r#"[{"image":"q","name":"minter"}]"#);
+    assert_eq!(spec["containers"].as_array().unwrap().len(), 1);
+}
