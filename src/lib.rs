@@ -3,12 +3,15 @@
 //! ```text
 //!  payload/ ─┐
 //!  profiles/ ┴─▶ load ─▶ expand ─▶ select ─▶ transform ─▶ check ─▶ order ─┬─▶ emit   YAML, JSON, folder, golden
-//!                                                                        └─▶ show   list, explain, diff
+//!                                                                        ├─▶ show   list, explain, diff
+//!                                                                        └─▶ apply  wait-for
 //! ```
 //!
-//! Data flows one way. Everything here is a function of its inputs: no clock, no network, no randomness; so the same
-//! input gives the same bytes.
+//! Data flows one way. Everything left of `apply` is a function of its inputs: no clock, no network, no randomness; so
+//! the same input gives the same bytes.
 
+#[cfg(feature = "apply")]
+pub mod apply;
 pub mod check;
 pub mod diagnostic;
 pub mod emit;

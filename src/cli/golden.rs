@@ -94,7 +94,7 @@ impl Options {
                 output::note(&format!(
                     "{shown}: {count} files differ; `transship golden update` rewrites them"
                 ));
-                outcome = Outcome::Differs;
+                outcome = Outcome::Found;
             }
         }
         for stranger in self.strangers()? {
@@ -105,7 +105,7 @@ impl Options {
                     format!("::error file={folder}::stale: there is no such profile or set any more\n")
                 }
             })?;
-            outcome = Outcome::Differs;
+            outcome = Outcome::Found;
         }
         Ok(outcome)
     }

@@ -8,6 +8,8 @@ mod output;
 mod patch;
 mod render;
 mod schema;
+#[cfg(feature = "apply")]
+mod wait_for;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -42,6 +44,8 @@ enum Command {
     Explain(explain::Explain),
     Patch(patch::Patch),
     Schema(schema::Schema),
+    #[cfg(feature = "apply")]
+    WaitFor(wait_for::WaitFor),
 }
 
 /// Where the input is.
@@ -178,7 +182,8 @@ enum Format {
 #[derive(Clone, Copy)]
 enum Outcome {
     Done,
-    Differs,
+    /// A difference, a finding, something missing.
+    Found,
 }
 
 pub(crate) fn run() -> ExitCode {
@@ -190,10 +195,12 @@ pub(crate) fn run() -> ExitCode {
         Command::Explain(command) => command.run(),
         Command::Patch(command) => command.run(),
         Command::Schema(command) => command.run(),
+        #[cfg(feature = "apply")]
+        Command::WaitFor(command) => command.run(),
     };
     match result {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
-        Ok(Outcome::Differs) => ExitCode::from(1),
+        Ok(Outcome::Found) => ExitCode::from(1),
         Err(errors) => {
             output::fail(&errors);
             ExitCode::from(2)

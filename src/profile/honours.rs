@@ -20,25 +20,17 @@ words! {
         "trusted-ca" => TrustedCa,
         /// Containers that ask for the proxy's variables.
         "proxy" => Proxy,
+        /// A container that asks for the certificates that the proxy's connections need.
+        "proxy-cabundle" => ProxyCaBundle,
         /// A configuration that asks for the cluster's TLS settings.
         "tls" => Tls,
     }
 }
 
 impl Finder {
-    /// Every finder with its name.
-    pub const ALL: [(&'static str, Self); 6] = [
-        ("projected-token", Self::ProjectedToken),
-        ("serving-cert", Self::ServingCert),
-        ("webhook", Self::Webhook),
-        ("trusted-ca", Self::TrustedCa),
-        ("proxy", Self::Proxy),
-        ("tls", Self::Tls),
-    ];
-
     /// The name of the finder in files.
     pub fn name(self) -> &'static str {
-        Self::ALL.iter().find(|(_, finder)| *finder == self).map_or("", |(name, _)| name)
+        Self::WORDS[self as usize].0
     }
 }
 
@@ -107,8 +99,8 @@ impl Typed for Honours {
     }
 
     fn schema() -> Json {
-        let entry = |(name, _): (&str, Finder)| (name.to_owned(), Honour::schema());
-        let properties: serde_json::Map<String, Json> = Finder::ALL.into_iter().map(entry).collect();
+        let entry = |(name, _): &(&str, Finder)| ((*name).to_owned(), Honour::schema());
+        let properties: serde_json::Map<String, Json> = Finder::WORDS.iter().map(entry).collect();
         json!({"type": "object", "additionalProperties": false, "properties": properties})
     }
 }

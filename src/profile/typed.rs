@@ -295,12 +295,17 @@ macro_rules! words {
             $( $(#[doc = $variant_doc])* $variant ),*
         }
 
+        impl $name {
+            /// Each with its word, in the order in which they are declared.
+            pub(crate) const WORDS: &[(&str, Self)] = &[$(($word, Self::$variant)),*];
+        }
+
         impl $crate::profile::typed::Typed for $name {
             fn read(
                 node: &$crate::yaml::Node,
                 reader: &mut $crate::profile::typed::Reader<'_>,
             ) -> Option<Self> {
-                $crate::profile::typed::word(node, &[$(($word, Self::$variant)),*], reader)
+                $crate::profile::typed::word(node, Self::WORDS, reader)
             }
 
             fn schema() -> serde_json::Value {

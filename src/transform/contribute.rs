@@ -1,12 +1,17 @@
 //! Merges what pages and fragments contribute into the objects of a component. They only add, so their order decides
 //! positions in lists and nothing else.
 
+use std::collections::BTreeSet;
+
 use super::add;
 use super::moves::is_tombstone;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::expand::{Contribution, Expanded, Target, View};
-use crate::object::{Cause, Cluster, History, Object, ObjectId, Position, Scope, Scopes, Side, pod_mut};
-use crate::yaml::{Entry, Map, Node, Value};
+use crate::nearest::nearest;
+use crate::object::{
+    Cause, Cluster, History, Object, ObjectId, Position, Scope, Scopes, Side, containers, pod, pod_mut,
+};
+use crate::yaml::{Entry, Map, Node, Sources, Value};
 
 /// Adds contributions to a component's objects.
 pub(super) fn apply(
@@ -18,13 +23,75 @@ pub(super) fn apply(
     scopes: &Scopes,
 ) -> Result<(), Diagnostics> {
     let mut errors = Diagnostics::default();
+    let before = container_names(objects);
     let mut contributor = Contributor { view, component, expanded, scopes, objects };
+    let used = |contribution: &Contribution, error: Diagnostic| {
+        let notes = contribution.uses.iter().map(|mark| format!("used at {}", view.sources.show(*mark)));
+        notes.rev().fold(error, Diagnostic::note)
+    };
     for contribution in &in_order(contributions) {
-        let used = contribution.uses.iter().map(|mark| format!("used at {}", view.sources.show(*mark)));
-        let result = contributor.one(contribution);
-        errors.collect(result.map_err(|error| used.rev().fold(error, Diagnostic::note)));
+        errors.collect(contributor.one(contribution).map_err(|error| used(contribution, error)));
+    }
+    errors.or(())?;
+    let mut errors = Diagnostics::default();
+    for contribution in contributions {
+        let nobody = unknown_containers(objects, contribution, &before, view.sources);
+        errors.0.extend(nobody.into_iter().map(|error| used(contribution, error)));
     }
     errors.or(())
+}
+
+/// The containers that there are: the workload's place and the container's name.
+type Containers = BTreeSet<(Position, String)>;
+
+fn name_of(container: &Node) -> &str {
+    container.get("name").and_then(Node::as_str).unwrap_or_default()
+}
+
+fn container_names(objects: &[Object]) -> Containers {
+    let of_object = |object: &Object| {
+        let containers = pod(&object.root, &object.id.kind).map(containers).unwrap_or_default();
+        let position = object.position;
+        containers
+            .into_iter()
+            .map(move |container| (position, name_of(container).to_owned()))
+            .collect::<Vec<_>>()
+    };
+    objects.iter().flat_map(of_object).collect()
+}
+
+/// The containers that a contribution adds to though nobody has them: without an image, nothing could run there.
+fn unknown_containers(
+    objects: &[Object],
+    contribution: &Contribution,
+    before: &Containers,
+    sources: &Sources,
+) -> Vec<Diagnostic> {
+    let Target::Pod(workload) = &contribution.target else { return Vec::new() };
+    let Some(object) = objects.iter().find(|object| object.id == *workload) else { return Vec::new() };
+    let all = pod(&object.root, &workload.kind).map(containers).unwrap_or_default();
+    let is_nobody = |name: &str| {
+        let known = before.contains(&(object.position, name.to_owned()));
+        let runs = |container: &&Node| name_of(container) == name && container.get("image").is_some();
+        !known && !all.iter().any(runs)
+    };
+    let added = containers(&contribution.node).into_iter().filter(|container| is_nobody(name_of(container)));
+    let others = || all.iter().map(|container| name_of(container)).filter(|name| !is_nobody(name));
+    added
+        .map(|container| {
+            let name = name_of(container);
+            let error = Diagnostic::error(format!("there is no container `{name}` to add to"))
+                .at(Location::of(container.get("name").unwrap_or(container).mark, sources))
+                .object(workload);
+            match nearest(name, others()) {
+                Some(near) => error.help(format!("did you mean `{near}`?")),
+                None => error.help(format!(
+                    "there are {}; a new one needs an `image`",
+                    others().collect::<Vec<_>>().join(", ")
+                )),
+            }
+        })
+        .collect()
 }
 
 /// Contributions in an order in which none hides what another needs: init containers first, since an entry of `containers`

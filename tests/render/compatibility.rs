@@ -115,8 +115,8 @@ fn what_is_different_on_purpose() {
         ),
         (
             "/spec/template/metadata/annotations/cluster-autoscaler.kubernetes.io~1safe-to-evict-local-volumes",
-            json!("tmp"),
-            "the manifest's own volume for /tmp is kept, so none called tmp-dir is added",
+            json!("tmp,tmp-dir"),
+            "the manifest's own volume for /tmp is kept beside the one for the init container",
         ),
         ("/spec/template/spec/containers/0/ports/0/containerPort", json!(8443), "lost in the copy"),
         (
@@ -146,10 +146,14 @@ fn what_is_different_on_purpose() {
         16,
         "64 bits over names, keys and values; today 32 over values alone (weak point 8)"
     );
+    let waiting = &deployment["spec"]["template"]["spec"]["initContainers"][0];
     assert_eq!(
-        deployment.pointer("/spec/template/spec/initContainers"),
-        None,
-        "the prober: until `wait-for` exists, nothing waits"
+        (waiting["name"].as_str(), waiting["args"].to_string().as_str()),
+        (
+            Some("wait-for-guest"),
+            r#"["CSISnapshotController.operator.openshift.io/cluster","ClusterOperator.config.openshift.io/csi-snapshot-controller","--kubeconfig=/etc/guest-kubeconfig/kubeconfig"]"#
+        ),
+        "the prober waits for the API alone, does not verify its certificate, and uses the admin's kubeconfig"
     );
     assert_eq!(
         deployment.pointer("/metadata/ownerReferences"),

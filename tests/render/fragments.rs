@@ -51,7 +51,7 @@ fn refused(folder: &Folder) -> String {
 const SIDECAR: &str = "inputs: {workload: workload, container: container, name: {type: name, default: 'side-${workload.name}'}, arg: {type: string, optional: true}}\n\
     parts:\n\
     - {in: [guest], nothing: it runs elsewhere}\n\
-    - in: [mc]\n  pod: {spec: {containers: [{name: '${container}', volumeMounts: [{name: v, mountPath: /v}]}, {name: '${name}', image: '${workload.serviceAccount}'}], initContainers: [{name: first}]}}\n\
+    - in: [mc]\n  pod: {spec: {containers: [{name: '${container}', volumeMounts: [{name: v, mountPath: /v}]}, {name: '${name}', image: '${workload.serviceAccount}'}], initContainers: [{name: first, image: x}]}}\n\
     - {in: [mc], when: {arg: present}, pod: {spec: {containers: [{name: '${container}', args: ['${arg}=1']}]}}}\n";
 
 #[test]
@@ -61,7 +61,7 @@ fn a_word_adds_to_its_workload_and_to_nothing_else() {
     let mc = render(&folder, "mc");
     assert_eq!(
         mc[0]["spec"]["template"]["spec"].to_string(),
-        r#"{"containers":[{"args":["run","--v=2","--w=1"],"name":"c","volumeMounts":[{"mountPath":"/v","name":"v"}]},{"image":"sa","name":"side-a"}],"initContainers":[{"name":"first"},{"name":"i"}],"serviceAccountName":"sa"}"#
+        r#"{"containers":[{"args":["run","--v=2","--w=1"],"name":"c","volumeMounts":[{"mountPath":"/v","name":"v"}]},{"image":"sa","name":"side-a"}],"initContainers":[{"image":"x","name":"first"},{"name":"i"}],"serviceAccountName":"sa"}"#
     );
     let guest = render(&folder, "guest");
     assert_eq!((guest.len(), guest[0]["kind"].as_str()), (1, Some("Role")));

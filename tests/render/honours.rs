@@ -49,7 +49,7 @@ const MINTER: &str = "about: a token\n\
     inputs: {workload: workload, container: container, volume: name, mountPath: path, serviceAccount: name, file: string, audience: string}\n\
     parts:\n\
     - {in: [guest], objects: [{apiVersion: v1, kind: ServiceAccount, metadata: {name: '${serviceAccount}', namespace: '${workload.namespace}'}}]}\n\
-    - {in: [mc], pod: {spec: {volumes: [{name: '${volume}', emptyDir: {medium: Memory}}], containers: [{name: minter, args: ['${audience}', '${mountPath}/${file}', '${container}']}]}}}\n";
+    - {in: [mc], pod: {spec: {volumes: [{name: '${volume}', emptyDir: {medium: Memory}}], containers: [{name: minter, image: x, args: ['${audience}', '${mountPath}/${file}', '${container}']}]}}}\n";
 
 #[test]
 fn a_projected_token_is_taken_away_and_a_fragment_comes_in_its_place_in_both_clusters() {
@@ -57,7 +57,7 @@ fn a_projected_token_is_taken_away_and_a_fragment_comes_in_its_place_in_both_clu
     folder.write("profiles/fragments/minter.yaml", file("Fragment", "minter", MINTER));
     assert_eq!(
         render(&folder, "mc")[0]["spec"]["template"]["spec"].to_string(),
-        r#"{"containers":[{"name":"first","volumeMounts":[{"mountPath":"/other","name":"other"}]},{"name":"driver","volumeMounts":[{"mountPath":"/var/token","name":"token","readOnly":true}]},{"args":["sts","/var/token/jwt","driver"],"name":"minter"}],"serviceAccountName":"sa","volumes":[{"emptyDir":{},"name":"other"},{"emptyDir":{"medium":"Memory"},"name":"token"}]}"#
+        r#"{"containers":[{"name":"first","volumeMounts":[{"mountPath":"/other","name":"other"}]},{"name":"driver","volumeMounts":[{"mountPath":"/var/token","name":"token","readOnly":true}]},{"args":["sts","/var/token/jwt","driver"],"image":"x","name":"minter"}],"serviceAccountName":"sa","volumes":[{"emptyDir":{},"name":"other"},{"emptyDir":{"medium":"Memory"},"name":"token"}]}"#
     );
     assert_eq!(
         render(&folder, "guest")[0].to_string(),

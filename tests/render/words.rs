@@ -1,5 +1,7 @@
 //! The bundled words and policy: what each makes of a minimal manifest, written out.
 
+use proptest::prelude::*;
+
 use crate::support::{Folder, repository, run_in};
 
 const HEADER: &str = "apiVersion: transship.openshift.io/v1\n";
@@ -28,7 +30,7 @@ fn folder(manifests: &str, page: &str) -> Folder {
     folder.write("payload/csi/9.yaml", snapshots);
     folder.write(
         "payload/image-references",
-        r#"{"kind":"ImageStream","apiVersion":"image.openshift.io/v1","metadata":{"name":"4.22.0"},"spec":{"tags":[{"name":"token-minter","from":{"kind":"DockerImage","name":"q/minter@sha256:1"}},{"name":"kube-rbac-proxy","from":{"kind":"DockerImage","name":"q/proxy"}},{"name":"csi-external-attacher","from":{"kind":"DockerImage","name":"q/attacher"}},{"name":"csi-livenessprobe","from":{"kind":"DockerImage","name":"q/liveness"}}]}}"#,
+        r#"{"kind":"ImageStream","apiVersion":"image.openshift.io/v1","metadata":{"name":"4.22.0"},"spec":{"tags":[{"name":"token-minter","from":{"kind":"DockerImage","name":"q/minter@sha256:1"}},{"name":"transship","from":{"kind":"DockerImage","name":"q/transship"}},{"name":"kube-rbac-proxy","from":{"kind":"DockerImage","name":"q/proxy"}},{"name":"csi-external-attacher","from":{"kind":"DockerImage","name":"q/attacher"}},{"name":"csi-livenessprobe","from":{"kind":"DockerImage","name":"q/liveness"}}]}}"#,
     );
     folder.write("payload/release-metadata", r#"{"kind":"cincinnati-metadata-v0","version":"4.22.0"}"#);
     folder
@@ -273,24 +275,51 @@ fn a_file_may_be_renamed() {
     }
 }
 
-/// Puts what was rendered back into a payload and renders it again: nothing changes.
-#[test]
-fn rendering_what_was_rendered_changes_nothing() {
-    let page = format!(
-        "{PLACE}uses: [{{guest-api: {{workload: Deployment/d, container: driver, arg: --kubeconfig, issue: false}}}}]\n"
-    );
-    let first = render(&folder(&deployment(TOKEN), &page), "hypershift-mc", &[]);
-    let again: Vec<String> =
-        first.iter().filter(|object| object["kind"] == "Deployment").map(ToString::to_string).collect();
-    let second = render(&folder(&again.join("\n"), &page), "hypershift-mc", &[]);
-    // The Secret that was issued is not in the second payload, and the hash says so.
-    let without_hash = |objects: &[serde_json::Value]| {
-        let mut deployment = find(objects, "Deployment").clone();
-        let annotations = deployment.pointer_mut("/spec/template/metadata/annotations").unwrap();
-        annotations.as_object_mut().unwrap().remove("component.hypershift.openshift.io/config-hash").unwrap();
-        deployment
-    };
-    assert_eq!(without_hash(&second), without_hash(&first));
+/// Words with the inputs that they take here. The kubeconfig's Secret is somebody else's, so that it is not there twice.
+const WORDS: [&str; 6] = [
+    "{guest-api: {workload: Deployment/d, container: driver, arg: --kubeconfig, issue: false}}",
+    "{guest-api: {workload: Deployment/d, container: other, arg: --config, env: KUBECONFIG, issue: false}}",
+    "{cloud-credentials: {workload: Deployment/d, container: driver, secret: cloud}}",
+    "{control-plane-image: {workload: Deployment/d, container: other, env: IMAGE, image: csi-livenessprobe}}",
+    "{env: {workload: Deployment/d, container: other, name: A, value: b}}",
+    "{wait-for: {workload: Deployment/d, objects: [Storage.operator.openshift.io/cluster]}}",
+];
+
+const SETTINGS: [&str; 4] = [
+    "hcp.availability=SingleReplica",
+    "management.hasSCC=false",
+    "management.nativeSidecars=false",
+    "hcp.labels={team: storage}",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    /// Puts what was rendered back into a payload and renders it again: whatever words and settings there are, nothing changes.
+    #[test]
+    fn rendering_what_was_rendered_changes_nothing(
+        words in proptest::sample::subsequence(&WORDS[..], 0..=WORDS.len()),
+        settings in proptest::sample::subsequence(&SETTINGS[..], 0..=SETTINGS.len()),
+        token in any::<bool>(),
+        annotated in any::<bool>(),
+    ) {
+        let wish = "labels: {app: d}, annotations: {config.openshift.io/inject-proxy-cabundle: 'driver, other', config.openshift.io/inject-proxy: other}}\nspec:";
+        let mut manifest = deployment(if token { TOKEN } else { EMPTY });
+        if annotated {
+            manifest = manifest.replace("labels: {app: d}}\nspec:", wish);
+        }
+        let page = format!("{PLACE}uses: [{}]\n", words.join(", "));
+        let settings: Vec<&str> = settings.iter().flat_map(|setting| ["--set", setting]).collect();
+        let first = render(&folder(&manifest, &page), "hypershift-mc", &settings);
+        let second = render(&folder(&find(&first, "Deployment").to_string(), &page), "hypershift-mc", &settings);
+        // The Secrets that were issued are not in the second payload, and the hash says so.
+        let without_hash = |objects: &[serde_json::Value]| {
+            let mut deployment = find(objects, "Deployment").clone();
+            let annotations = deployment.pointer_mut("/spec/template/metadata/annotations").unwrap();
+            annotations.as_object_mut().unwrap().remove("component.hypershift.openshift.io/config-hash");
+            deployment
+        };
+        prop_assert_eq!(without_hash(&second), without_hash(&first));
+    }
 }
 
 /// A fourth profile is told what it has not decided: every word first, then every fact.
@@ -320,6 +349,7 @@ fn a_new_profile_lists_what_it_has_not_decided() {
         "service-twin",
         "serving-cert",
         "token-minter",
+        "wait-for",
         "webhook-url",
     ];
     assert_eq!(undecided, words.map(|word| format!("{word}` says nothing about edge")));
@@ -430,6 +460,92 @@ fn a_twin_in_the_guest_leads_to_the_service_in_the_management_cluster() {
         r#"[{"addresses":[{"ip":"10.0.0.7"}],"ports":[{"name":"twin","port":443,"protocol":"TCP"}]}]"#
     );
     assert_eq!(render(&folder, "standalone", &[]).len(), 1);
+}
+
+#[test]
+fn a_workload_waits_for_objects_of_the_guest() {
+    let page = format!(
+        "{PLACE}uses: [{{wait-for: {{workload: Deployment/d, objects: [Storage.operator.openshift.io/cluster, Secret/ns/a]}}}}]\n"
+    );
+    let folder = folder(&deployment(EMPTY), &page);
+    let mc = render(&folder, "hypershift-mc", &[]);
+    let waiting = named(containers(&mc, "initContainers"), "wait-for-guest");
+    assert_eq!(
+        (
+            waiting["image"].as_str(),
+            waiting["command"].to_string().as_str(),
+            waiting["args"].to_string().as_str()
+        ),
+        (
+            Some("q/transship"),
+            r#"["transship","wait-for"]"#,
+            r#"["Storage.operator.openshift.io/cluster","Secret/ns/a","--kubeconfig=/etc/guest-kubeconfig/kubeconfig"]"#
+        )
+    );
+    for container in containers(&mc, "containers") {
+        let text = container.to_string();
+        assert!(
+            !text.contains("kubeconfig") && !text.contains("wait-for"),
+            "no other container is concerned: {text}"
+        );
+    }
+    assert!(containers(&render(&folder, "standalone", &[]), "initContainers").is_empty());
+}
+
+#[test]
+fn a_container_trusts_what_its_cluster_trusts() {
+    let manifest = deployment(EMPTY).replace(
+        "labels: {app: d}}\nspec:",
+        "labels: {app: d}, annotations: {config.openshift.io/inject-proxy-cabundle: driver}}\nspec:",
+    );
+    let bundled = folder(&manifest, PLACE);
+    for profile in ["standalone", "hypershift-mc"] {
+        let objects = render(&bundled, profile, &[]);
+        let mounts = named(containers(&objects, "containers"), "driver")["volumeMounts"].to_string();
+        assert!(
+            mounts.contains(r#"{"mountPath":"/etc/pki/ca-trust/extracted/pem","name":"trusted-ca-bundle","readOnly":true}"#),
+            "{mounts}"
+        );
+        assert!(!named(containers(&objects, "containers"), "other").to_string().contains("trusted"));
+        let volumes = find(&objects, "Deployment")["spec"]["template"]["spec"]["volumes"].to_string();
+        assert!(
+            volumes.contains(r#"{"configMap":{"items":[{"key":"ca-bundle.crt","path":"tls-ca-bundle.pem"}],"name":"op-trusted-ca-bundle"},"name":"trusted-ca-bundle"}"#),
+            "{volumes}"
+        );
+    }
+    let absent = folder(&manifest.replace("cabundle: driver", "cabundle: drivr"), PLACE);
+    let profiles = repository().join("profiles").display().to_string();
+    let run = run_in(absent.path(), &["render", "--profile", "standalone", "--profiles", &profiles], "");
+    let stderr = run.stderr.replace(&format!("{profiles}/"), "");
+    assert_eq!(
+        (run.code, stderr.as_str()),
+        (
+            2,
+            "error: fragments/proxy-cabundle.yaml:16:15: there is no container `drivr` to add to\n  object: Deployment.apps/d in old\n  \
+             note: used at standalone.yaml:16:3\n  help: did you mean `driver`?\n"
+        )
+    );
+}
+
+#[test]
+fn a_disruption_budget_follows_the_availability() {
+    let manifests = format!(
+        "{}---\napiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {{name: d, namespace: old}}\nspec: {{maxUnavailable: 50%, selector: {{matchLabels: {{app: d}}}}}}\n",
+        deployment(EMPTY)
+    );
+    let folder = folder(&manifests, "place: {management: [Deployment, PodDisruptionBudget]}\n");
+    let spec = |profile: &str, more: &[&str]| {
+        find(&render(&folder, profile, more), "PodDisruptionBudget")["spec"].to_string()
+    };
+    assert_eq!(
+        spec("hypershift-mc", &[]),
+        r#"{"maxUnavailable":1,"selector":{"matchLabels":{"app":"d"}},"unhealthyPodEvictionPolicy":"AlwaysAllow"}"#
+    );
+    assert_eq!(
+        spec("hypershift-mc", &["--set", "hcp.availability=SingleReplica"]),
+        r#"{"minAvailable":1,"selector":{"matchLabels":{"app":"d"}},"unhealthyPodEvictionPolicy":"AlwaysAllow"}"#
+    );
+    assert_eq!(spec("standalone", &[]), r#"{"maxUnavailable":"50%","selector":{"matchLabels":{"app":"d"}}}"#);
 }
 
 #[test]

@@ -7,6 +7,11 @@ pub(super) fn get<'n>(root: &'n Node, key: &str) -> Option<&'n Node> {
     root.get("metadata")?.get("annotations")?.get(key)
 }
 
+/// The names in an annotation that lists them with commas.
+pub(super) fn names(list: &Node) -> impl Iterator<Item = &str> {
+    list.as_str().unwrap_or_default().split(',').map(str::trim).filter(|name| !name.is_empty())
+}
+
 /// Removes an annotation, and the map if nothing is left of it.
 pub(super) fn remove(root: &mut Node, key: &str) {
     remove_from(root, "annotations", key);

@@ -3,6 +3,7 @@
 
 mod annotation;
 mod proxy;
+mod proxy_ca_bundle;
 mod serving_cert;
 mod tls;
 mod token;
@@ -62,6 +63,7 @@ pub(super) fn find(object: &Object, elsewhere: &Elsewhere) -> Vec<Fact> {
     facts.extend(webhook::find(object, elsewhere));
     facts.extend(trusted_ca::find(object));
     facts.extend(proxy::find(object));
+    facts.extend(proxy_ca_bundle::find(object));
     facts.extend(tls::find(object));
     for fact in &mut facts {
         fact.objects.push(object.id.clone());
@@ -77,6 +79,7 @@ pub(super) fn take_away(root: &mut Node, kind: &str, fact: &Fact) {
         Finder::Webhook => webhook::take_away(root, kind, &fact.key),
         Finder::TrustedCa => trusted_ca::take_away(root),
         Finder::Proxy => annotation::remove(root, proxy::ANNOTATION),
+        Finder::ProxyCaBundle => annotation::remove(root, proxy_ca_bundle::ANNOTATION),
         Finder::Tls => annotation::remove(root, tls::ANNOTATION),
     }
 }

@@ -31,10 +31,9 @@ pub(in crate::transform) fn inject(
     sources: &Sources,
 ) -> Result<(), Diagnostic> {
     let Some(wish) = annotation::get(&object.root, ANNOTATION).cloned() else { return Ok(()) };
-    let wanted = wish.as_str().unwrap_or_default().split(',').map(str::trim).filter(|name| !name.is_empty());
     let variables = of_group(group, VARIABLES, scope, at, sources)?;
     let kind = object.id.kind.clone();
-    for name in wanted {
+    for name in annotation::names(&wish) {
         let containers = pod_mut(&mut object.root, &kind).map(containers_mut).unwrap_or_default();
         let container = containers
             .into_iter()

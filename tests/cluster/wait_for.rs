@@ -1,0 +1,192 @@
+//! `transship wait-for`
+
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+use crate::Case;
+use crate::control_plane::{ADMIN, ControlPlane, STRANGER};
+
+pub(crate) const CASES: &[Case] = &[
+    ("wait_for::it_ends_when_the_last_object_is_there", it_ends_when_the_last_object_is_there),
+    ("wait_for::what_is_missing_at_the_deadline_is_told", what_is_missing_at_the_deadline_is_told),
+    ("wait_for::what_may_not_be_seen_is_told", what_may_not_be_seen_is_told),
+    ("wait_for::a_namespace_is_given_where_the_kind_has_one", a_namespace_is_given_where_the_kind_has_one),
+    ("wait_for::a_server_that_is_not_there_yet_is_waited_for", a_server_that_is_not_there_yet_is_waited_for),
+    ("wait_for::no_credential_is_ever_printed", no_credential_is_ever_printed),
+];
+
+/// Starts the command with a kubeconfig and a time-out.
+fn start(kubeconfig: &std::path::Path, timeout: &str, objects: &[&str]) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_transship"))
+        .args(["wait-for", "--timeout", timeout, "--kubeconfig"])
+        .arg(kubeconfig)
+        .args(objects)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// What it said, with all times replaced.
+fn said(output: &Output) -> String {
+    let text = String::from_utf8(output.stderr.clone()).unwrap();
+    let lines = text.lines().map(|line| match line.rsplit_once(" (after ") {
+        Some((line, _)) => format!("{line}\n"),
+        None => format!("{line}\n"),
+    });
+    lines.collect()
+}
+
+fn kind(group: &str, kind: &str) -> String {
+    let plural = format!("{}s", kind.to_lowercase());
+    format!(
+        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: {plural}.{group}\n\
+         spec:\n  group: {group}\n  scope: Cluster\n  names:\n    kind: {kind}\n    plural: {plural}\n  versions:\n  \
+         - name: v1\n    served: true\n    storage: true\n    schema:\n      openAPIV3Schema:\n        type: object\n        \
+         x-kubernetes-preserve-unknown-fields: true\n"
+    )
+}
+
+const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+
+fn it_ends_when_the_last_object_is_there(cluster: &ControlPlane) {
+    let objects = [
+        "Snapshotter.operator.example.com/cluster",
+        "Operator.config.example.com/snapshotter",
+        "Namespace/kube-system",
+    ];
+    let child = start(&cluster.kubeconfig(ADMIN), "60s", &objects);
+    std::thread::sleep(Duration::from_millis(1500));
+    cluster.request("POST", CRDS, &kind("operator.example.com", "Snapshotter")).unwrap();
+    cluster.request("POST", CRDS, &kind("config.example.com", "Operator")).unwrap();
+    std::thread::sleep(Duration::from_secs(3));
+    let object = "apiVersion: operator.example.com/v1\nkind: Snapshotter\nmetadata:\n  name: cluster\n";
+    cluster.request("POST", "/apis/operator.example.com/v1/snapshotters", object).unwrap();
+    std::thread::sleep(Duration::from_secs(2));
+    let object = "apiVersion: config.example.com/v1\nkind: Operator\nmetadata:\n  name: snapshotter\n";
+    cluster.request("POST", "/apis/config.example.com/v1/operators", object).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let said = said(&output);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert_eq!(
+        said,
+        "Snapshotter.operator.example.com/cluster: its kind is not served yet\n\
+         Operator.config.example.com/snapshotter: its kind is not served yet\n\
+         Namespace/kube-system: there\n\
+         Snapshotter.operator.example.com/cluster: not there yet\n\
+         Operator.config.example.com/snapshotter: not there yet\n\
+         Snapshotter.operator.example.com/cluster: there\n\
+         Operator.config.example.com/snapshotter: there\n"
+    );
+    assert!(output.stdout.is_empty());
+}
+
+fn what_is_missing_at_the_deadline_is_told(cluster: &ControlPlane) {
+    let objects = ["Namespace/default", "ConfigMap/default/absent", "Absent.example.com/cluster"];
+    let output = start(&cluster.kubeconfig(ADMIN), "2s", &objects).wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(
+        said(&output),
+        "Namespace/default: there\n\
+         ConfigMap/default/absent: not there yet\n\
+         Absent.example.com/cluster: its kind is not served yet\n\
+         ConfigMap/default/absent: gave up after 2s: not there yet\n\
+         Absent.example.com/cluster: gave up after 2s: its kind is not served yet\n"
+    );
+}
+
+fn what_may_not_be_seen_is_told(cluster: &ControlPlane) {
+    let output =
+        start(&cluster.kubeconfig(STRANGER), "1s", &["Secret/kube-system/x"]).wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let words = "the server refuses: secrets \"x\" is forbidden: User \"stranger\" cannot get resource \"secrets\" in API \
+                 group \"\" in the namespace \"kube-system\"";
+    let expected =
+        format!("Secret/kube-system/x: {words}\nSecret/kube-system/x: gave up after 1s: {words}\n");
+    assert_eq!(said(&output), expected);
+}
+
+fn a_namespace_is_given_where_the_kind_has_one(cluster: &ControlPlane) {
+    for (object, expected) in [
+        (
+            "ConfigMap/x",
+            "error: `ConfigMap/x` names no object\n  note: a ConfigMap is always in a namespace\n  help: write the namespace before the name\n",
+        ),
+        (
+            "Namespace/a/b",
+            "error: `Namespace/a/b` names no object\n  note: a Namespace is in no namespace\n  help: leave the namespace out\n",
+        ),
+    ] {
+        let output = start(&cluster.kubeconfig(ADMIN), "60s", &[object]).wait_with_output().unwrap();
+        assert_eq!((output.status.code(), said(&output).as_str()), (Some(2), expected));
+    }
+}
+
+/// The port is there, and nobody listens yet: the guest's API server is still being started.
+fn a_server_that_is_not_there_yet_is_waited_for(cluster: &ControlPlane) {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("kubeconfig");
+    let text = std::fs::read_to_string(cluster.kubeconfig(ADMIN)).unwrap();
+    std::fs::write(&path, text.replace(&format!(":{}", cluster.port()), &format!(":{port}"))).unwrap();
+    let child = start(&path, "60s", &["Namespace/default"]);
+    std::thread::sleep(Duration::from_secs(2));
+    let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
+    let target = cluster.port();
+    std::thread::spawn(move || {
+        for connection in listener.incoming().take(8) {
+            forward(connection.unwrap(), TcpStream::connect(("127.0.0.1", target)).unwrap());
+        }
+    });
+    let output = child.wait_with_output().unwrap();
+    let said = said(&output);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert_eq!(
+        said,
+        "Namespace/default: the server cannot be reached: Connection refused (os error 111)\n\
+         Namespace/default: there\n"
+    );
+}
+
+fn forward(near: TcpStream, far: TcpStream) {
+    let (mut from, mut to) = (near.try_clone().unwrap(), far.try_clone().unwrap());
+    std::thread::spawn(move || std::io::copy(&mut from, &mut to));
+    let (mut from, mut to) = (far, near);
+    std::thread::spawn(move || std::io::copy(&mut from, &mut to));
+}
+
+/// A kubeconfig that is broken, of which a field has the wrong type, whose token the server does not know, and whose
+/// plugin prints the secret and fails.
+fn no_credential_is_ever_printed(cluster: &ControlPlane) {
+    const CANARY: &str = "canary-in-a-kubeconfig";
+    let text = std::fs::read_to_string(cluster.kubeconfig(ADMIN)).unwrap();
+    let token = format!("    token: {ADMIN}\n");
+    let plugin = format!(
+        "    exec:\n      apiVersion: client.authentication.k8s.io/v1\n      interactiveMode: Never\n      \
+         command: sh\n      args: [-c, 'echo {CANARY}; echo {CANARY} >&2; exit 1']\n"
+    );
+    for (broken, code, expected) in [
+        (
+            format!("    token: {CANARY}: x\n"),
+            2,
+            "the kubeconfig cannot be used: it is not the YAML of a kubeconfig",
+        ),
+        (
+            format!("    token: [{CANARY}]\n"),
+            2,
+            "the kubeconfig cannot be used: it is not the YAML of a kubeconfig",
+        ),
+        (format!("    token: {CANARY}\n"), 1, "the server refuses: Unauthorized"),
+        (plugin, 2, "no client can be made: the credentials of the kubeconfig cannot be used"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("kubeconfig");
+        std::fs::write(&path, text.replace(&token, &broken)).unwrap();
+        let output = start(&path, "1s", &["Namespace/default"]).wait_with_output().unwrap();
+        let said = said(&output);
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        assert!(said.contains(expected), "{said}");
+        assert!(!said.contains("canary") && output.stdout.is_empty(), "{said}");
+    }
+}
