@@ -30,6 +30,8 @@ pub struct Location {
 pub struct Diagnostic {
     /// How bad it is.
     pub severity: Severity,
+    /// The check that found it, if one did.
+    pub code: Option<&'static str>,
     /// What is wrong. Never holds a value that may be secret.
     pub message: String,
     /// Where.
@@ -93,7 +95,7 @@ impl Diagnostic {
     }
 
     fn new(severity: Severity, message: String) -> Self {
-        Self { severity, message, location: None, object: None, notes: Vec::new(), help: None }
+        Self { severity, code: None, message, location: None, object: None, notes: Vec::new(), help: None }
     }
 
     /// Says where.
@@ -184,7 +186,10 @@ impl fmt::Display for Location {
 
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: ", self.severity)?;
+        match self.code {
+            Some(code) => write!(f, "{}[{code}]: ", self.severity)?,
+            None => write!(f, "{}: ", self.severity)?,
+        }
         if let Some(location) = &self.location {
             write!(f, "{}: ", printable(&location.to_string()))?;
         }

@@ -34,26 +34,100 @@ pub use file::{read_document, read_stream, read_text};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use diagnostic::Diagnostics;
+use check::{Checked, Half};
+use diagnostic::{Diagnostics, Severity};
 use expand::{Context, View};
 use order::Plan;
 use payload::Payload;
 use profile::Profile;
 use transform::Finished;
 
-/// Renders a payload for profiles: for each its objects, in the order in which they are applied.
+/// Renders a payload for profiles: for each its objects, in the order in which they are applied. What the checks find is
+/// an error.
 pub fn render(context: &Context<'_>, wanted: &[&Profile]) -> Result<Vec<Plan>, Diagnostics> {
+    let plans = each(by_topology(wanted), |wanted| {
+        finish(context, &wanted, Whole::Topology, |finished| {
+            let errors = checked(&finished, &wanted)?.into_iter().flat_map(|checked| checked.findings);
+            let errors = errors.filter(|finding| finding.check.severity() == Severity::Error);
+            Diagnostics(errors.map(|finding| finding.diagnostic(context.sources)).collect())
+                .or(plans(finished))
+        })
+    })?;
+    Ok(in_order(plans, wanted))
+}
+
+/// Renders without checking, for whoever wants to look at what is wrong.
+pub fn render_unchecked(context: &Context<'_>, wanted: &[&Profile]) -> Result<Vec<Plan>, Diagnostics> {
+    let plans = each(by_topology(wanted), |wanted| {
+        finish(context, &wanted, Whole::Wanted, |finished| {
+            // Two objects of one name cannot even be written into a folder.
+            each(&finished, |finished| check::unique(&finished.objects, context.sources))?;
+            Ok(plans(finished))
+        })
+    })?;
+    Ok(in_order(plans, wanted))
+}
+
+/// What the checks find in profiles.
+pub fn lint(context: &Context<'_>, wanted: &[&Profile]) -> Result<Vec<Checked>, Diagnostics> {
+    let found = each(by_topology(wanted), |wanted| {
+        finish(context, &wanted, Whole::Topology, |finished| checked(&finished, &wanted))
+    })?;
+    Ok(found.into_iter().flatten().collect())
+}
+
+/// How much of a topology is rendered.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Whole {
+    /// All of it: what is missing in one cluster may be in the other.
+    Topology,
+    /// The profiles that are asked for.
+    Wanted,
+}
+
+fn by_topology<'p>(wanted: &[&'p Profile]) -> impl Iterator<Item = Vec<&'p Profile>> {
     let mut topologies: BTreeMap<&str, Vec<&Profile>> = BTreeMap::new();
     for profile in wanted {
         topologies.entry(&profile.topology).or_default().push(profile);
     }
-    let rendered = each(topologies.into_values(), |profiles| render_topology(context, &profiles))?;
-    let mut plans: BTreeMap<String, Plan> = rendered.into_iter().flatten().collect();
-    Ok(wanted.iter().filter_map(|profile| plans.remove(&profile.name)).collect())
+    topologies.into_values()
+}
+
+/// The plans of profiles, by their names.
+fn plans(finished: Vec<Finished<'_>>) -> BTreeMap<String, Plan> {
+    let plan = |Finished { view, objects, warnings, .. }: Finished<'_>| {
+        (view.profile.name.clone(), Plan { warnings, ..order::plan(objects) })
+    };
+    finished.into_iter().map(plan).collect()
+}
+
+/// The plans of the profiles that were asked for, as they were asked for.
+fn in_order(plans: Vec<BTreeMap<String, Plan>>, wanted: &[&Profile]) -> Vec<Plan> {
+    let mut plans: BTreeMap<String, Plan> = plans.into_iter().flatten().collect();
+    wanted.iter().filter_map(|profile| plans.remove(&profile.name)).collect()
+}
+
+fn checked(finished: &[Finished<'_>], wanted: &[&Profile]) -> Result<Vec<Checked>, Diagnostics> {
+    let halves: Vec<Half<'_>> = finished
+        .iter()
+        .map(|Finished { view, objects, namespace, .. }| Half {
+            view: *view,
+            objects,
+            namespace: namespace.as_deref(),
+        })
+        .collect();
+    let found = check::check(&halves)?.into_iter().zip(&halves);
+    let wanted = found.filter(|(_, half)| wanted.contains(&half.view.profile));
+    Ok(wanted.map(|(found, _)| found).collect())
 }
 
 /// The profiles of a topology are rendered together: what is found in one cluster may need something in the other.
-fn render_topology(context: &Context<'_>, wanted: &[&Profile]) -> Result<Vec<(String, Plan)>, Diagnostics> {
+fn finish<R>(
+    context: &Context<'_>,
+    wanted: &[&Profile],
+    whole: Whole,
+    then: impl FnOnce(Vec<Finished<'_>>) -> Result<R, Diagnostics>,
+) -> Result<R, Diagnostics> {
     let profiles: Vec<&Profile> =
         wanted.first().into_iter().flat_map(|first| context.profiles.beside(first)).collect();
     let expanded = each(&profiles, |profile| expand::expand(&context.view(profile)))?;
@@ -70,15 +144,11 @@ fn render_topology(context: &Context<'_>, wanted: &[&Profile]) -> Result<Vec<(St
     let halves = each(views.iter().zip(&expanded).zip(&selected), |((view, expanded), selection)| {
         transform::add(*view, expanded, selection)
     })?;
-    let wanted = transform::honour(halves)?
+    let honoured = transform::honour(halves)?;
+    let asked = honoured
         .into_iter()
-        .filter(|honoured| wanted.contains(&honoured.half.view.profile));
-    each(wanted, |honoured| {
-        let name = honoured.half.view.profile.name.clone();
-        let Finished { objects, warnings } = transform::finish(honoured)?;
-        check::unique(&objects, context.sources)?;
-        Ok((name, Plan { warnings, ..order::plan(objects) }))
-    })
+        .filter(|honoured| whole == Whole::Topology || wanted.contains(&honoured.half.view.profile));
+    then(each(asked, transform::finish)?)
 }
 
 /// What becomes of every manifest in one profile.

@@ -1,26 +1,130 @@
-//! What must hold for the objects of a cluster before anything is done with them.
+//! What must hold for the objects of a topology before anything is done with them.
+//!
+//! | module | what |
+//! |---|---|
+//! | `fields`, `alternatives`, `pods` | one object beside its kind |
+//! | `set` | the objects of a cluster together |
+//! | `references`, `selectors` | names, labels and ports lead somewhere, in the same cluster (`inventory`) |
+//! | `trust` | what one cluster must not know of the other |
+//! | `allowances` | findings that are meant so |
 
-use std::collections::HashMap;
+mod allowances;
+mod alternatives;
+mod fields;
+mod finding;
+mod inventory;
+mod pods;
+mod references;
+mod selectors;
+mod set;
+mod trust;
 
-use crate::diagnostic::{Diagnostic, Diagnostics, Location};
-use crate::object::Object;
-use crate::yaml::Sources;
+use std::collections::BTreeSet;
 
-/// Checks that no two objects are the same one. Two files may hold variants of one object as long as only one of them
-/// is selected, so this can only be told now.
+use crate::diagnostic::Diagnostics;
+use crate::expand::View;
+use crate::object::{Object, is_tombstone};
+use crate::parallel::{self, Worth};
+use crate::profile::{Check, Pattern};
+use crate::yaml::{Mark, Node, Sources};
+
+use finding::Fault;
+pub use finding::Finding;
+use inventory::Inventory;
+use references::World;
+use selectors::Selectable;
+
+/// The objects of one profile.
+pub struct Half<'a> {
+    /// What the profile sees.
+    pub view: View<'a>,
+    /// The objects.
+    pub objects: &'a [Object],
+    /// The namespace that the profile puts them into.
+    pub namespace: Option<&'a str>,
+}
+
+/// Checks that no two objects are the same one.
 pub fn unique(objects: &[Object], sources: &Sources) -> Result<(), Diagnostics> {
-    let mut errors = Diagnostics::default();
-    let mut first = HashMap::with_capacity(objects.len());
-    for object in objects {
-        let Some(other) = first.insert(&object.id, object) else { continue };
-        errors.0.push(
-            Diagnostic::error("two manifests for one object")
-                .at(Location::of(object.root.mark, sources))
-                .object(&object.id)
-                .note(format!("the other is at {}", sources.show(other.root.mark)))
-                .note("whichever is applied last would win, and every pass would change the object back and forth")
-                .help("leave one out with CVO's annotations, a capability or a feature set"),
-        );
+    let twins = set::twins(objects, sources);
+    let errors = twins.into_iter().map(|(object, fault)| fault.of(object, None).diagnostic(sources));
+    Diagnostics(errors.collect()).or(())
+}
+
+/// What was found in one profile.
+#[derive(Debug, Default)]
+pub struct Checked {
+    /// The findings.
+    pub findings: Vec<Finding>,
+    /// The lines of externals and allowances that were needed: with the profile, where the line speaks of profiles.
+    pub used: BTreeSet<(Mark, Option<String>)>,
+}
+
+/// Checks the profiles of a topology.
+pub fn check(halves: &[Half<'_>]) -> Result<Vec<Checked>, Diagnostics> {
+    let inventories = Diagnostics::gather(halves.iter().map(|half| Ok(Inventory::of(half)?)))?;
+    let found = halves.iter().enumerate().map(|(at, half)| {
+        let others = inventories.iter().enumerate().filter(|(other, _)| *other != at);
+        let rules = half.view.profiles.checks.rules();
+        let world = World {
+            here: &inventories[at],
+            elsewhere: others.map(|(_, inventory)| inventory).collect(),
+            rules: &rules,
+        };
+        allowances::apply(of_half(half, &world), half)
+    });
+    Ok(found.collect())
+}
+
+fn of_half(half: &Half<'_>, world: &World<'_>) -> Checked {
+    let profile = half.view.profile;
+    let (scopes, selectable, bound) =
+        (half.view.scopes(), Selectable::of(half.objects), trust::bound(half.objects));
+    let alone = |object: &Object| {
+        let mut faults = Vec::new();
+        set::scope(object, &scopes, profile.cluster, &mut faults);
+        if !is_tombstone(&object.root) {
+            let api_version = object.root.get("apiVersion").and_then(Node::as_str).unwrap_or_default();
+            if let Some(shape) = half.view.shape(&object.id, api_version) {
+                fields::check(&object.root, shape, &mut faults);
+            }
+            alternatives::check(object, &mut faults);
+            pods::check(object, &mut faults);
+            references::check(object, world, &mut faults);
+            selectors::check(object, &selectable, &mut faults);
+            trust::check(object, profile.cluster, world, &bound, &mut faults);
+        }
+        faults.into_iter().map(|fault| fault.of(object, Some(&profile.name))).collect::<Vec<_>>()
+    };
+    let together = set::twins(half.objects, half.view.sources).into_iter().chain(set::namespaces(
+        half,
+        world.here,
+        half.namespace,
+    ));
+    let mut found: Vec<Finding> =
+        together.map(|(object, fault): (&Object, Fault<'_>)| fault.of(object, Some(&profile.name))).collect();
+    found.extend(parallel::map(Worth::Some, half.objects, alone).into_iter().flatten());
+    let mut used = BTreeSet::new();
+    for (pattern, mark, reason, is_used) in world.here.externals() {
+        if is_used {
+            used.insert((mark, Some(profile.name.clone())));
+        } else {
+            found.push(unused(pattern, mark, reason, &profile.name));
+        }
     }
-    errors.or(())
+    Checked { findings: found, used }
+}
+
+fn unused(pattern: &Pattern, mark: Mark, reason: &str, profile: &str) -> Finding {
+    Finding {
+        check: Check::UnusedExternal,
+        profiles: vec![profile.to_owned()],
+        object: None,
+        path: String::new(),
+        mark,
+        message: format!("nothing names `{pattern}`"),
+        why: vec![format!("it is declared because: {reason}")],
+        help: "remove it, or limit it with `in`".to_owned(),
+        manifest: None,
+    }
 }

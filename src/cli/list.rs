@@ -92,7 +92,7 @@ impl List {
         let (context, profile) = (project.context(), project.profiles.named(Some(name))?[0]);
         let Decided { payload, out } = transship::decide(&context, profile)?;
         let mut rows = show::rows(&payload, &out, Some(profile.cluster));
-        for plan in transship::render(&context, &[profile])? {
+        for plan in transship::render_unchecked(&context, &[profile])? {
             rows.extend(show::added(&plan));
         }
         self.print(&rows)?;

@@ -3,6 +3,7 @@
 mod explain;
 mod fmt;
 mod golden;
+mod lint;
 mod list;
 mod output;
 mod patch;
@@ -41,6 +42,7 @@ enum Command {
     List(list::List),
     Fmt(fmt::Fmt),
     Golden(golden::Golden),
+    Lint(lint::Lint),
     Explain(explain::Explain),
     Patch(patch::Patch),
     Schema(schema::Schema),
@@ -192,6 +194,7 @@ pub(crate) fn run() -> ExitCode {
         Command::List(command) => command.run(),
         Command::Fmt(command) => command.run(),
         Command::Golden(command) => command.run(),
+        Command::Lint(command) => command.run(),
         Command::Explain(command) => command.run(),
         Command::Patch(command) => command.run(),
         Command::Schema(command) => command.run(),

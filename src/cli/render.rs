@@ -32,6 +32,9 @@ pub(super) struct Render {
     /// Write one file an object into this folder, instead of a stream
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
+    /// Do not check the result: to look at what is wrong with it
+    #[arg(long)]
+    no_check: bool,
 }
 
 impl Render {
@@ -51,7 +54,8 @@ impl Render {
                 ))
                 .into());
         }
-        let rendered = transship::render(&project.context(), &chosen)?;
+        let render = if self.no_check { transship::render_unchecked } else { transship::render };
+        let rendered = render(&project.context(), &chosen)?;
         for plan in &rendered {
             output::warn(&plan.warnings);
         }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::object::{ObjectId, containers};
+use crate::object::{ObjectId, RULES};
 use crate::payload::Sha256;
 use crate::profile::Profile;
 use crate::profile::template::names;
@@ -77,35 +77,17 @@ fn json_list(items: &[String]) -> String {
 
 /// The ConfigMaps and Secrets that a pod mounts or takes variables from.
 fn references(pod: &Node) -> BTreeSet<(&'static str, String)> {
-    let mut found = BTreeSet::new();
-    let mut note = |kind: &'static str, node: Option<&Node>, field: &str| {
-        let name = node.and_then(|node| node.get(field)).and_then(Node::as_str);
-        found.extend(name.map(|name| (kind, name.to_owned())));
-    };
-    let spec = pod.get("spec");
-    let list = |node: Option<&Node>, field: &str| {
-        node.and_then(|node| node.get(field)).and_then(Node::as_list).unwrap_or_default().to_vec()
-    };
-    for volume in list(spec, "volumes") {
-        note("ConfigMap", volume.get("configMap"), "name");
-        note("Secret", volume.get("secret"), "secretName");
-        for source in list(volume.get("projected"), "sources") {
-            note("ConfigMap", source.get("configMap"), "name");
-            note("Secret", source.get("secret"), "name");
+    let mut found = Vec::new();
+    for rule in
+        RULES.iter().filter(|rule| rule.is_about("Pod") && matches!(rule.kind, "ConfigMap" | "Secret"))
+    {
+        // What images are pulled with is no configuration.
+        if !rule.path.contains("imagePullSecrets") {
+            rule.references(pod, "Pod", "", &mut found);
         }
     }
-    for container in containers(pod) {
-        for source in list(Some(container), "envFrom") {
-            note("ConfigMap", source.get("configMapRef"), "name");
-            note("Secret", source.get("secretRef"), "name");
-        }
-        for variable in list(Some(container), "env") {
-            let from = variable.get("valueFrom");
-            note("ConfigMap", from.and_then(|from| from.get("configMapKeyRef")), "name");
-            note("Secret", from.and_then(|from| from.get("secretKeyRef")), "name");
-        }
-    }
-    found
+    let of_table = |kind: &str| if kind == "Secret" { "Secret" } else { "ConfigMap" };
+    found.iter().map(|reference| (of_table(reference.kind), reference.name.to_owned())).collect()
 }
 
 /// The volumes of a pod that live on its node, in order, with commas between them.

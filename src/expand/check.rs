@@ -10,8 +10,8 @@ use crate::nearest::nearest;
 use crate::object::is_built_in_kind;
 use crate::profile::template::{malformed, names};
 use crate::profile::{
-    Component, Condition, Fragment, Honour, Honours, Input, Marked, Of, Omissions, Parameter, Part, Place,
-    Profile, Use, When,
+    Checks, Component, Condition, Fragment, Honour, Honours, Input, Marked, Of, Omissions, Parameter, Part,
+    Place, Profile, Use, When,
 };
 use crate::yaml::{Mark, Node, Value, json};
 
@@ -49,6 +49,7 @@ pub fn check_names(context: &Context<'_>) -> Result<(), Diagnostics> {
     for (component, page) in &context.payload.pages {
         checker.page(component, page);
     }
+    checker.checks(&context.profiles.checks);
     checker.report_unused();
     checker.errors.once().or(())
 }
@@ -105,6 +106,16 @@ impl<'a> Checker<'a> {
         self.omissions(&body.omit, &own);
         self.body(&body.parts, &body.uses, &own);
         fragment.manifests.iter().for_each(|manifest| self.node(&manifest.root, &own));
+    }
+
+    fn checks(&mut self, checks: &'a Checks) {
+        for external in &checks.externals {
+            self.when(&external.value.when, &Own::default());
+            self.profiles(&external.value.profiles);
+        }
+        for allowance in &checks.allow {
+            self.profiles(&allowance.value.profiles);
+        }
     }
 
     fn page(&mut self, component: &str, page: &'a Component) {

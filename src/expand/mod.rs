@@ -8,6 +8,7 @@ mod manifests;
 mod names;
 mod uses;
 
+use crate::object::{ObjectId, Scopes, Shape};
 use crate::payload::Payload;
 use crate::profile::{Parameters, Profile, Profiles};
 use crate::yaml::Sources;
@@ -61,5 +62,25 @@ impl<'a> Context<'a> {
             sources: self.sources,
             recording: self.recording,
         }
+    }
+}
+
+impl View<'_> {
+    /// What is known about the scope of kinds: from Kubernetes, from the payload's CRDs, and declared.
+    pub fn scopes(&self) -> Scopes {
+        let mut scopes = self.payload.scopes();
+        for ((group, kind), declared) in &self.profiles.checks.kinds {
+            scopes.declare(group, kind, declared.entry.scope);
+        }
+        scopes
+    }
+
+    /// What is known about the fields of an object; nothing if nobody knows its kind.
+    pub fn shape(&self, id: &ObjectId, api_version: &str) -> Option<Shape<'_>> {
+        let version = api_version.rsplit('/').next().unwrap_or_default();
+        let declared = || self.profiles.checks.kinds.get(&(id.group.clone(), id.kind.clone()));
+        Shape::built_in(api_version, &id.kind)
+            .or_else(|| self.payload.custom_shape(id, version))
+            .or_else(|| declared().map(|declared| Shape::CustomRoot(&declared.schema)))
     }
 }

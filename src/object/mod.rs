@@ -2,6 +2,7 @@
 
 mod history;
 mod pod;
+mod reference;
 mod schema;
 mod scope;
 
@@ -11,8 +12,18 @@ use crate::yaml::{Mark, Node, Value};
 
 pub use history::{Cause, History, Step};
 pub use pod::{containers, containers_mut, has_pods, is_workload, pod, pod_mut, pod_path};
-pub use schema::{ListStrategy, Shape, is_built_in_kind};
+pub use reference::{Needs, Of, RULES, Reference, Rule, Where};
+pub use schema::{Expected, ListStrategy, Shape, is_built_in_kind};
 pub use scope::{Scope, Scopes};
+
+/// Tells the cluster-version-operator, and us, to take an object away.
+pub const DELETE: &str = "release.openshift.io/delete";
+
+/// Whether an object is there only to be taken away.
+pub fn is_tombstone(root: &Node) -> bool {
+    let annotations = root.get("metadata").and_then(|metadata| metadata.get("annotations"));
+    annotations.and_then(|annotations| annotations.get(DELETE)).and_then(Node::as_str) == Some("true")
+}
 
 /// Group, kind, namespace and name. The version is no part of an identity: two versions are one object.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -21,10 +21,14 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use super::Scope;
-use crate::yaml::Node;
+use crate::yaml::{Node, Value};
 
-/// A type: fields by name.
-type Type = Vec<(&'static str, Field)>;
+/// A type: its fields, sorted by name, and those that must be there.
+#[derive(Debug, Default)]
+struct Type {
+    fields: Vec<(&'static str, Field)>,
+    required: Vec<&'static str>,
+}
 
 #[derive(Debug)]
 struct Schema {
@@ -43,10 +47,33 @@ pub struct Field {
 
 #[derive(Debug)]
 enum Form {
-    Scalar,
+    Scalar(Expected),
     Object(usize),
     Map(Box<Field>),
     List { merges: bool, merge_key: &'static str, keys: Vec<&'static str>, set: bool, item: Box<Field> },
+}
+
+/// What a value must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expected {
+    /// Text.
+    Text,
+    /// A whole number.
+    Integer,
+    /// Any number.
+    Number,
+    /// `true` or `false`.
+    Boolean,
+    /// A whole number or text, such as a port or its name.
+    IntegerOrText,
+    /// A number or text, such as `100m`.
+    Quantity,
+    /// A map.
+    Map,
+    /// A list.
+    List,
+    /// Whatever it is.
+    Anything,
 }
 
 /// The part of a schema that describes one value.
@@ -56,7 +83,9 @@ pub enum Shape<'s> {
     BuiltIn(&'s Field),
     /// A kind of Kubernetes' own, from its root.
     Root(usize),
-    /// A part of a CRD's `openAPIV3Schema`.
+    /// A CRD's `openAPIV3Schema`.
+    CustomRoot(&'s Node),
+    /// A part of it.
     Custom(&'s Node),
     /// Nobody knows.
     Unknown,
@@ -93,19 +122,86 @@ impl<'s> Shape<'s> {
     /// The shape of a field. Nothing if the schema is known and does not have it.
     pub fn field(self, key: &str) -> Option<Shape<'s>> {
         match self {
-            Self::Unknown => Some(Self::Unknown),
+            Self::Unknown | Self::BuiltIn(Field { form: Form::Scalar(Expected::Anything), .. }) => {
+                Some(Self::Unknown)
+            }
             Self::Root(number) => field_of(number, key),
             Self::BuiltIn(Field { form: Form::Object(number), .. }) => field_of(*number, key),
             Self::BuiltIn(Field { form: Form::Map(value), .. }) => Some(Shape::BuiltIn(value)),
             Self::BuiltIn(_) => None,
+            // What every object has, a CRD need not declare.
+            Self::CustomRoot(_) if matches!(key, "apiVersion" | "kind" | "metadata") => {
+                Self::built_in("v1", "ConfigMap")?.field(key)
+            }
+            Self::CustomRoot(schema) => Self::Custom(schema).field(key),
             Self::Custom(schema) => {
                 let named = schema.get("properties").and_then(|properties| properties.get(key));
                 let shape = named.or_else(|| schema.get("additionalProperties")).map(Shape::Custom);
-                // What every object has, a CRD need not declare.
-                let common = matches!(key, "apiVersion" | "kind" | "metadata");
-                let open = common || schema.get("x-kubernetes-preserve-unknown-fields").is_some();
+                let says =
+                    |field: &str| matches!(schema.get(field), Some(Node { value: Value::Bool(true), .. }));
+                let embedded = says("x-kubernetes-embedded-resource")
+                    && matches!(key, "apiVersion" | "kind" | "metadata");
+                // Without a type, nothing is said about what is in it.
+                let open =
+                    embedded || says("x-kubernetes-preserve-unknown-fields") || schema.get("type").is_none();
                 shape.or(open.then_some(Shape::Unknown))
             }
+        }
+    }
+
+    /// What the value itself must be.
+    pub fn expected(self) -> Expected {
+        match self {
+            Self::Unknown => Expected::Anything,
+            Self::Root(_) | Self::CustomRoot(_) => Expected::Map,
+            Self::BuiltIn(field) => match &field.form {
+                Form::Scalar(expected) => *expected,
+                Form::Object(_) | Form::Map(_) => Expected::Map,
+                Form::List { .. } => Expected::List,
+            },
+            Self::Custom(schema) => {
+                if schema.get("x-kubernetes-int-or-string").is_some() {
+                    return Expected::IntegerOrText;
+                }
+                match schema.get("type").and_then(Node::as_str) {
+                    Some("string") => Expected::Text,
+                    Some("integer") => Expected::Integer,
+                    Some("number") => Expected::Number,
+                    Some("boolean") => Expected::Boolean,
+                    Some("object") => Expected::Map,
+                    Some("array") => Expected::List,
+                    _ => Expected::Anything,
+                }
+            }
+        }
+    }
+
+    /// The fields that a map must have.
+    pub fn required(self) -> Vec<&'s str> {
+        let of_type = |number: usize| {
+            schema().types.get(number).map(|known| known.required.clone()).unwrap_or_default()
+        };
+        match self {
+            Self::Root(number) => of_type(number),
+            Self::BuiltIn(Field { form: Form::Object(number), .. }) => of_type(*number),
+            Self::CustomRoot(schema) | Self::Custom(schema) => {
+                let names = schema.get("required").and_then(Node::as_list).unwrap_or_default();
+                names.iter().filter_map(Node::as_str).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The fields that a map may have, as far as they are known.
+    pub fn fields(self) -> Vec<&'s str> {
+        match self {
+            Self::Root(number) => names_of(number),
+            Self::BuiltIn(Field { form: Form::Object(number), .. }) => names_of(*number),
+            Self::CustomRoot(schema) | Self::Custom(schema) => {
+                let fields = schema.get("properties").and_then(Node::as_map);
+                fields.into_iter().flatten().map(|entry| entry.key.as_str()).collect()
+            }
+            _ => Vec::new(),
         }
     }
 
@@ -114,7 +210,9 @@ impl<'s> Shape<'s> {
     pub fn item(self) -> Shape<'s> {
         match self {
             Self::BuiltIn(Field { form: Form::List { item, .. }, .. }) => Shape::BuiltIn(item),
-            Self::Custom(schema) => schema.get("items").map_or(Shape::Unknown, Shape::Custom),
+            Self::Custom(schema) | Self::CustomRoot(schema) => {
+                schema.get("items").map_or(Shape::Unknown, Shape::Custom)
+            }
             _ => Shape::Unknown,
         }
     }
@@ -171,9 +269,13 @@ impl<'s> Shape<'s> {
 }
 
 fn field_of<'s>(number: usize, key: &str) -> Option<Shape<'s>> {
-    let fields = schema().types.get(number)?;
+    let fields = &schema().types.get(number)?.fields;
     let at = fields.binary_search_by(|(name, _)| (*name).cmp(key)).ok()?;
     Some(Shape::BuiltIn(&fields[at].1))
+}
+
+fn names_of(number: usize) -> Vec<&'static str> {
+    schema().types.get(number).into_iter().flat_map(|known| &known.fields).map(|(name, _)| *name).collect()
 }
 
 fn schema() -> &'static Schema {
@@ -189,28 +291,40 @@ fn parse(text: &'static str) -> Schema {
         let scope = if words.next()? == "N" { Scope::Namespaced } else { Scope::Cluster };
         Some(((api_version, kind), (scope, words.next()?.parse().ok()?)))
     };
-    let field = |word: &'static str| {
-        let (name, code) = word.split_once('=')?;
-        Some((name.trim_end_matches('!'), parse_field(code)))
-    };
     let kinds: HashMap<_, _> = kinds.lines().skip(1).filter_map(kind).collect();
     let group = |api_version: &'static str| api_version.split_once('/').map_or("", |(group, _)| group);
     let scopes = kinds.iter().map(|((api_version, kind), (scope, _))| ((group(api_version), *kind), *scope));
-    Schema {
-        scopes: scopes.collect(),
-        kinds,
-        types: types.lines().map(|line| line.split(' ').filter_map(field).collect()).collect(),
+    Schema { scopes: scopes.collect(), kinds, types: types.lines().map(parse_type).collect() }
+}
+
+fn parse_type(line: &'static str) -> Type {
+    let mut parsed = Type::default();
+    for (name, code) in line.split(' ').filter_map(|word| word.split_once('=')) {
+        let bare = name.trim_end_matches('!');
+        if bare != name {
+            parsed.required.push(bare);
+        }
+        parsed.fields.push((bare, parse_field(code)));
     }
+    parsed
 }
 
 fn parse_field(code: &'static str) -> Field {
     let replace = code.starts_with('^');
     let code = code.trim_start_matches(['^', '+']);
     let form = match code.as_bytes().first() {
-        Some(b'@') => code[1..].parse().map_or(Form::Scalar, Form::Object),
+        Some(b'@') => code[1..].parse().map_or(Form::Scalar(Expected::Anything), Form::Object),
         Some(b'{') => Form::Map(Box::new(parse_field(&code[1..]))),
         Some(b'[') => parse_list(&code[1..]),
-        _ => Form::Scalar,
+        other => Form::Scalar(match other {
+            Some(b's') => Expected::Text,
+            Some(b'i') => Expected::Integer,
+            Some(b'n') => Expected::Number,
+            Some(b'b') => Expected::Boolean,
+            Some(b'q') => Expected::IntegerOrText,
+            Some(b'u') => Expected::Quantity,
+            _ => Expected::Anything,
+        }),
     };
     Field { replace, form }
 }
@@ -230,7 +344,7 @@ fn parse_list(code: &'static str) -> Form {
 
 #[cfg(test)]
 mod tests {
-    use super::{ListStrategy, Scope, Shape, built_in_scope};
+    use super::{Expected, ListStrategy, Scope, Shape, built_in_scope};
 
     #[test]
     fn knows_scopes_fields_and_how_lists_merge() {
@@ -252,6 +366,9 @@ mod tests {
         assert_eq!(metadata.field("finalizers").unwrap().list_strategy(), ListStrategy::Unite);
         assert!(metadata.field("labels").unwrap().field("anything").is_some());
         let budget = Shape::built_in("policy/v1", "PodDisruptionBudget").unwrap();
+        assert_eq!(pod.field("hostNetwork").unwrap().expected(), Expected::Boolean);
+        assert_eq!(container.field("ports").unwrap().item().required(), ["containerPort"]);
+        assert_eq!(deployment.field("spec").unwrap().required(), ["selector", "template"]);
         assert!(budget.field("spec").unwrap().field("selector").unwrap().replaces_map());
     }
 }

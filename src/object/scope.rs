@@ -38,6 +38,11 @@ impl Scopes {
         Self { custom: objects.into_iter().filter(is_crd).filter_map(crd).collect() }
     }
 
+    /// Learns the scope of a kind that no CRD at hand declares.
+    pub fn declare(&mut self, group: &str, kind: &str, scope: Scope) {
+        self.custom.entry((group.to_owned(), kind.to_owned())).or_insert(scope);
+    }
+
     /// The scope of a kind, if it can be known.
     pub fn of(&self, group: &str, kind: &str) -> Option<Scope> {
         if let Some(scope) = self.custom.get(&(group.to_owned(), kind.to_owned())) {

@@ -196,7 +196,7 @@ impl Payload {
         let versions = crd.root.get("spec")?.get("versions")?.as_list()?;
         let named = |node: &&Node| node.get("name").and_then(Node::as_str) == Some(version);
         let version = versions.iter().find(named)?;
-        version.get("schema")?.get("openAPIV3Schema").map(Shape::Custom)
+        version.get("schema")?.get("openAPIV3Schema").map(Shape::CustomRoot)
     }
 
     /// The patches of an entry: from its file, or written in the page, as a tree or as text.

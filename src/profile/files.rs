@@ -1,7 +1,7 @@
 //! Which files of the folder are what: their place says it.
 //!
 //! ```text
-//!  profiles/*.yaml              profiles and declarations of parameters
+//!  profiles/*.yaml              profiles, declarations of parameters, what the checks are told
 //!           fragments/*.yaml    words        fragments/<shape>/fragment.yaml  a shape, its manifests beside it
 //!           components/*.yaml   pages        sets/*.yaml                      parameter sets
 //! ```

@@ -1,8 +1,9 @@
-//! The folder of profiles: profiles, parameters, fragments, parameter sets, and pages for payloads that hold none.
+//! The folder of profiles: profiles, parameters, what the checks are told, fragments, parameter sets, and pages for payloads that hold none.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use super::checks::Checks;
 use super::component::Component;
 use super::files::Found;
 use super::fragment::{Fragment, FragmentFile, ShapeManifest, check_parts};
@@ -19,6 +20,8 @@ use crate::yaml::{Node, Sources};
 pub struct Profiles {
     all: Vec<Profile>,
     pub(super) declared: BTreeMap<String, Marked<Parameter>>,
+    /// What the checks are told.
+    pub checks: Checks,
     /// The fragments, by name.
     pub fragments: BTreeMap<String, Fragment>,
     /// Pages of components whose manifests cannot hold one.
@@ -39,10 +42,11 @@ impl Profiles {
         let mut errors = Diagnostics::default();
         let found = Found::below(folder, &mut sources, &mut errors)?;
         let mut reader = Reader { sources: &sources, errors };
-        let (mut files, mut declared) = (Vec::new(), BTreeMap::new());
+        let (mut files, mut declared, mut checks) = (Vec::new(), BTreeMap::new(), Checks::default());
         for node in &found.profiles {
             match node.get("kind").and_then(Node::as_str) {
                 Some("Parameters") => declare(node, &mut declared, &mut reader),
+                Some("Checks") => checks.learn(node, &mut reader),
                 _ => files.extend(Marked::<ProfileFile>::read(node, &mut reader)),
             }
         }
@@ -71,7 +75,7 @@ impl Profiles {
                 .push(error.help("a profile is a file such as standalone.yaml, with `kind: Profile`"));
         }
         let errors = reader.errors;
-        errors.or(Self { all: profiles, declared, fragments, pages, sets, sources })
+        errors.or(Self { all: profiles, declared, checks, fragments, pages, sets, sources })
     }
 
     /// Every profile, sorted by name.

@@ -3,6 +3,7 @@
 //! `typed` declares structs with their reader and schema; `template` and `when` are the two things that files say with
 //! parameters; the rest is one file a kind.
 
+mod checks;
 mod common;
 mod component;
 mod files;
@@ -20,6 +21,7 @@ pub mod template;
 mod typed;
 mod when;
 
+pub use checks::{Allowance, Check, Checks, External, Pattern};
 pub use common::{Label, Omission, Omissions};
 pub use component::{Component, ImageHomes, ItemPosition, PatchEntry, Place, Target};
 pub use filters::{Capabilities, Filters, Override};

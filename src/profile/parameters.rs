@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::checks::Check;
 use super::common::{Header, Metadata};
 use super::template::{Lookup, Scope};
 use super::typed::{Marked, Reader, typed, words};
@@ -167,8 +168,9 @@ impl Parameter {
             || !self.choices.is_empty()
             || self.pattern.is_some();
         if read.object == Readable::Infrastructure && !bounded {
-            reader.error(mark, format!("`{name}` is read from the guest, and may be anything")).help =
-                Some("the guest is hostile: give it `pattern` or `enum`".into());
+            let error = reader.error(mark, format!("`{name}` is read from the guest, and may be anything"));
+            error.code = Some(Check::GuestValue.code());
+            error.help = Some("the guest is hostile: give it `pattern` or `enum`".into());
         }
     }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
 
+use super::checks::ChecksFile;
 use super::component::Component;
 use super::fragment::{Fragment, FragmentFile};
 use super::parameters::ParametersFile;
@@ -21,6 +22,7 @@ pub fn schema(fragments: &BTreeMap<String, Fragment>) -> Json {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Files of transship",
         "oneOf": [
+            kind("Checks", ChecksFile::schema()),
             kind("Component", Component::schema()),
             kind("Fragment", FragmentFile::schema()),
             kind("Parameters", ParametersFile::schema()),

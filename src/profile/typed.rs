@@ -298,6 +298,9 @@ macro_rules! words {
         impl $name {
             /// Each with its word, in the order in which they are declared.
             pub(crate) const WORDS: &[(&str, Self)] = &[$(($word, Self::$variant)),*];
+            /// What each means, in the same order.
+            #[allow(dead_code, reason = "not every word is explained to anybody")]
+            pub(crate) const ABOUT: &[&str] = &[$(concat!($($variant_doc),*)),*];
         }
 
         impl $crate::profile::typed::Typed for $name {

@@ -29,7 +29,7 @@ pub fn decide(view: &View<'_>, expanded: &Expanded<'_>) -> Result<Selection, Dia
     let mut errors = Diagnostics::default();
     let mut selection =
         Selection { out: Vec::new(), components: BTreeSet::new(), elsewhere: BTreeSet::new() };
-    let decider = Decider { view, expanded, scopes: view.payload.scopes() };
+    let decider = Decider { view, expanded, scopes: view.scopes() };
     for (place, manifest) in view.payload.manifests.iter().enumerate() {
         if let Some(reason) = decider.filtered(manifest) {
             selection.out.push(Some(reason));

@@ -4,12 +4,12 @@
 use std::collections::BTreeSet;
 
 use super::add;
-use super::moves::is_tombstone;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::expand::{Contribution, Expanded, Target, View};
 use crate::nearest::nearest;
 use crate::object::{
-    Cause, Cluster, History, Object, ObjectId, Position, Scope, Scopes, Side, containers, pod, pod_mut,
+    Cause, Cluster, History, Object, ObjectId, Position, Scope, Scopes, Side, containers, is_tombstone, pod,
+    pod_mut,
 };
 use crate::yaml::{Entry, Map, Node, Sources, Value};
 

@@ -1,16 +1,14 @@
 //! The patches of pages: applied last, in the order in which they are written, each to the objects it means as they
 //! were loaded.
 
-use super::moves::is_tombstone;
 use super::patch::{self, PatchError, Position};
 use super::target;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::expand::{Names, View};
 use crate::nearest::nearest;
-use crate::object::{Cause, Object, ObjectId, Shape};
-use crate::payload::Payload;
+use crate::object::{Cause, Object, ObjectId, Shape, is_tombstone};
 use crate::profile::{Component, ItemPosition, Marked, PatchEntry, unmet};
-use crate::yaml::{Node, Sources};
+use crate::yaml::Node;
 
 /// Applies the patches of a component's page.
 pub(super) fn apply(objects: &mut [Object], view: &View<'_>, component: &str) -> Result<(), Diagnostics> {
@@ -20,8 +18,7 @@ pub(super) fn apply(objects: &mut [Object], view: &View<'_>, component: &str) ->
         match unmet(&entry.value.when, &Names::of(*view, component), view.sources) {
             Ok(Some(_)) => {}
             Ok(None) => {
-                let patcher =
-                    Patcher { payload: view.payload, component, page, entry, sources: view.sources };
+                let patcher = Patcher { view, component, page, entry };
                 errors.0.extend(patcher.apply(objects).err());
             }
             Err(error) => errors.0.push(error),
@@ -35,7 +32,7 @@ pub(super) fn outcome(object: &Object, view: &View<'_>, component: &str) -> Node
     let mut object = object.clone();
     let Some(page) = view.payload.page(component) else { return object.root };
     for entry in page.patches.iter().filter(|entry| view.profile.is_in(&entry.value.profiles)) {
-        let patcher = Patcher { payload: view.payload, component, page, entry, sources: view.sources };
+        let patcher = Patcher { view, component, page, entry };
         let holds =
             || matches!(unmet(&entry.value.when, &Names::of(*view, component), view.sources), Ok(None));
         if may_mean(&entry.value, &object.id) && holds() {
@@ -59,33 +56,32 @@ fn may_mean(entry: &PatchEntry, id: &ObjectId) -> bool {
 }
 
 struct Patcher<'a> {
-    payload: &'a Payload,
+    view: &'a View<'a>,
     component: &'a str,
     page: &'a Component,
     entry: &'a Marked<PatchEntry>,
-    sources: &'a Sources,
 }
 
 impl Patcher<'_> {
     fn apply(&self, objects: &mut [Object]) -> Result<(), Diagnostic> {
-        let patches = self.payload.patches(self.component, self.page, self.entry)?;
+        let patches = self.view.payload.patches(self.component, self.page, self.entry)?;
         if patches.is_empty() && !self.entry.value.optional {
             return Err(Diagnostic::error("the patch is empty")
-                .at(Location::of(self.entry.mark, self.sources))
+                .at(Location::of(self.entry.mark, self.view.sources))
                 .help("remove it, or write what it changes"));
         }
         if self.entry.value.position.is_some() && patches.iter().any(|patch| patch.as_list().is_some()) {
             return Err(Diagnostic::error("operations say themselves where an item goes")
-                .at(Location::of(self.entry.mark, self.sources))
+                .at(Location::of(self.entry.mark, self.view.sources))
                 .help("remove `position`; it is for strategic merge patches"));
         }
         for patch in &patches {
             if patch.get("$patch").and_then(Node::as_str) == Some("delete") {
                 return Err(Diagnostic::error("a patch cannot take a whole object away")
-                    .at(Location::of(patch.mark, self.sources))
+                    .at(Location::of(patch.mark, self.view.sources))
                     .help("leave it out with `omit`, whose reason `list` shows"));
             }
-            let target = target::Matcher::of(&self.entry.value, patch, self.sources)?;
+            let target = target::Matcher::of(&self.entry.value, patch, self.view.sources)?;
             let mut hits = 0;
             let mut changed = false;
             for object in objects.iter_mut().filter(|object| !is_tombstone(&object.root)) {
@@ -104,7 +100,7 @@ impl Patcher<'_> {
 
     /// Whether an object is meant: as it was loaded, or as it is if a fragment brought it.
     fn is_meant(&self, object: &Object, target: &target::Matcher) -> bool {
-        if let Some(loaded) = object.manifest.map(|index| &self.payload.manifests[index]) {
+        if let Some(loaded) = object.manifest.map(|index| &self.view.payload.manifests[index]) {
             return target.matches(&loaded.root, &loaded.id, &loaded.version);
         }
         let api_version = object.root.get("apiVersion").and_then(Node::as_str).unwrap_or_default();
@@ -119,9 +115,7 @@ impl Patcher<'_> {
                 .and_then(|operations| patch::apply_operations(&mut object.root, &operations))
         } else {
             let api_version = before.get("apiVersion").and_then(Node::as_str).unwrap_or_default();
-            let version = api_version.rsplit('/').next().unwrap_or_default();
-            let custom = self.payload.custom_shape(&object.id, version);
-            let shape = Shape::built_in(api_version, &object.id.kind).or(custom).unwrap_or(Shape::Unknown);
+            let shape = self.view.shape(&object.id, api_version).unwrap_or(Shape::Unknown);
             let position = match self.entry.value.position {
                 Some(ItemPosition::First) => Position::First,
                 _ => Position::Last,
@@ -134,7 +128,7 @@ impl Patcher<'_> {
         // A patch may rename an object.
         let (id, _) = ObjectId::of(&object.root).map_err(|error| {
             Diagnostic::error(error.message)
-                .at(Location::of(self.entry.mark, self.sources))
+                .at(Location::of(self.entry.mark, self.view.sources))
                 .object(&object.id)
         })?;
         object.id = id;
@@ -142,11 +136,12 @@ impl Patcher<'_> {
     }
 
     fn failed(&self, error: PatchError, object: &Object) -> Diagnostic {
-        let diagnostic =
-            Diagnostic::error(error.message).at(Location::of(error.mark, self.sources)).object(&object.id);
+        let diagnostic = Diagnostic::error(error.message)
+            .at(Location::of(error.mark, self.view.sources))
+            .object(&object.id);
         Diagnostic { help: error.help, ..diagnostic }.note(format!(
             "applied by {}, because {}",
-            self.sources.show(self.entry.mark),
+            self.view.sources.show(self.entry.mark),
             self.entry.value.reason
         ))
     }
@@ -159,7 +154,7 @@ impl Patcher<'_> {
         objects: &[Object],
         target: &target::Matcher,
     ) -> Result<(), Diagnostic> {
-        let at = || Location::of(self.entry.mark, self.sources);
+        let at = || Location::of(self.entry.mark, self.view.sources);
         if hits == 0 {
             let names: Vec<String> =
                 objects.iter().map(|object| format!("{}/{}", object.id.kind, object.id.name)).collect();

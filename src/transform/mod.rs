@@ -16,7 +16,7 @@ mod target;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::expand::{Around, Expanded, View, mentions};
-use crate::object::{Cause, History, Object, Position, Scopes, Side, has_pods};
+use crate::object::{Cause, History, Object, Position, Scopes, Side, has_pods, is_tombstone};
 use crate::parallel::{self, Worth};
 use crate::payload::Manifest;
 use crate::profile::template::substitute_text;
@@ -51,7 +51,7 @@ pub fn add<'a>(
     selection: &'a Selection,
 ) -> Result<Half<'a>, Diagnostics> {
     let catalogues = images::Catalogues::of(view.payload, view.profile.cluster)?;
-    let scopes = view.payload.scopes();
+    let scopes = view.scopes();
     let make = |name: &'a String| {
         let mut objects = made(&view, name, selection, &catalogues);
         let tombstones = moves::tombstones(&view, name, selection)?;
@@ -66,16 +66,20 @@ pub fn add<'a>(
 }
 
 /// The objects of a profile, and what is worth a look though nothing is wrong.
-pub struct Finished {
+pub struct Finished<'a> {
+    /// What the profile sees.
+    pub view: View<'a>,
     /// The objects, in the order of the payload.
     pub objects: Vec<Object>,
+    /// The namespace that they were put into.
+    pub namespace: Option<String>,
     /// The warnings.
     pub warnings: Vec<Diagnostic>,
 }
 
 /// What holds for every pod, the pages' patches, the profile's namespace, and last the annotations that nobody needs any
 /// more. The objects come in the order of the payload.
-pub fn finish(honoured: Honoured<'_>) -> Result<Finished, Diagnostics> {
+pub fn finish(honoured: Honoured<'_>) -> Result<Finished<'_>, Diagnostics> {
     let Honoured { half: Half { view, mut components, .. }, facts } = honoured;
     let nobody = Around::default();
     let first = Diagnostics::gather(parallel::map(
@@ -98,13 +102,14 @@ pub fn finish(honoured: Honoured<'_>) -> Result<Finished, Diagnostics> {
         both(first, Diagnostics::gather(finished))?.1.into_iter().flatten().collect();
     objects.sort_by_key(|object| object.position);
     moves::pin(&mut objects, &view)?;
+    let namespace = view.profile.namespace.as_ref();
+    let namespace = namespace.map(|namespace| target_namespace(namespace, &view)).transpose()?;
     let mut warnings = Vec::new();
-    if let Some(namespace) = &view.profile.namespace {
-        let namespace = target_namespace(namespace, &view)?;
-        warnings = namespace::move_to(&namespace, &mut objects, view.payload, view.sources)?;
+    if let Some(namespace) = &namespace {
+        warnings = namespace::move_to(namespace, &mut objects, &view.scopes(), view.sources)?;
     }
     strip::apply(&mut objects, &view.profile.strip);
-    Ok(Finished { objects, warnings })
+    Ok(Finished { view, objects, namespace: namespace.map(|namespace| namespace.value), warnings })
 }
 
 /// Two results, or all that is wrong with either.
@@ -125,8 +130,7 @@ fn every_of(
     around: &Around,
     chosen: impl Fn(&Object) -> bool,
 ) -> Result<(), Diagnostics> {
-    let objects =
-        component.objects.iter_mut().filter(|object| chosen(object) && !moves::is_tombstone(&object.root));
+    let objects = component.objects.iter_mut().filter(|object| chosen(object) && !is_tombstone(&object.root));
     Diagnostics::gather(objects.map(|object| every::apply(object, view, component.name, around))).map(drop)
 }
 

@@ -4,14 +4,11 @@ use super::{in_place_of, patch};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::expand::{Names, View};
 use crate::nearest::nearest;
-use crate::object::{Cause, History, Object};
+use crate::object::{Cause, DELETE, History, Object};
 use crate::payload::Manifest;
 use crate::profile::unmet;
 use crate::select::Selection;
 use crate::yaml::{Entry, Map, Mark, Node, Value};
-
-/// Tells the cluster-version-operator, and us, to take an object away.
-const DELETE: &str = "release.openshift.io/delete";
 
 /// A tombstone for every object of a component that lives in the topology's other cluster now and was here before.
 pub(super) fn tombstones(
@@ -53,12 +50,6 @@ fn tombstone(place: usize, manifest: &Manifest, mark: Mark, view: &View<'_>) -> 
     let mut history = History::new(view.recording);
     history.note(&root, || Cause::Left(mark));
     in_place_of(place, manifest, root, history, view)
-}
-
-/// Whether an object is there only to be taken away.
-pub(super) fn is_tombstone(root: &Node) -> bool {
-    let annotations = root.get("metadata").and_then(|metadata| metadata.get("annotations"));
-    annotations.and_then(|annotations| annotations.get(DELETE)).and_then(Node::as_str) == Some("true")
 }
 
 /// Writes the fields that a profile holds into their objects. A pin for an object that nobody has is a mistake.

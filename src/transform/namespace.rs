@@ -4,8 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use super::issued;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
-use crate::object::{Cause, Object, Scope};
-use crate::payload::Payload;
+use crate::object::{Cause, Object, RULES, Scope, Scopes, Where};
 use crate::profile::Marked;
 use crate::yaml::{Entry, Mark, Node, Sources, Value};
 
@@ -20,10 +19,9 @@ const OF_THE_GUEST: [&str; 2] = ["--leader-election-namespace=", "--service-acco
 pub(super) fn move_to(
     namespace: &Marked<String>,
     objects: &mut [Object],
-    payload: &Payload,
+    scopes: &Scopes,
     sources: &Sources,
 ) -> Result<Vec<Diagnostic>, Diagnostics> {
-    let scopes = payload.scopes();
     let mut errors = Diagnostics::default();
     let mut moved = Moved::new();
     for object in &mut *objects {
@@ -137,37 +135,29 @@ fn set_namespace(object: &mut Object, namespace: &Marked<String>) {
     }
 }
 
-/// Rewrites the namespaces in role bindings' subjects, and in the Services that the API server calls.
+/// Rewrites the namespaces that stand beside names, where what they name has moved.
 fn follow(object: &mut Object, moved: &Moved, namespace: &Marked<String>) {
-    let follow = |reference: Option<&mut Node>, kind: &str| {
-        let text =
-            |node: &Node, field: &str| node.get(field).and_then(Node::as_str).unwrap_or_default().to_owned();
-        let is_moved =
-            |node: &Node| moved.contains(&(kind.to_owned(), text(node, "namespace"), text(node, "name")));
-        if let Some(reference) = reference.filter(|node| is_moved(node)) {
-            set_to(reference, namespace);
+    let (root, kind) = (&mut object.root, object.id.kind.as_str());
+    let text =
+        |node: &Node, field: &str| node.get(field).and_then(Node::as_str).unwrap_or_default().to_owned();
+    for rule in RULES.iter().filter(|rule| rule.namespace == Where::Beside && rule.is_about(kind)) {
+        let is_moved = |node: &Node| {
+            moved.contains(&(rule.kind.to_owned(), text(node, "namespace"), text(node, "name")))
+        };
+        if rule.places(root, kind).into_iter().any(is_moved) {
+            rule.change(root, kind, &mut |place| {
+                if is_moved(place) {
+                    set_to(place, namespace);
+                }
+            });
         }
-    };
-    let root = &mut object.root;
-    match object.id.kind.as_str() {
+    }
+    match kind {
         "RoleBinding" | "ClusterRoleBinding" => {
-            let is_account =
-                |subject: &&mut Node| subject.get("kind").and_then(Node::as_str) == Some("ServiceAccount");
-            let subjects = list_mut(root.get_mut("subjects")).iter_mut().filter(is_account);
-            subjects.for_each(|subject| follow(Some(subject), "ServiceAccount"));
             for subject in list_mut(root.get_mut("subjects")) {
                 follow_user(subject, moved, namespace);
             }
         }
-        "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration" => {
-            for webhook in list_mut(root.get_mut("webhooks")) {
-                follow(down(webhook, &["clientConfig", "service"]), "Service");
-            }
-        }
-        "CustomResourceDefinition" => {
-            follow(down(root, &["spec", "conversion", "webhook", "clientConfig", "service"]), "Service");
-        }
-        "APIService" => follow(down(root, &["spec", "service"]), "Service"),
         "ServiceMonitor" | "PodMonitor" => {
             let left = |name: &str| moved.iter().any(|(_, old, _)| old == name);
             for name in list_mut(down(root, &["spec", "namespaceSelector", "matchNames"])) {
@@ -218,5 +208,7 @@ fn unknown_scope(object: &Object, sources: &Sources) -> Diagnostic {
     Diagnostic::error(format!("nobody knows whether {} lives in a namespace", object.id.kind_and_group()))
         .at(Location::of(object.root.mark, sources))
         .object(&object.id)
-        .help("put its CustomResourceDefinition into the payload")
+        .help(
+            "put its CustomResourceDefinition into the payload, or declare it under `kinds` in a Checks file",
+        )
 }

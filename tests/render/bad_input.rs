@@ -113,7 +113,7 @@ fn the_same_object_in_two_files_names_both() {
     let error = folder.render().unwrap_err();
     assert_eq!(
         folder.shown(&error),
-        "error: payload/b.yaml:1:1: two manifests for one object\n  object: ConfigMap/a in ns\n  \
+        "error[same-object]: payload/b.yaml:1:1: two manifests for one object\n  object: ConfigMap/a in ns\n  \
          note: the other is at payload/a.yaml:1:1\n  \
          note: whichever is applied last would win, and every pass would change the object back and forth\n  \
          help: leave one out with CVO's annotations, a capability or a feature set"

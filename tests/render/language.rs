@@ -526,8 +526,8 @@ fn the_schema_describes_every_field() {
         .iter()
         .map(|kind| kind["properties"]["kind"]["const"].clone())
         .collect();
-    assert_eq!(kinds, ["Component", "Fragment", "Parameters", "Profile"]);
-    let page = &schema["oneOf"][0];
+    assert_eq!(kinds, ["Checks", "Component", "Fragment", "Parameters", "Profile"]);
+    let page = &schema["oneOf"][1];
     assert_eq!(page["additionalProperties"], false);
     assert_eq!(page["required"], serde_json::json!(["apiVersion", "kind", "metadata"]));
     assert_eq!(
@@ -599,7 +599,7 @@ fn the_schema_of_uses_is_what_the_fragments_say() {
     let fragment = format!("{HEADER}kind: Fragment\nmetadata: {{name: word}}\nabout: what it says\n{inputs}");
     folder.write("profiles/fragments/word.yaml", fragment);
     let schema: serde_json::Value = serde_json::from_str(&folder.run(&["schema"]).stdout).unwrap();
-    assert_eq!(schema["oneOf"][0]["properties"]["uses"]["items"], serde_json::json!({"$ref": "#/$defs/use"}));
+    assert_eq!(schema["oneOf"][1]["properties"]["uses"]["items"], serde_json::json!({"$ref": "#/$defs/use"}));
     let word = &schema["$defs"]["use"]["oneOf"][0]["properties"]["word"];
     assert_eq!(word["description"], "what it says");
     assert_eq!(word["required"], serde_json::json!(["port"]));

@@ -8,6 +8,7 @@
 )]
 
 mod bad_input;
+mod checks;
 mod commands;
 mod compatibility;
 mod corners;

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::support::Folder;
+use crate::support::{CHECKS, Folder};
 
 const HEADER: &str = "apiVersion: transship.openshift.io/v1\n";
 
@@ -20,6 +20,7 @@ fn folder() -> Folder {
     let folder = Folder::new();
     folder.write("payload/op/1.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: ns, annotations: {x: x}}\ndata: {kept: text}\n");
     folder.write("profiles/parameters.yaml", file("Parameters", "p", DECLARED));
+    folder.write("profiles/checks.yaml", CHECKS);
     for name in ["one", "two"] {
         let every = "every: [{of: ConfigMap, set: {data: {region: '${region}', ns: '${ns}', second: '${second}'}}}]\n";
         let body = format!("topology: {name}\ncluster: both\n{every}");

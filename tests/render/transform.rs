@@ -156,6 +156,6 @@ fn a_kind_whose_scope_nobody_knows_is_not_moved_by_guess() {
     assert_eq!(
         run.stderr,
         "error: payload/x.yaml:1:1: nobody knows whether Thing.example.com lives in a namespace\n  \
-         object: Thing.example.com/a in old\n  help: put its CustomResourceDefinition into the payload\n"
+         object: Thing.example.com/a in old\n  help: put its CustomResourceDefinition into the payload, or declare it under `kinds` in a Checks file\n"
     );
 }

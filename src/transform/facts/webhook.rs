@@ -1,7 +1,7 @@
 //! A webhook, an aggregated API or a conversion whose Service lives in the other cluster.
 
 use super::{Elsewhere, Fact, annotation, named, text};
-use crate::object::{Object, ObjectId};
+use crate::object::{Needs, Object, ObjectId, RULES, Rule};
 use crate::profile::Finder;
 use crate::yaml::{Node, Number, Value};
 
@@ -9,36 +9,31 @@ use crate::yaml::{Node, Number, Value};
 const INJECT_CA: &str = "service.beta.openshift.io/inject-cabundle";
 
 pub(super) fn find(object: &Object, elsewhere: &Elsewhere) -> Vec<Fact> {
-    let crosses = |service: &&Node| {
+    let crosses = |service: &Node| {
         let field = |field: &str| service.get(field).and_then(Node::as_str).unwrap_or_default().to_owned();
         elsewhere.contains(&(field("namespace"), field("name")))
     };
-    let clients = clients(&object.root, &object.id.kind);
-    clients
-        .into_iter()
-        .filter_map(|(name, client)| Some((name, client.get("service").filter(crosses)?)))
-        .map(|(name, service)| fact(object, &name, service))
-        .collect()
+    let Some(rule) = rule(&object.id.kind) else { return Vec::new() };
+    let mut services = rule.places(&object.root, &object.id.kind);
+    services.retain(|service| crosses(service));
+    services.into_iter().map(|service| fact(object, &name_of(object, service), service)).collect()
 }
 
-/// Everything in an object that has a `service`, with its name.
-fn clients<'n>(root: &'n Node, kind: &str) -> Vec<(String, &'n Node)> {
-    let down = |path: &[&str]| path.iter().try_fold(root, |node, key| node.get(key));
-    match kind {
-        "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration" => {
-            let webhooks = root.get("webhooks").and_then(Node::as_list).unwrap_or_default();
-            let named = |webhook: &'n Node| {
-                Some((webhook.get("name")?.as_str()?.to_owned(), webhook.get("clientConfig")?))
-            };
-            webhooks.iter().filter_map(named).collect()
-        }
-        "CustomResourceDefinition" => down(&["spec", "conversion", "webhook", "clientConfig"])
-            .map(|client| ("conversion".to_owned(), client))
-            .into_iter()
-            .collect(),
-        "APIService" => down(&["spec"]).map(|client| ("api".to_owned(), client)).into_iter().collect(),
-        _ => Vec::new(),
-    }
+/// Where the API server is told which Service to call.
+fn rule(kind: &str) -> Option<&'static Rule<'static>> {
+    RULES.iter().find(|rule| rule.needs == Needs::Port && rule.is_about(kind))
+}
+
+/// What calls a Service: one webhook of a list by its name, and there is one conversion, or one API.
+fn name_of(object: &Object, service: &Node) -> String {
+    let webhooks = object.root.get("webhooks").and_then(Node::as_list).unwrap_or_default();
+    let calls = |webhook: &&Node| {
+        let own = webhook.get("clientConfig").and_then(|client| client.get("service"));
+        own.is_some_and(|own| std::ptr::eq(own, service))
+    };
+    let name = |webhook: &Node| webhook.get("name").and_then(Node::as_str).unwrap_or_default().to_owned();
+    let only = || if object.id.kind == "APIService" { "api" } else { "conversion" }.to_owned();
+    webhooks.iter().find(calls).map_or_else(only, name)
 }
 
 fn fact(object: &Object, webhook: &str, service: &Node) -> Fact {
@@ -67,25 +62,23 @@ fn fact(object: &Object, webhook: &str, service: &Node) -> Fact {
 
 /// The Service goes, and with it the wish for its certificate authority.
 pub(super) fn take_away(root: &mut Node, kind: &str, webhook: &str) {
-    let client = match kind {
-        "CustomResourceDefinition" => ["spec", "conversion", "webhook", "clientConfig"]
-            .iter()
-            .try_fold(&mut *root, |node, key| node.get_mut(key)),
-        "APIService" => root.get_mut("spec"),
-        _ => {
-            let Some(Value::List(webhooks)) = root.get_mut("webhooks").map(|node| &mut node.value) else {
-                return;
-            };
-            let ours = |item: &&mut Node| item.get("name").and_then(Node::as_str) == Some(webhook);
-            webhooks.iter_mut().find(ours).and_then(|webhook| webhook.get_mut("clientConfig"))
+    let Some(rule) = rule(kind) else { return };
+    let of_list = rule.path.contains('*');
+    let clients =
+        Rule { path: rule.path.trim_end_matches("/service").trim_end_matches("/clientConfig"), ..*rule };
+    clients.change(root, kind, &mut |place| {
+        if of_list && place.get("name").and_then(Node::as_str) != Some(webhook) {
+            return;
         }
-    };
-    if let Some(Value::Map(client)) = client.map(|client| &mut client.value) {
-        client.remove("service");
-        client.remove("caBundle");
-    }
+        let client =
+            if place.get("clientConfig").is_some() { place.get_mut("clientConfig") } else { Some(place) };
+        if let Some(Value::Map(client)) = client.map(|client| &mut client.value) {
+            client.remove("service");
+            client.remove("caBundle");
+        }
+    });
     // Services of its own cluster still need their authority.
-    if clients(root, kind).iter().all(|(_, client)| client.get("service").is_none()) {
+    if rule.places(root, kind).is_empty() {
         annotation::remove(root, INJECT_CA);
     }
 }

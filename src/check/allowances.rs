@@ -1,0 +1,76 @@
+//! Findings that are meant so: with a reason, in a file for the checks or on the manifest itself.
+
+use std::collections::BTreeSet;
+
+use super::{Checked, Finding, Half};
+use crate::payload::Manifest;
+use crate::profile::{Allowance, Check, Marked};
+use crate::yaml::{Entry, Mark, Node};
+
+/// On a manifest: `transship.openshift.io/allow-<check>: why`.
+const ANNOTATION: &str = "transship.openshift.io/allow-";
+
+/// Takes the findings away that are allowed, notes what allowed them, and adds one for every allowance that allowed
+/// nothing here.
+pub(super) fn apply(mut checked: Checked, half: &Half<'_>) -> Checked {
+    let profile = half.view.profile;
+    let declared: Vec<&Marked<Allowance>> =
+        half.view.profiles.checks.allow.iter().filter(|entry| profile.is_in(&entry.value.profiles)).collect();
+    let manifest = |finding: &Finding| finding.manifest.map(|at| &half.view.payload.manifests[at]);
+    let (mut used, mut kept) = (BTreeSet::new(), Vec::new());
+    for finding in checked.findings {
+        let manifest = manifest(&finding);
+        let entries = declared.iter().filter(|entry| allows(&entry.value, &finding, manifest));
+        let by_file = entries.map(|entry| (entry.mark, Some(profile.name.clone())));
+        let on_manifest = manifest.into_iter().flat_map(annotations);
+        let on_manifest = on_manifest.filter(|(check, _)| *check == finding.check.code());
+        let lines: Vec<(Mark, Option<String>)> =
+            by_file.chain(on_manifest.map(|(_, entry)| (entry.mark, None))).collect();
+        if lines.is_empty() {
+            kept.push(finding);
+        }
+        used.extend(lines);
+    }
+    let entries =
+        declared.iter().map(|entry| (entry.value.check.code(), entry.mark, Some(profile.name.clone())));
+    let manifests = half.objects.iter().filter_map(|object| object.manifest);
+    let written = manifests.flat_map(|at| annotations(&half.view.payload.manifests[at]));
+    let written = written.map(|(check, entry)| (check, entry.mark, None));
+    let idle = entries.chain(written).filter(|(_, mark, profile)| !used.contains(&(*mark, profile.clone())));
+    kept.extend(idle.map(|(check, mark, profile)| unused(check, mark, profile)));
+    checked.used.extend(used);
+    Checked { findings: kept, used: checked.used }
+}
+
+fn allows(allowance: &Allowance, finding: &Finding, manifest: Option<&Manifest>) -> bool {
+    let Some(object) = &finding.object else { return false };
+    let id = manifest.map_or(object, |manifest| &manifest.id);
+    allowance.check == finding.check && allowance.of.iter().any(|selector| selector.value.matches(id))
+}
+
+fn annotations(manifest: &Manifest) -> impl Iterator<Item = (&str, &Entry)> {
+    let annotations = manifest.root.get("metadata").and_then(|metadata| metadata.get("annotations"));
+    let entries = annotations.and_then(Node::as_map).into_iter().flatten();
+    let reasoned = |entry: &&Entry| entry.value.as_str().is_some_and(|reason| !reason.trim().is_empty());
+    entries.filter(reasoned).filter_map(|entry| Some((entry.key.strip_prefix(ANNOTATION)?, entry)))
+}
+
+fn unused(check: &str, mark: Mark, profile: Option<String>) -> Finding {
+    let known = Check::all().any(|known| known.code() == check);
+    let (message, help) = if known {
+        (format!("`{check}` is allowed here and does not occur"), "remove it, or limit it with `in`")
+    } else {
+        (format!("there is no check `{check}`"), "the README lists them")
+    };
+    Finding {
+        check: Check::UnusedAllowance,
+        profiles: profile.into_iter().collect(),
+        object: None,
+        path: String::new(),
+        mark,
+        message,
+        why: vec!["the next fault of that kind would pass unseen".to_owned()],
+        help: help.to_owned(),
+        manifest: None,
+    }
+}

@@ -1,0 +1,211 @@
+//! What one cluster must not know of the other, and pods in the management cluster must not do.
+
+use std::collections::HashSet;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+
+use super::finding::Fault;
+use super::references::{World, foreign};
+use crate::object::{Cluster, Object, containers, pod};
+use crate::profile::Check;
+use crate::yaml::{Node, Value};
+
+/// Where the material of an issued Secret comes from.
+const ISSUED: &str = "transship.openshift.io/issued";
+
+/// Service accounts that some binding gives rights in the cluster: namespace and name, which is empty for all of them.
+pub(super) type Bound<'a> = HashSet<(&'a str, &'a str)>;
+
+/// Who is bound in a cluster.
+pub(super) fn bound(objects: &[Object]) -> Bound<'_> {
+    let bindings = objects
+        .iter()
+        .filter(|object| matches!(object.id.kind.as_str(), "RoleBinding" | "ClusterRoleBinding"));
+    bindings
+        .flat_map(|binding| {
+            subjects(binding).iter().filter_map(|subject| account(subject, &binding.id.namespace))
+        })
+        .collect()
+}
+
+fn subjects(binding: &Object) -> &[Node] {
+    binding.root.get("subjects").and_then(Node::as_list).unwrap_or_default()
+}
+
+/// The service account that a subject means, by whichever of its three names; an empty name is all of a namespace.
+fn account<'n>(subject: &'n Node, own: &'n str) -> Option<(&'n str, &'n str)> {
+    let text = |field: &str| subject.get(field).and_then(Node::as_str);
+    let name = text("name")?;
+    match text("kind")? {
+        "ServiceAccount" => Some((text("namespace").unwrap_or(own), name)),
+        "User" => name.strip_prefix("system:serviceaccount:")?.split_once(':'),
+        "Group" => Some((name.strip_prefix("system:serviceaccounts:")?, "")),
+        _ => None,
+    }
+}
+
+/// Every breach of trust in an object.
+pub(super) fn check<'n>(
+    object: &'n Object,
+    cluster: Cluster,
+    world: &World<'_>,
+    bound: &Bound<'_>,
+    faults: &mut Vec<Fault<'n>>,
+) {
+    if matches!(object.id.kind.as_str(), "RoleBinding" | "ClusterRoleBinding") {
+        by_user_name(object, world, faults);
+    }
+    match cluster {
+        Cluster::Management => {
+            if let Some(pod) = pod(&object.root, &object.id.kind) {
+                privileges(pod, faults);
+                token(object, pod, bound, faults);
+            }
+        }
+        Cluster::Guest => {
+            material(object, faults);
+            admin(object, world, faults);
+        }
+        Cluster::Both => {}
+    }
+}
+
+/// Subjects that name a service account of the other cluster by its user name, or all of its namespace.
+fn by_user_name<'n>(binding: &'n Object, world: &World<'_>, faults: &mut Vec<Fault<'n>>) {
+    for subject in subjects(binding) {
+        let Some((namespace, _)) = account(subject, &binding.id.namespace) else { continue };
+        let is_account = subject.get("kind").and_then(Node::as_str) == Some("ServiceAccount");
+        if let (false, true, Some(name)) = (is_account, world.is_foreign(namespace), subject.get("name")) {
+            faults.push(foreign(name, namespace));
+        }
+    }
+}
+
+fn is_true(node: Option<&Node>) -> bool {
+    matches!(node, Some(Node { value: Value::Bool(true), .. }))
+}
+
+fn privileges<'n>(pod: &'n Node, faults: &mut Vec<Fault<'n>>) {
+    const WHY: &str = "it runs beside every other hosted control plane; whoever takes it over has the node";
+    let Some(spec) = pod.get("spec") else { return };
+    let mut host = |node: &'n Node, what: &str| {
+        faults.push(
+            Fault::new(Check::HostAccess, node, format!("the pod uses {what} of its node"))
+                .why(WHY)
+                .help("do without it, or allow it for this object with the reason"),
+        );
+    };
+    for (field, what) in
+        [("hostNetwork", "the network"), ("hostPID", "the processes"), ("hostIPC", "the memory")]
+    {
+        if let Some(node) = spec.get(field).filter(|node| is_true(Some(node))) {
+            host(node, what);
+        }
+    }
+    for volume in spec.get("volumes").and_then(Node::as_list).unwrap_or_default() {
+        if let Some(node) = volume.get("hostPath") {
+            host(node, "files");
+        }
+    }
+    for container in containers(pod) {
+        for port in container.get("ports").and_then(Node::as_list).unwrap_or_default() {
+            if let Some(node) = port.get("hostPort") {
+                host(node, "a port");
+            }
+        }
+    }
+    for container in containers(pod) {
+        let privileged = container.get("securityContext").and_then(|context| context.get("privileged"));
+        if let Some(node) = privileged.filter(|node| is_true(Some(node))) {
+            faults.push(
+                Fault::new(Check::Privileged, node, "a privileged container")
+                    .why(WHY)
+                    .help("do without it, or allow it for this object with the reason"),
+            );
+        }
+    }
+}
+
+fn token<'n>(object: &'n Object, pod: &'n Node, bound: &Bound<'_>, faults: &mut Vec<Fault<'n>>) {
+    let Some(spec) = pod.get("spec") else { return };
+    let account = spec.get("serviceAccountName").and_then(Node::as_str).unwrap_or("default");
+    let off =
+        matches!(spec.get("automountServiceAccountToken"), Some(Node { value: Value::Bool(false), .. }));
+    let namespace = object.id.namespace.as_str();
+    if !off && !bound.contains(&(namespace, account)) && !bound.contains(&(namespace, "")) {
+        faults.push(
+            Fault::new(
+                Check::NeedlessToken,
+                spec,
+                format!("the pod gets a token of `{account}`, which has no right here"),
+            )
+            .why("a token that is not there cannot be stolen")
+            .help("set `automountServiceAccountToken: false`, or bind the account to a role"),
+        );
+    }
+}
+
+fn material<'n>(object: &'n Object, faults: &mut Vec<Fault<'n>>) {
+    let leak = |node: &'n Node, what: &str| {
+        Fault::new(Check::SecretInGuest, node, format!("{what} in the guest"))
+            .why("the guest's users can read it")
+            .help("keep it in the management cluster; a token minter or a kubeconfig there carries it over")
+    };
+    let issued = object.root.get("metadata").and_then(|metadata| metadata.get("annotations")?.get(ISSUED));
+    if let Some(node) = issued {
+        let origin = node.as_str().unwrap_or_default();
+        let words = [("kubeconfig", "a kubeconfig"), ("credentials", "credentials")];
+        if let Some((_, what)) = words.iter().find(|(word, _)| origin.starts_with(word)) {
+            faults.push(leak(node, what));
+        }
+    }
+    let encoded = object.id.kind == "Secret";
+    let mut texts = Vec::new();
+    collect_texts(&object.root, &mut texts);
+    for node in texts {
+        let text = node.as_str().unwrap_or_default();
+        let decoded = if encoded && text.len() > 16 { BASE64.decode(text.trim()).ok() } else { None };
+        let decoded = decoded.and_then(|bytes| String::from_utf8(bytes).ok());
+        if let Some(what) = secret_in(text).or_else(|| decoded.as_deref().and_then(secret_in)) {
+            faults.push(leak(node, what));
+        }
+    }
+}
+
+fn collect_texts<'n>(node: &'n Node, texts: &mut Vec<&'n Node>) {
+    match &node.value {
+        Value::String(text) if text.len() > 16 => texts.push(node),
+        Value::List(items) => items.iter().for_each(|item| collect_texts(item, texts)),
+        Value::Map(map) => map.iter().for_each(|entry| collect_texts(&entry.value, texts)),
+        _ => {}
+    }
+}
+
+fn secret_in(text: &str) -> Option<&'static str> {
+    let has = |word: &str| text.contains(word);
+    if has("PRIVATE KEY-----") {
+        Some("a private key")
+    } else if has("aws_secret_access_key") || has("\"private_key\"") || has("azure_client_secret") {
+        Some("credentials of a cloud")
+    } else if has("current-context:") && has("clusters:") {
+        Some("a kubeconfig")
+    } else {
+        None
+    }
+}
+
+fn admin<'n>(object: &'n Object, world: &World<'_>, faults: &mut Vec<Fault<'n>>) {
+    if object.id.kind != "ClusterRoleBinding" {
+        return;
+    }
+    let role = object.root.get("roleRef").and_then(|role| role.get("name"));
+    let Some((node, name)) = role.and_then(|role| Some((role, role.as_str()?))) else { return };
+    if name == "cluster-admin" || world.here.is_all_powerful(name) {
+        faults.push(
+            Fault::new(Check::GuestAdmin, node, format!("`{name}` gives every right in the guest"))
+                .why("whoever holds a kubeconfig of this identity, and any pod in the guest that runs as it, owns the guest")
+                .help("list the rights that are needed, or allow it for this binding with the reason"),
+        );
+    }
+}
