@@ -63,10 +63,13 @@ fn bench() -> Result<(), String> {
 /// One namespace and one image for everything.
 fn one_change(tools: &Path, folders: &[PathBuf; 2]) -> Result<(), String> {
     println!("reading, moving to one namespace, changing images, writing: CPU time in ms (user + system)\n");
-    let ours = ours(folders, |folder| transship(folder, &["bench"]))?;
+    let checked = ours(folders, |folder| transship(folder, &["bench"], &[]))?;
+    let ours = ours(folders, |folder| transship(folder, &["bench"], &["--no-check"]))?;
     let memory = peak_memory_mb();
     row("", &SIZES.map(|size| format!("{size} objects")), "doubling");
     row("transship render", &[millis(&ours[0]), millis(&ours[1])], &ratio(&ours[1], &ours[0]));
+    row("  and checked", &[millis(&checked[0]), millis(&checked[1])], &ratio(&checked[1], &checked[0]));
+    row("  which is", &[ratio(&checked[0], &ours[0]), ratio(&checked[1], &ours[1])], "");
     for (name, arguments) in
         [("kustomize build", ["kustomize", "build"]), ("kubectl kustomize", ["kubectl", "kustomize"])]
     {
@@ -86,7 +89,7 @@ fn three_topologies(tools: &Path, folders: &[PathBuf; 2]) -> Result<(), String> 
     println!(
         "\nthree profiles, components of 20 objects with a page, a word, policy and patches: CPU time in ms\n"
     );
-    let ours = ours(folders, |folder| transship(folder, &topologies::PROFILES))?;
+    let ours = ours(folders, |folder| transship(folder, &topologies::PROFILES, &["--no-check"]))?;
     row("", &SIZES.map(|size| format!("{size} objects")), "doubling");
     row("transship render", &[millis(&ours[0]), millis(&ours[1])], &ratio(&ours[1], &ours[0]));
     let mut theirs = Cost::default();
@@ -149,11 +152,12 @@ fn tools() -> Result<PathBuf, String> {
     Ok(PathBuf::from(String::from_utf8_lossy(&built.stdout).trim()))
 }
 
-fn transship(folder: &Path, profiles: &[&str]) -> Result<Cost, String> {
+/// Our own command. The other tools do not check what they make, so beside them neither do we.
+fn transship(folder: &Path, profiles: &[&str], more: &[&str]) -> Result<Cost, String> {
     let mut cost = Cost::default();
     for profile in profiles {
         let mut command = Command::new(env!("CARGO_BIN_EXE_transship"));
-        command.args(["render", "--profile", profile]).current_dir(folder);
+        command.args(["render", "--profile", profile]).args(more).current_dir(folder);
         cost.add(measure(command)?);
     }
     Ok(cost)
