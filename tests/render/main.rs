@@ -22,6 +22,7 @@ mod golden;
 mod honours;
 mod language;
 mod list;
+mod misuse;
 mod moves;
 mod namespace;
 mod order;
