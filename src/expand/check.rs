@@ -202,10 +202,17 @@ impl<'a> Checker<'a> {
             };
             let mut mentioned = Vec::new();
             names(&given.value, &mut mentioned);
-            if !mentioned.is_empty() || given.value.as_list().is_some() {
+            if !mentioned.is_empty() {
                 continue;
             }
-            self.errors.collect(checked(name, &input.value, given.value.clone(), true, self.context.sources));
+            // An input that takes no list is given one for as many uses.
+            let values = match given.value.as_list() {
+                Some(items) if !input.value.takes_list() => items.to_vec(),
+                _ => vec![given.value.clone()],
+            };
+            for value in values {
+                self.errors.collect(checked(name, &input.value, value, true, self.context.sources));
+            }
         }
         // A name that is misspelt is missing as well; once is enough.
         let misspelt = entry.value.inputs.keys().any(|name| !fragment.body.inputs.contains_key(name));

@@ -108,6 +108,19 @@ impl<V: Visitor> Walk<'_, V> {
                 given.insert(input.clone(), value);
             }
         }
+        let nothing = |(name, node): (&String, &Node)| {
+            let input = &fragment.body.inputs.get(name)?.value;
+            let idle = node.as_list().is_some_and(<[Node]>::is_empty)
+                && (input.is_required() || !input.takes_list());
+            idle.then(|| {
+                wrong(names, node.mark, &format!("the input `{name}` is empty, so nothing would happen"))
+            })
+        };
+        // A list that came by way of a name may be empty; what somebody writes means something.
+        let written = entry.value.inputs.iter().map(|(name, node)| (name, &node.value));
+        if let Some(error) = written.filter_map(nothing).next() {
+            return Err(error.help("remove the use, or say what it is for"));
+        }
         let above: Vec<Mark> = above.iter().copied().chain([entry.mark]).collect();
         for given in one_by_one(&given, &fragment.body.inputs) {
             let bound = self.bind(fragment, given, entry.mark, names)?;
@@ -307,6 +320,24 @@ pub(super) fn checked(
         return Err(wrong(format!("the input `{name}` cannot be {shown}"))
             .help(format!("it is one of {}", choices.join(", "))));
     }
+    let shown = |node: &Node| match node.as_str() {
+        Some(text) if literal => format!("`{text}`"),
+        _ => node.value.kind().to_owned(),
+    };
+    if let Some(pattern) = &input.pattern {
+        let is_wrong = |item: &&Node| !item.as_str().is_some_and(|text| pattern.matches(text));
+        let texts = node.as_list().unwrap_or(std::slice::from_ref(&node));
+        if let Some(item) = texts.iter().find(is_wrong) {
+            return Err(Diagnostic::error(format!("the input `{name}` cannot be {}", shown(item)))
+                .at(Location::of(item.mark, sources))
+                .help(format!("it must match {}", pattern.text)));
+        }
+    }
+    let kind = node.as_str().and_then(|text| text.split(['.', '/']).next()).unwrap_or_default();
+    if !input.kinds.is_empty() && !input.kinds.iter().any(|known| known == kind) {
+        return Err(wrong(format!("the input `{name}` cannot be {}", shown(&node)))
+            .help(format!("it is a {}", input.kinds.join(" or a "))));
+    }
     Ok(node)
 }
 
@@ -380,11 +411,7 @@ fn one_by_one(
     given: &BTreeMap<String, Node>,
     inputs: &BTreeMap<String, Marked<Input>>,
 ) -> Vec<BTreeMap<String, Node>> {
-    let takes_list = |name: &str| {
-        inputs
-            .get(name)
-            .is_some_and(|input| matches!(input.value.r#type, InputType::List | InputType::Objects))
-    };
+    let takes_list = |name: &str| inputs.get(name).is_some_and(|input| input.value.takes_list());
     let mut all = vec![given.clone()];
     for (name, node) in given {
         let Some(items) = node.as_list().filter(|_| !takes_list(name)) else { continue };

@@ -122,6 +122,10 @@ pub struct Input {
     pub optional: bool,
     /// The values it may have; any if empty.
     pub choices: Vec<Node>,
+    /// What its text, or each text of its list, must match as a whole.
+    pub pattern: Option<Pattern>,
+    /// The kinds that an object may be of; any if empty.
+    pub kinds: Vec<String>,
     /// Taken from the user's scope where it is not given.
     pub inherit: bool,
 }
@@ -137,8 +141,50 @@ typed! {
         "optional" optional: bool,
         /// The values it may have.
         "enum" choices: Vec<Node>,
+        /// A regular expression that its text, or each text of its list, must match as a whole.
+        "pattern" pattern: Option<Pattern>,
+        /// The kinds that an object may be of.
+        "kinds" kinds: Vec<String>,
         /// Taken from the user's scope where it is not given.
         "inherit" inherit: bool,
+    }
+}
+
+/// A regular expression for a whole text.
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    /// As it is written.
+    pub text: String,
+    regex: regex_lite::Regex,
+}
+
+impl Pattern {
+    /// Whether a text is what the pattern says.
+    pub fn matches(&self, text: &str) -> bool {
+        self.regex.is_match(text)
+    }
+}
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Typed for Pattern {
+    fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
+        let text = String::read(node, reader)?;
+        match regex_lite::Regex::new(&format!("^(?:{text})$")) {
+            Ok(regex) => Some(Self { text, regex }),
+            Err(error) => {
+                reader.error(node.mark, format!("this is no regular expression: {error}"));
+                None
+            }
+        }
+    }
+
+    fn schema() -> Json {
+        json!({"type": "string", "format": "regex"})
     }
 }
 
@@ -224,6 +270,11 @@ impl Input {
         json!({"anyOf": [one, {"type": "array", "items": one}, {"type": "string", "pattern": "\\$\\{"}]})
     }
 
+    /// Whether its value is a list.
+    pub fn takes_list(&self) -> bool {
+        matches!(self.r#type, InputType::List | InputType::Objects)
+    }
+
     /// Whether a user must say something for it.
     pub fn is_required(&self) -> bool {
         let known = matches!(self.r#type, InputType::Workload | InputType::Container);
@@ -240,11 +291,14 @@ impl Typed for Input {
                 default: None,
                 optional: false,
                 choices: Vec::new(),
+                pattern: None,
+                kinds: Vec::new(),
                 inherit: false,
             });
         }
-        let InputFields { r#type, default, optional, choices, inherit } = InputFields::read(node, reader)?;
-        Some(Self { r#type, default, optional, choices, inherit })
+        let InputFields { r#type, default, optional, choices, pattern, kinds, inherit } =
+            InputFields::read(node, reader)?;
+        Some(Self { r#type, default, optional, choices, pattern, kinds, inherit })
     }
 
     fn schema() -> Json {

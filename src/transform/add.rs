@@ -34,7 +34,7 @@ fn add_words(items: &mut Vec<Node>, more: &[Node], sources: &Sources) -> Result<
     let mut rest = more.iter().peekable();
     while let Some(item) = rest.next() {
         match rest.next_if(|next| is_flag(item) && is_value(next)) {
-            Some(value) => match items.iter().position(|other| other == item) {
+            Some(value) => match items.iter().position(|other| flag(other) == flag(item)) {
                 Some(at) if items.get(at + 1) == Some(value) => {}
                 Some(at) => return Err(conflict(&items[at], item, sources)),
                 None => items.extend([item.clone(), value.clone()]),
@@ -154,10 +154,11 @@ fn add_item(items: &mut Vec<Node>, item: &Node, sources: &Sources) -> Result<(),
     Ok(())
 }
 
-/// The flag of an argument such as `--v=4`.
+/// The flag of an argument such as `--v=4`, or `-v=4` as Go's flags take it too, or `--v` with the value behind it.
 fn flag(item: &Node) -> Option<&str> {
     let text = item.as_str().filter(|text| text.starts_with('-'))?;
-    text.split_once('=').map(|(flag, _)| flag)
+    let name = text.split_once('=').map_or(text, |(flag, _)| flag).trim_start_matches('-');
+    (!name.is_empty()).then_some(name)
 }
 
 fn conflict(target: &Node, body: &Node, sources: &Sources) -> Diagnostic {

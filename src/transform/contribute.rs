@@ -11,7 +11,7 @@ use crate::object::{
     Cause, Cluster, History, Object, ObjectId, Position, Scope, Scopes, Side, containers, is_tombstone, pod,
     pod_mut,
 };
-use crate::yaml::{Entry, Map, Node, Sources, Value};
+use crate::yaml::{Entry, Map, Mark, Node, Sources, Value};
 
 /// Adds contributions to a component's objects.
 pub(super) fn apply(
@@ -29,7 +29,11 @@ pub(super) fn apply(
         let notes = contribution.uses.iter().map(|mark| format!("used at {}", view.sources.show(*mark)));
         notes.rev().fold(error, Diagnostic::note)
     };
+    let idle = idle_uses(contributions, contributor.objects);
     for contribution in &in_order(contributions) {
+        if contribution.target == Target::Object && idle.contains(&&contribution.uses) {
+            continue;
+        }
         errors.collect(contributor.one(contribution).map_err(|error| used(contribution, error)));
     }
     errors.or(())?;
@@ -39,6 +43,19 @@ pub(super) fn apply(
         errors.0.extend(nobody.into_iter().map(|error| used(contribution, error)));
     }
     errors.or(())
+}
+
+/// Uses of fragments whose part for the pods of this cluster is about a workload that is not here: what else they bring
+/// into this cluster nobody needs.
+fn idle_uses<'c>(contributions: &'c [Contribution], objects: &[Object]) -> BTreeSet<&'c Vec<Mark>> {
+    let is_here = |workload: &ObjectId| objects.iter().any(|object| object.id == *workload);
+    let idle = |contribution: &&Contribution| match &contribution.target {
+        Target::Pod(workload) | Target::Workload(workload) => {
+            contribution.limited && !contribution.uses.is_empty() && !is_here(workload)
+        }
+        Target::Object => false,
+    };
+    contributions.iter().filter(idle).map(|contribution| &contribution.uses).collect()
 }
 
 /// The containers that there are: the workload's place and the container's name.

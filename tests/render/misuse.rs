@@ -419,14 +419,14 @@ fn an_issued_secret_is_not_there_already() {
         MC,
         r"
 guest-api: {workload: Deployment/d, container: driver, arg: --k, secret: s}
-error: payload/op/0000_50_op_1.yaml:20:1: two manifests for one object
+error[same-object]: payload/op/0000_50_op_1.yaml:20:1: two manifests for one object
   object: Secret/s in clusters-example
   note: the other is at fragments/guest-api.yaml(apiVersion: transship.openshift.io/v1)
   note: whichever is applied last would win, and every pass would change the object back and forth
   help: leave one out with CVO's annotations, a capability or a feature set
 
 serving-cert: {service: Service/hook, secret: s}
-error: fragments/serving-cert.yaml(apiVersion: transship.openshift.io/v1): two manifests for one object
+error[same-object]: fragments/serving-cert.yaml(apiVersion: transship.openshift.io/v1): two manifests for one object
   object: Secret/s in clusters-example
   note: the other is at payload/op/0000_50_op_1.yaml:20:1
   note: whichever is applied last would win, and every pass would change the object back and forth
@@ -620,6 +620,18 @@ error: payload/op/component.yaml:7:38: the fragment `wait-for` has no input `obj
 
 wait-for: {workload: Deployment/d, objects: Secret/ns/a}
 error: payload/op/component.yaml:7:47: the input `objects` cannot be text
+
+wait-for: {workload: Deployment/d, objects: []}
+error: payload/op/component.yaml:7:47: the input `objects` is empty, so nothing would happen
+  help: remove the use, or say what it is for
+
+wait-for: {workload: Deployment/d, objects: [Secret/ns/a, storage/cluster]}
+error: payload/op/component.yaml:7:61: the input `objects` cannot be `storage/cluster`
+  help: it must match [A-Z][A-Za-z0-9]*([.][a-z0-9.-]+)?(/[a-z0-9.-]+){1,2}
+
+wait-for: {workload: Deployment/d, objects: [5]}
+error: payload/op/component.yaml:7:48: the input `objects` cannot be a number
+  help: it must match [A-Z][A-Za-z0-9]*([.][a-z0-9.-]+)?(/[a-z0-9.-]+){1,2}
 ",
     );
     let own = DEPLOYMENT
@@ -1678,4 +1690,84 @@ fn policy_leaves_pods_of_the_guest_alone() {
         find(&guest, "Deployment", "d").to_string(),
         r#"{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d","namespace":"old"},"spec":{"selector":{"matchLabels":{"app":"d"}},"template":{"metadata":{"labels":{"app":"d"}},"spec":{"containers":[{"args":["--own=1"],"image":"i","name":"other","volumeMounts":[{"mountPath":"/data","name":"data"}]},{"args":["run"],"image":"i","name":"driver"}],"serviceAccountName":"sa","volumes":[{"emptyDir":{},"name":"data"},{"emptyDir":{},"name":"socket-dir"},{"name":"metrics-serving-cert","secret":{"secretName":"cert"}}]}}}}"#
     );
+}
+
+/// Texts that become flags, variables, files and addresses are what such things can be.
+#[test]
+fn inputs_are_bounded() {
+    misuse(
+        DEPLOYMENT,
+        MC,
+        r"
+guest-api: {workload: Deployment/d, container: driver, arg: kubeconfig}
+error: payload/op/component.yaml:7:63: the input `arg` cannot be `kubeconfig`
+  help: it must match --?[A-Za-z][A-Za-z0-9.-]*
+
+guest-api: {workload: Deployment/d, container: driver, arg: --kubeconfig=}
+error: payload/op/component.yaml:7:63: the input `arg` cannot be `--kubeconfig=`
+  help: it must match --?[A-Za-z][A-Za-z0-9.-]*
+
+guest-api: {workload: Deployment/d, container: driver, env: A B}
+error: payload/op/component.yaml:7:63: the input `env` cannot be `A B`
+  help: it must match [A-Za-z_][A-Za-z0-9_]*
+
+guest-api: {workload: Deployment/d, container: [], arg: --k}
+error: payload/op/component.yaml:7:50: the input `container` is empty, so nothing would happen
+  help: remove the use, or say what it is for
+
+env: {workload: Deployment/d, container: driver, name: '', value: x}
+error: payload/op/component.yaml:7:58: the input `name` cannot be ``
+  help: it must match [A-Za-z_][A-Za-z0-9_]*
+
+token-minter: {workload: Deployment/d, container: driver, volume: v, mountPath: /v, serviceAccount: s, file: ../x}
+error: payload/op/component.yaml:7:112: the input `file` cannot be `../x`
+  help: it must match [^/]+
+",
+    );
+    misuse(
+        &format!("{DEPLOYMENT}{SERVICE}{WEBHOOKS}"),
+        GUEST,
+        r"
+service-twin: {service: Service/hook, port: 443, ip: nonsense}
+error: payload/op/component.yaml:7:56: the input `ip` cannot be `nonsense`
+  help: it must match [0-9]+([.][0-9]+){3}|[0-9a-f:]*:[0-9a-f:]+
+
+service-twin: {service: Deployment/d, port: 443, ip: 10.0.0.1}
+error: payload/op/component.yaml:7:27: the input `service` cannot be `Deployment/d`
+  help: it is a Service
+
+webhook-url: {config: Deployment/d, webhook: a.b.c, service: Service/hook, port: 443}
+error: payload/op/component.yaml:7:25: the input `config` cannot be `Deployment/d`
+  help: it is a ValidatingWebhookConfiguration or a MutatingWebhookConfiguration or a CustomResourceDefinition
+",
+    );
+}
+
+/// One flag in another form is the same flag.
+#[test]
+fn a_flag_is_known_in_all_its_forms() {
+    for args in ["--kubeconfig, /mine", "-kubeconfig=/mine", "--kubeconfig=/mine"] {
+        let own = DEPLOYMENT.replace("args: [run]", &format!("args: [run, {args}]"));
+        let word = "uses:\n- guest-api: {workload: Deployment/d, container: driver, arg: --kubeconfig}\n";
+        let said = refused(&folder(&own, word), MC);
+        assert!(said.contains("two authors say different things about one field"), "{args}: {said}");
+    }
+}
+
+/// A word for a workload that is in the guest, or nowhere, brings nothing into the management cluster.
+#[test]
+fn a_word_follows_its_workload() {
+    let word = "uses: [{guest-api: {workload: Deployment/d, container: driver, arg: --k}}]\n";
+    let other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: old}\n---\n";
+    let manifests = format!("{DEPLOYMENT}{other}");
+    for page in [
+        "place: {guest: [Deployment], management: [ConfigMap]}\n",
+        "place: {management: [Deployment, ConfigMap]}\nomit: {Deployment/d: not needed}\n",
+    ] {
+        let kinds: Vec<String> = render(&placed(&manifests, &format!("{page}{word}")), MC, &[])
+            .iter()
+            .map(|object| object["kind"].as_str().unwrap().to_owned())
+            .collect();
+        assert_eq!(kinds, ["ConfigMap"]);
+    }
 }
