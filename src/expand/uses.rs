@@ -117,8 +117,8 @@ impl<V: Visitor> Walk<'_, V> {
             })
         };
         // A list that came by way of a name may be empty; what somebody writes means something.
-        let written = entry.value.inputs.iter().map(|(name, node)| (name, &node.value));
-        if let Some(error) = written.filter_map(nothing).next() {
+        let mut written = entry.value.inputs.iter().map(|(name, node)| (name, &node.value));
+        if let Some(error) = written.find_map(nothing) {
             return Err(error.help("remove the use, or say what it is for"));
         }
         let above: Vec<Mark> = above.iter().copied().chain([entry.mark]).collect();

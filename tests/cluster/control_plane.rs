@@ -19,7 +19,6 @@ pub(crate) const STRANGER: &str = "token-of-a-stranger";
 pub(crate) struct ControlPlane {
     folder: tempfile::TempDir,
     port: u16,
-    authority: String,
     // Ended in this order.
     api_server: Process,
     etcd: Process,
@@ -55,9 +54,14 @@ impl ControlPlane {
         let authority = write_certificates(folder.path());
         let tokens = format!("{ADMIN},admin,1,system:masters\n{STRANGER},stranger,2\n");
         std::fs::write(folder.path().join("tokens.csv"), tokens).unwrap();
+        // Written once: cases that run at the same time read them.
+        for token in [ADMIN, STRANGER] {
+            let text = kubeconfig(&format!("https://127.0.0.1:{port}"), &authority, token);
+            std::fs::write(folder.path().join(token), text).unwrap();
+        }
         let etcd = start_etcd(tools, folder.path(), client_port, peer_port);
         let api_server = start_api_server(tools, folder.path(), client_port, port);
-        let mut control_plane = Self { folder, port, authority, api_server, etcd };
+        let mut control_plane = Self { folder, port, api_server, etcd };
         control_plane.becomes_ready().map(|()| control_plane)
     }
 
@@ -91,10 +95,7 @@ impl ControlPlane {
 
     /// A kubeconfig for the bearer of a token.
     pub(crate) fn kubeconfig(&self, token: &str) -> PathBuf {
-        let path = self.folder.path().join(format!("{token}.kubeconfig"));
-        let server = format!("https://127.0.0.1:{}", self.port);
-        std::fs::write(&path, kubeconfig(&server, &self.authority, token)).unwrap();
-        path
+        self.folder.path().join(token)
     }
 }
 
