@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::print_stderr, clippy::exit, reason = "this is the test runner")]
 
+mod checks;
 mod control_plane;
 mod tools;
 mod wait_for;
@@ -20,7 +21,7 @@ fn main() {
             |filter: &String| if arguments.exact { name == filter } else { name.contains(filter.as_str()) };
         arguments.filter.as_ref().is_none_or(fits) && !arguments.skip.iter().any(fits)
     };
-    let cases: Vec<Case> = [wait_for::CASES].concat();
+    let cases: Vec<Case> = [checks::CASES, wait_for::CASES].concat();
     let chosen: Vec<&Case> = cases.iter().filter(wanted).collect();
     if arguments.list || chosen.is_empty() {
         let nothing = |case: &&Case| Trial::test(case.0, || Ok(()));

@@ -1,0 +1,98 @@
+//! What the checks call wrong in one object, a real API server refuses; and what they let pass, it takes.
+
+use kube::api::{Api, DynamicObject, Patch, PatchParams, ValidationDirective};
+use kube::{Client, discovery};
+use serde_json::Value;
+use transship::yaml::{self, Node, SourceId, json};
+
+use crate::Case;
+use crate::control_plane::{ADMIN, ControlPlane};
+
+pub(crate) const CASES: &[Case] = &[("checks::the_api_server_agrees", the_api_server_agrees)];
+
+/// The checks that need no other object.
+const ALONE: [&str; 6] =
+    ["unknown-field", "wrong-type", "missing-field", "not-text", "repeated-item", "one-of"];
+
+fn data(name: &str) -> String {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/checks/");
+    std::fs::read_to_string(format!("{folder}{name}")).unwrap()
+}
+
+fn documents(text: &str) -> Vec<Node> {
+    yaml::read(text, SourceId(0)).unwrap().into_iter().map(|document| document.root).collect()
+}
+
+fn text<'n>(node: &'n Node, path: &[&str]) -> &'n str {
+    path.iter().try_fold(node, |node, key| node.get(key)).and_then(Node::as_str).unwrap_or_default()
+}
+
+/// Applies an object from the server's side; dry, unless others need it.
+async fn apply(client: &Client, object: &Node, dry_run: bool) -> Result<(), kube::Error> {
+    let (api_version, kind) = (text(object, &["apiVersion"]), text(object, &["kind"]));
+    let group = api_version.split_once('/').map_or("", |(group, _)| group);
+    let found = discovery::group(client, group).await?;
+    let (resource, _) = found.recommended_kind(kind).expect("the kind is served");
+    let api: Api<DynamicObject> = match text(object, &["metadata", "namespace"]) {
+        "" => Api::all_with(client.clone(), &resource),
+        namespace => Api::namespaced_with(client.clone(), namespace, &resource),
+    };
+    let params = PatchParams { dry_run, ..PatchParams::apply("transship-tests") };
+    let params = PatchParams { field_validation: Some(ValidationDirective::Strict), ..params };
+    let body: Value = serde_json::from_str(&json::write(object)).unwrap();
+    api.patch(text(object, &["metadata", "name"]), &params, &Patch::Apply(&body)).await.map(drop)
+}
+
+fn the_api_server_agrees(cluster: &ControlPlane) {
+    let kubeconfig = cluster.kubeconfig(ADMIN);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let client = transship::apply::connect(Some(&kubeconfig)).await.unwrap();
+        let right = documents(&data("one.yaml"));
+        // What the others live in and are described by; no API server of its own knows monitors.
+        for object in right
+            .iter()
+            .filter(|object| matches!(text(object, &["kind"]), "Namespace" | "CustomResourceDefinition"))
+        {
+            apply(&client, object, false).await.unwrap();
+        }
+        wait_until_served(&client).await;
+        let known = |object: &&Node| text(object, &["kind"]) != "ServiceMonitor";
+        for object in right.iter().filter(known) {
+            apply(&client, object, true)
+                .await
+                .unwrap_or_else(|error| panic!("{} is right: {error}", text(object, &["kind"])));
+        }
+        let cases = documents(&data("cases.yaml")).remove(0);
+        let mut refused = 0;
+        for case in cases.as_list().unwrap() {
+            if !ALONE.contains(&text(case, &["check"])) {
+                continue;
+            }
+            let wrong = data("one.yaml").replace(text(case, &["write"]), text(case, &["as"]));
+            for (object, before) in
+                documents(&wrong).iter().zip(&right).filter(|(object, before)| object != before)
+            {
+                let kind = text(before, &["kind"]);
+                let answer = apply(&client, object, true).await;
+                assert!(answer.is_err(), "the API server takes this {kind}: {}", text(case, &["as"]));
+                assert!(
+                    text(case, &["says"]).contains(&format!("object: {kind}")),
+                    "the finding is about the same object"
+                );
+                refused += 1;
+            }
+        }
+        assert!(refused >= 17, "{refused}");
+    });
+}
+
+async fn wait_until_served(client: &Client) {
+    for _ in 0..100 {
+        if discovery::group(client, "example.test").await.is_ok() {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    panic!("the custom kind is not served");
+}
