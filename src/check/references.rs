@@ -84,7 +84,11 @@ fn dns_names<'n>(node: &'n Node, world: &World<'_>, faults: &mut Vec<Fault<'n>>)
             }
         }
         Value::List(items) => items.iter().for_each(|item| dns_names(item, world, faults)),
-        Value::Map(map) => map.iter().for_each(|entry| dns_names(&entry.value, world, faults)),
+        // By URL the API server itself calls, and a hosted cluster's runs in the management cluster.
+        Value::Map(map) => map
+            .iter()
+            .filter(|entry| entry.key != "clientConfig")
+            .for_each(|entry| dns_names(&entry.value, world, faults)),
         _ => {}
     }
 }

@@ -66,6 +66,8 @@ pub struct Omission {
     pub profiles: Vec<Marked<String>>,
     /// When it holds.
     pub when: When,
+    /// It may match nothing.
+    pub optional: bool,
 }
 
 typed! {
@@ -77,16 +79,23 @@ typed! {
         "in" profiles: Vec<Marked<String>>,
         /// When it holds.
         "when" when: When,
+        /// It may match nothing.
+        "optional" optional: bool,
     }
 }
 
 impl Typed for Omission {
     fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
         if let Value::String(reason) = &node.value {
-            return Some(Self { reason: reason.to_string(), profiles: Vec::new(), when: When::new() });
+            return Some(Self {
+                reason: reason.to_string(),
+                profiles: Vec::new(),
+                when: When::new(),
+                optional: false,
+            });
         }
-        let OmissionFields { reason, profiles, when } = OmissionFields::read(node, reader)?;
-        Some(Self { reason, profiles, when })
+        let OmissionFields { reason, profiles, when, optional } = OmissionFields::read(node, reader)?;
+        Some(Self { reason, profiles, when, optional })
     }
 
     fn schema() -> Json {

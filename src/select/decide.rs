@@ -229,7 +229,8 @@ impl Decider<'_> {
             let place = page.place.iter().flat_map(Place::entries).map(|(entry, _)| entry);
             // What only a part brings has a place as well, in whatever profile it does.
             let place = place.filter(|entry| !brings(page, self.view.profiles, &entry.value));
-            let others = page.omit.0.iter().chain(&page.leaves.0).map(|(selector, _)| selector);
+            let others = page.omit.0.iter().chain(&page.leaves.0);
+            let others = others.filter(|(_, omission)| !omission.optional).map(|(selector, _)| selector);
             for entry in place.chain(others) {
                 self.report_if_idle(&entry.value, entry.mark, &ids, errors);
             }
@@ -245,7 +246,7 @@ impl Decider<'_> {
         let omissions = &self.view.profile.omit.0;
         if !omissions.is_empty() {
             let all: Vec<ObjectId> = payload.manifests.iter().map(|manifest| manifest.id.clone()).collect();
-            for (selector, _) in omissions {
+            for (selector, _) in omissions.iter().filter(|(_, omission)| !omission.optional) {
                 self.report_if_idle(&selector.value, selector.mark, &all, errors);
             }
         }

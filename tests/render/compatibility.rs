@@ -126,7 +126,7 @@ fn what_is_different_on_purpose() {
         ),
         (
             "/spec/template/spec/volumes/3/secret/secretName",
-            json!("csi-snapshot-controller-operator-guest-kubeconfig"),
+            json!("csi-snapshot-controller-operator-kubeconfig"),
             "a kubeconfig of its own instead of the guest's admin",
         ),
         (

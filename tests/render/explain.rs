@@ -96,7 +96,7 @@ fn untouched_moved_and_all_fields() {
 
 #[test]
 fn a_secret_is_explained_without_its_values() {
-    let run = explain("secret/csi-snapshot-controller-operator-guest-kubeconfig", "/data");
+    let run = explain("secret/csi-snapshot-controller-operator-kubeconfig", "/data");
     assert!(run.stdout.contains("/data/kubeconfig: <hidden>\n"), "{}{}", run.stdout, run.stderr);
 }
 

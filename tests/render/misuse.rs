@@ -1259,7 +1259,7 @@ fn a_projected_token_is_replaced_and_its_neighbours_stay() {
     );
     assert_eq!(
         pod(&mc)["volumes"].to_string(),
-        r#"[{"emptyDir":{"medium":"Memory"},"name":"token"},{"emptyDir":{},"name":"data"},{"emptyDir":{},"name":"socket-dir"},{"name":"metrics-serving-cert","secret":{"secretName":"cert"}},{"name":"guest-kubeconfig","secret":{"defaultMode":416,"secretName":"d-guest-kubeconfig"}},{"emptyDir":{},"name":"tmp-dir"}]"#
+        r#"[{"emptyDir":{"medium":"Memory"},"name":"token"},{"emptyDir":{},"name":"data"},{"emptyDir":{},"name":"socket-dir"},{"name":"metrics-serving-cert","secret":{"secretName":"cert"}},{"name":"guest-kubeconfig","secret":{"defaultMode":416,"secretName":"d-kubeconfig"}},{"emptyDir":{},"name":"tmp-dir"}]"#
     );
 }
 

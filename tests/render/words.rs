@@ -92,7 +92,7 @@ fn guest_api_in_the_three_shapes_in_use() {
         let secret = find(&mc, "Secret");
         assert_eq!(
             secret["metadata"].to_string(),
-            r#"{"annotations":{"transship.openshift.io/issued":"kubeconfig for the guest cluster as system:serviceaccount:old:sa"},"name":"d-guest-kubeconfig","namespace":"clusters-example"}"#
+            r#"{"annotations":{"transship.openshift.io/issued":"kubeconfig for the guest cluster as system:serviceaccount:old:sa"},"name":"d-kubeconfig","namespace":"clusters-example"}"#
         );
         let standalone = render(&folder, "standalone", &[]);
         assert_eq!(
