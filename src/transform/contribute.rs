@@ -1,7 +1,7 @@
 //! Merges what pages and fragments contribute into the objects of a component. They only add, so their order decides
 //! positions in lists and nothing else.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::add;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
@@ -12,6 +12,29 @@ use crate::object::{
     pod_mut,
 };
 use crate::yaml::{Entry, Map, Mark, Node, Sources, Value};
+
+/// Contributions by the component that gets them: an object is merged where its manifest is, whoever speaks of it.
+pub(super) fn by_owner<'c>(
+    contributions: impl Iterator<Item = (&'c str, Contribution)>,
+    view: &View<'_>,
+) -> BTreeMap<String, Vec<Contribution>> {
+    let manifests = view.payload.manifests.iter();
+    let mut owners: HashMap<&ObjectId, Vec<&str>> = HashMap::new();
+    for manifest in manifests {
+        owners.entry(&manifest.id).or_default().push(&view.payload.file(manifest).component);
+    }
+    let mut by_owner: BTreeMap<String, Vec<Contribution>> = BTreeMap::new();
+    for (component, contribution) in contributions {
+        let id = match contribution.target {
+            Target::Object => ObjectId::of(&contribution.node).ok().map(|(id, _)| id),
+            Target::Pod(_) | Target::Workload(_) => None,
+        };
+        let owners = id.and_then(|id| owners.get(&id)).filter(|owners| !owners.contains(&component));
+        let owner = owners.and_then(|owners| owners.first()).copied().unwrap_or(component);
+        by_owner.entry(owner.to_owned()).or_default().push(contribution);
+    }
+    by_owner
+}
 
 /// Adds contributions to a component's objects.
 pub(super) fn apply(

@@ -1,12 +1,12 @@
 //! Honours what manifests already ask for, as each profile says: a fact is left, refused, done from parameters, or taken
 //! away for a fragment to put something else in its place, in every cluster that the fragment speaks of.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::facts::{self, Elsewhere, Fact};
 use super::{Component, Half, contribute};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
-use crate::expand::{self, Contribution, Target, View};
+use crate::expand::{self, View};
 use crate::object::{Cause, Object, ObjectId, Position};
 use crate::profile::{Finder, Honour, Honours, Marked, Use};
 use crate::yaml::{Mark, Node, Sources};
@@ -145,29 +145,15 @@ fn grant(half: &mut Half<'_>, wishes: &[Wish]) -> Result<(), Diagnostics> {
     let view = &half.view;
     let contributions = Diagnostics::gather(wishes.iter().map(|wish| {
         let all = expand::honouring(view, &wish.component, &wish.objects, &wish.entry)?;
-        Ok(all.into_iter().map(|one| (owner(&one, view, &wish.component), one)).collect::<Vec<_>>())
+        Ok(all.into_iter().map(|one| (wish.component.as_str(), one)).collect::<Vec<_>>())
     }))?;
-    let mut by_owner: BTreeMap<String, Vec<Contribution>> = BTreeMap::new();
-    for (owner, contribution) in contributions.into_iter().flatten() {
-        by_owner.entry(owner).or_default().push(contribution);
-    }
+    let by_owner = contribute::by_owner(contributions.into_iter().flatten(), view);
     let Half { view, components, expanded, scopes, .. } = half;
     let granted = components.iter_mut().filter_map(|component| {
         let own = by_owner.get(component.name)?;
         Some(contribute::apply(&mut component.objects, own, component.name, view, expanded, scopes))
     });
     Diagnostics::gather(granted).map(drop)
-}
-
-/// The component that has the object of a contribution, or the one that wished for it.
-fn owner(contribution: &Contribution, view: &View<'_>, wisher: &str) -> String {
-    let id = match contribution.target {
-        Target::Object => ObjectId::of(&contribution.node).ok().map(|(id, _)| id),
-        Target::Pod(_) | Target::Workload(_) => None,
-    };
-    let manifests = view.payload.manifests.iter();
-    let other = id.and_then(|id| manifests.into_iter().find(|manifest| manifest.id == id));
-    other.map_or_else(|| wisher.to_owned(), |manifest| view.payload.file(manifest).component.clone())
 }
 
 /// Facts that are there when everything has been said and were not when they could be honoured: a patch or an entry of

@@ -52,10 +52,17 @@ pub fn add<'a>(
 ) -> Result<Half<'a>, Diagnostics> {
     let catalogues = images::Catalogues::of(view.payload, view.profile.cluster)?;
     let scopes = view.scopes();
+    let contributions = contribute::by_owner(
+        expanded
+            .contributions
+            .iter()
+            .flat_map(|(name, all)| all.iter().map(move |one| (name.as_str(), one.clone()))),
+        &view,
+    );
     let make = |name: &'a String| {
         let mut objects = made(&view, name, selection, &catalogues);
         let tombstones = moves::tombstones(&view, name, selection)?;
-        if let Some(contributions) = expanded.contributions.get(name) {
+        if let Some(contributions) = contributions.get(name) {
             contribute::apply(&mut objects, contributions, name, &view, expanded, &scopes)?;
         }
         objects.extend(tombstones);

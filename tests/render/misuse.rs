@@ -94,8 +94,12 @@ fn placed(manifests: &str, page: &str) -> Folder {
             "apiVersion: transship.openshift.io/v1\nkind: Component\nmetadata: {{name: op}}\nannotations: {{include.release.openshift.io/hypershift: 'true', include.release.openshift.io/self-managed-high-availability: 'true'}}\n{page}"
         ),
     );
-    // The bundled profiles hold some of its fields.
-    folder.write("payload/csi/9.yaml", "apiVersion: operator.openshift.io/v1\nkind: CSISnapshotController\nmetadata: {name: cluster, annotations: {x: x}}\n");
+    // The bundled profiles hold some of their fields, and the bundled pages use these parameters.
+    folder.write(
+        "payload/csi/component.yaml",
+        "apiVersion: transship.openshift.io/v1\nkind: Component\nmetadata: {name: csi}\nvalues: {a: '${platform.type}', b: '${aws.region}', c: '${infrastructure.name}'}\n",
+    );
+    folder.write("payload/csi/9.yaml", "apiVersion: operator.openshift.io/v1\nkind: CSISnapshotController\nmetadata: {name: cluster, annotations: {x: x}}\n---\napiVersion: operator.openshift.io/v1\nkind: Storage\nmetadata: {name: cluster, annotations: {x: x}}\n---\napiVersion: operator.openshift.io/v1\nkind: ClusterCSIDriver\nmetadata: {name: ebs.csi.aws.com, annotations: {x: x}}\n");
     let tags = ["token-minter", "transship", "kube-rbac-proxy", "csi-external-attacher", "csi-livenessprobe"]
         .map(|tag| format!(r#"{{"name":"{tag}","from":{{"kind":"DockerImage","name":"q/{tag}"}}}}"#))
         .join(",");
@@ -1413,8 +1417,8 @@ fn annotations_that_name_no_container() {
         format!(
             "warning: payload/op/0000_50_op_1.yaml:3:{column}: the annotation `config.openshift.io/{annotation}` is {kind}, not text\n  \
              object: Deployment.apps/d in old\n  note: so none of this object's annotations count, and it is left out\n  help: put the value in quotes\n\
-             error: the profile `hypershift-mc` selects none of the payload's 2 manifests\n  \
-             note: 1 of them for this reason: no-annotations: no annotations\n  help: check the names in `select`\n"
+             error: the profile `hypershift-mc` selects none of the payload's 4 manifests\n  \
+             note: 3 of them for this reason: cluster-profile: include.release.openshift.io/hypershift unset\n  help: check the names in `select`\n"
         )
     };
     for (annotation, message) in [

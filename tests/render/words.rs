@@ -25,8 +25,12 @@ fn folder(manifests: &str, page: &str) -> Folder {
         "payload/op/component.yaml",
         format!("{HEADER}kind: Component\nmetadata: {{name: op}}\n{annotations}{page}"),
     );
-    // The bundled profiles hold some of its fields.
-    let snapshots = "apiVersion: operator.openshift.io/v1\nkind: CSISnapshotController\nmetadata: {name: cluster, annotations: {x: x}}\n";
+    // The bundled profiles hold some of their fields, and the bundled pages use these parameters.
+    folder.write(
+        "payload/csi/component.yaml",
+        "apiVersion: transship.openshift.io/v1\nkind: Component\nmetadata: {name: csi}\nvalues: {a: '${platform.type}', b: '${aws.region}', c: '${infrastructure.name}'}\n",
+    );
+    let snapshots = "apiVersion: operator.openshift.io/v1\nkind: CSISnapshotController\nmetadata: {name: cluster, annotations: {x: x}}\n---\napiVersion: operator.openshift.io/v1\nkind: Storage\nmetadata: {name: cluster, annotations: {x: x}}\n---\napiVersion: operator.openshift.io/v1\nkind: ClusterCSIDriver\nmetadata: {name: ebs.csi.aws.com, annotations: {x: x}}\n";
     folder.write("payload/csi/9.yaml", snapshots);
     folder.write(
         "payload/image-references",
