@@ -23,7 +23,8 @@ pub(super) fn apply(mut checked: Checked, half: &Half<'_>) -> Checked {
         let entries = declared.iter().filter(|entry| allows(&entry.value, &finding, manifest));
         let by_file = entries.map(|entry| (entry.mark, Some(profile.name.clone())));
         let on_manifest = manifest.into_iter().flat_map(annotations);
-        let on_manifest = on_manifest.filter(|(check, _)| *check == finding.check.code());
+        let on_manifest =
+            on_manifest.filter(|(check, entry)| *check == finding.check.code() && is_reasoned(entry));
         let lines: Vec<(Mark, Option<String>)> =
             by_file.chain(on_manifest.map(|(_, entry)| (entry.mark, None))).collect();
         if lines.is_empty() {
@@ -35,7 +36,13 @@ pub(super) fn apply(mut checked: Checked, half: &Half<'_>) -> Checked {
         declared.iter().map(|entry| (entry.value.check.code(), entry.mark, Some(profile.name.clone())));
     let manifests = half.objects.iter().filter_map(|object| object.manifest);
     let written = manifests.flat_map(|at| annotations(&half.view.payload.manifests[at]));
-    let written = written.map(|(check, entry)| (check, entry.mark, None));
+    let (written, groundless): (Vec<_>, Vec<_>) = written.partition(|(_, entry)| is_reasoned(entry));
+    kept.extend(groundless.iter().map(|(check, entry)| Finding {
+        message: format!("`{check}` is allowed without a reason, so it is not"),
+        help: "say why".to_owned(),
+        ..unused(check, entry.mark, None)
+    }));
+    let written = written.into_iter().map(|(check, entry)| (check, entry.mark, None));
     let idle = entries.chain(written).filter(|(_, mark, profile)| !used.contains(&(*mark, profile.clone())));
     kept.extend(idle.map(|(check, mark, profile)| unused(check, mark, profile)));
     checked.used.extend(used);
@@ -51,8 +58,11 @@ fn allows(allowance: &Allowance, finding: &Finding, manifest: Option<&Manifest>)
 fn annotations(manifest: &Manifest) -> impl Iterator<Item = (&str, &Entry)> {
     let annotations = manifest.root.get("metadata").and_then(|metadata| metadata.get("annotations"));
     let entries = annotations.and_then(Node::as_map).into_iter().flatten();
-    let reasoned = |entry: &&Entry| entry.value.as_str().is_some_and(|reason| !reason.trim().is_empty());
-    entries.filter(reasoned).filter_map(|entry| Some((entry.key.strip_prefix(ANNOTATION)?, entry)))
+    entries.filter_map(|entry| Some((entry.key.strip_prefix(ANNOTATION)?, entry)))
+}
+
+fn is_reasoned(entry: &Entry) -> bool {
+    entry.value.as_str().is_some_and(|reason| !reason.trim().is_empty())
 }
 
 fn unused(check: &str, mark: Mark, profile: Option<String>) -> Finding {

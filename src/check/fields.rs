@@ -1,5 +1,7 @@
 //! One object beside what is known about its kind: fields that are not there, of another type, missing, or said twice.
 
+use std::collections::HashMap;
+
 use super::finding::Fault;
 use crate::nearest::nearest;
 use crate::object::{Expected, Shape};
@@ -32,7 +34,9 @@ fn value<'n>(node: &'n Node, shape: Shape<'_>, key: &str, within: &str, faults: 
 }
 
 fn fields<'n>(node: &'n Node, map: &'n Map, shape: Shape<'_>, key: &str, faults: &mut Vec<Fault<'n>>) {
-    for entry in map {
+    // What is below `status` another endpoint takes; here it is dropped unseen.
+    let elsewhere = |key: &str| key == "status" && matches!(shape, Shape::CustomRoot(_));
+    for entry in map.iter().filter(|entry| !elsewhere(&entry.key)) {
         match shape.field(&entry.key) {
             Some(shape) => value(&entry.value, shape, &entry.key, key, faults),
             None => faults.push(unknown_field(entry, shape)),
@@ -73,7 +77,7 @@ fn unknown_field<'n>(entry: &'n Entry, shape: Shape<'_>) -> Fault<'n> {
     let known = shape.fields();
     match nearest(&entry.key, known.iter().copied()) {
         Some(near) => fault.help(format!("did you mean `{near}`?")),
-        None => fault.help(format!("the fields are {}", known.join(", "))),
+        None => fault.help(format!("the fields are {}", listed(&known))),
     }
 }
 
@@ -102,6 +106,15 @@ fn wrong_type<'n>(node: &'n Node, expected: Expected, within: &str) -> Fault<'n>
     }
 }
 
+/// Some names, and how many more there are.
+pub(super) fn listed(names: &[&str]) -> String {
+    const SHOWN: usize = 12;
+    match names.len().checked_sub(SHOWN) {
+        Some(more) if more > 0 => format!("{} and {more} more", names[..SHOWN].join(", ")),
+        _ => names.join(", "),
+    }
+}
+
 /// Items with the same keys.
 fn repeated<'n>(items: &'n [Node], shape: Shape<'_>, faults: &mut Vec<Fault<'n>>) {
     let keys = shape.list_keys();
@@ -119,16 +132,17 @@ fn repeated<'n>(items: &'n [Node], shape: Shape<'_>, faults: &mut Vec<Fault<'n>>
         };
         keys.iter().map(key).collect::<Option<Vec<_>>>().map(|keys| keys.join(", "))
     };
-    let mut seen: Vec<(String, &Node)> = Vec::with_capacity(items.len());
+    let mut seen: HashMap<String, &Node> = HashMap::with_capacity(items.len());
     for item in items {
         let Some(identity) = identity(item) else { continue };
-        if let Some((_, first)) = seen.iter().find(|(known, _)| *known == identity) {
+        if let Some(first) = seen.get(&identity) {
             faults.push(
                 Fault::new(Check::RepeatedItem, item, format!("a second item with {identity}"))
-                    .why(format!("the first is at line {}; server-side apply refuses both", first.mark.line))
+                    .also("the first is at", first.mark)
+                    .why("server-side apply refuses both")
                     .help("remove one of them, or give it another key"),
             );
         }
-        seen.push((identity, item));
+        seen.entry(identity).or_insert(item);
     }
 }

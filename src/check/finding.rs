@@ -37,11 +37,21 @@ pub(super) struct Fault<'n> {
     pub(super) message: String,
     pub(super) why: Vec<String>,
     pub(super) help: String,
+    /// Another place that belongs to it, and what it is.
+    also: Option<(&'static str, Mark)>,
 }
 
 impl<'n> Fault<'n> {
     pub(super) fn new(check: Check, node: &'n Node, message: impl Into<String>) -> Self {
-        Self { check, node, mark: node.mark, message: message.into(), why: Vec::new(), help: String::new() }
+        Self {
+            check,
+            node,
+            mark: node.mark,
+            message: message.into(),
+            why: Vec::new(),
+            help: String::new(),
+            also: None,
+        }
     }
 
     pub(super) fn at(mut self, mark: Mark) -> Self {
@@ -54,12 +64,18 @@ impl<'n> Fault<'n> {
         self
     }
 
+    pub(super) fn also(mut self, what: &'static str, mark: Mark) -> Self {
+        self.also = Some((what, mark));
+        self
+    }
+
     pub(super) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = help.into();
         self
     }
 
-    pub(super) fn of(self, object: &Object, profile: Option<&str>) -> Finding {
+    pub(super) fn of(self, object: &Object, profile: Option<&str>, sources: &Sources) -> Finding {
+        let also = self.also.map(|(what, mark)| format!("{what} {}", sources.show(mark)));
         Finding {
             check: self.check,
             profiles: profile.into_iter().map(str::to_owned).collect(),
@@ -67,7 +83,7 @@ impl<'n> Fault<'n> {
             path: path_to(&object.root, self.node).unwrap_or_default(),
             mark: self.mark,
             message: self.message,
-            why: self.why,
+            why: also.into_iter().chain(self.why).collect(),
             help: self.help,
             manifest: object.manifest,
         }

@@ -8,7 +8,7 @@ use super::Half;
 use crate::diagnostic::Diagnostic;
 use crate::object::{Object, Rule, Where, is_tombstone};
 use crate::profile::{Pattern, unmet};
-use crate::yaml::{Mark, Node};
+use crate::yaml::{Mark, Node, Value};
 
 /// Kind, group, namespace and name.
 type Key<'a> = (&'a str, &'a str, &'a str, &'a str);
@@ -67,8 +67,8 @@ impl<'a> Inventory<'a> {
                 }
             }
         }
-        for object in half.objects {
-            for maker in makers.iter().filter(|maker| maker.is_about(&object.id.kind)) {
+        for object in half.objects.iter().filter(|object| !is_tombstone(&object.root)) {
+            for maker in makers.iter().filter(|maker| maker.is_about_object(&object.id)) {
                 for place in maker.places(&object.root, &object.id.kind) {
                     if let Some(key) = made_key(maker, place, object) {
                         made.insert(key, &[][..]);
@@ -95,6 +95,17 @@ impl<'a> Inventory<'a> {
         Ok(Self { objects, made, namespaces, externals })
     }
 
+    /// Whether a namespace is there: of an object, created, declared by its name, or every cluster's.
+    fn knows_namespace(&self, namespace: &str) -> bool {
+        self.lives_in(namespace) || self.find("Namespace", "", "", namespace).is_some()
+    }
+
+    /// Whether a namespace is declared, by its own name: a pattern may mean another cluster's as well.
+    pub(super) fn declares_namespace(&self, namespace: &str) -> bool {
+        let same = |external: &Outside<'_>| external.pattern.to_string() == format!("Namespace/{namespace}");
+        self.externals.iter().any(same)
+    }
+
     /// Whether objects of this cluster live in a namespace.
     pub(super) fn lives_in(&self, namespace: &str) -> bool {
         self.namespaces.contains(namespace)
@@ -108,7 +119,9 @@ impl<'a> Inventory<'a> {
         if let Some(keys) = self.made.get(&(kind, group, namespace, name)) {
             return Some(Found::Made(keys));
         }
-        if every_cluster_has(kind, name) {
+        if every_cluster_has(kind, namespace, name)
+            && (namespace.is_empty() || self.knows_namespace(namespace))
+        {
             return Some(Found::Outside);
         }
         let mut hits = false;
@@ -121,6 +134,18 @@ impl<'a> Inventory<'a> {
             hits = true;
         }
         hits.then_some(Found::Outside)
+    }
+
+    /// Whether a Service is rendered here.
+    pub(super) fn has_service(&self, namespace: &str, name: &str) -> bool {
+        self.objects.contains_key(&("Service", "", namespace, name))
+    }
+
+    /// Whether a service account's tokens are not mounted unless a pod asks for them.
+    pub(super) fn is_unmounted(&self, namespace: &str, account: &str) -> bool {
+        let account = self.objects.get(&("ServiceAccount", "", namespace, account));
+        let mounts = account.and_then(|account| account.root.get("automountServiceAccountToken"));
+        matches!(mounts, Some(Node { value: Value::Bool(false), .. }))
     }
 
     /// Whether some object of a name is rendered here, in whatever namespace.
@@ -149,6 +174,8 @@ impl<'a> Inventory<'a> {
         let mut names: Vec<&str> =
             self.objects.keys().chain(self.made.keys()).filter(here).map(|key| key.3).collect();
         names.sort_unstable();
+        // Among very many, a suggestion would cost more than it helps.
+        names.truncate(1000);
         names
     }
 
@@ -176,17 +203,20 @@ fn annotation<'n>(root: &'n Node, key: &str) -> Option<&'n str> {
     root.get("metadata")?.get("annotations")?.get(key)?.as_str()
 }
 
-/// What Kubernetes itself brings.
-fn every_cluster_has(kind: &str, name: &str) -> bool {
+/// What Kubernetes itself brings, and OpenShift into every namespace.
+fn every_cluster_has(kind: &str, namespace: &str, name: &str) -> bool {
     match kind {
         "Namespace" => matches!(name, "default" | "kube-system" | "kube-public" | "kube-node-lease"),
         "ServiceAccount" => name == "default",
-        "ConfigMap" => name == "kube-root-ca.crt",
+        "ConfigMap" => matches!(name, "kube-root-ca.crt" | "openshift-service-ca.crt"),
         "PriorityClass" => matches!(name, "system-cluster-critical" | "system-node-critical"),
         "ClusterRole" => {
             matches!(name, "admin" | "cluster-admin" | "edit" | "view") || name.starts_with("system:")
         }
-        "Role" => name == "extension-apiserver-authentication-reader" || name.starts_with("system:"),
+        "Role" => {
+            namespace == "kube-system"
+                && (name == "extension-apiserver-authentication-reader" || name.starts_with("system:"))
+        }
         _ => false,
     }
 }

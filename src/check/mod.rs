@@ -13,26 +13,32 @@ mod alternatives;
 mod fields;
 mod finding;
 mod inventory;
+mod kinds;
 mod pods;
 mod references;
+mod selector;
 mod selectors;
 mod set;
 mod trust;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use crate::diagnostic::Diagnostics;
 use crate::expand::View;
-use crate::object::{Object, is_tombstone};
+use crate::object::{Object, ObjectId, is_tombstone};
 use crate::parallel::{self, Worth};
-use crate::profile::{Check, Pattern};
-use crate::yaml::{Mark, Node, Sources};
+use crate::profile::Check;
+use crate::yaml::{Mark, Sources};
 
 use finding::Fault;
 pub use finding::Finding;
 use inventory::Inventory;
+use kinds::Kinds;
 use references::World;
-use selectors::Selectable;
+use selector::Selectable;
+
+/// So many faults of one object are told at once.
+const MOST_OF_AN_OBJECT: usize = 100;
 
 /// The objects of one profile.
 pub struct Half<'a> {
@@ -47,7 +53,7 @@ pub struct Half<'a> {
 /// Checks that no two objects are the same one.
 pub fn unique(objects: &[Object], sources: &Sources) -> Result<(), Diagnostics> {
     let twins = set::twins(objects, sources);
-    let errors = twins.into_iter().map(|(object, fault)| fault.of(object, None).diagnostic(sources));
+    let errors = twins.into_iter().map(|(object, fault)| fault.of(object, None, sources).diagnostic(sources));
     Diagnostics(errors.collect()).or(())
 }
 
@@ -66,7 +72,16 @@ pub fn check(halves: &[Half<'_>]) -> Result<Vec<Checked>, Diagnostics> {
     let found = halves.iter().enumerate().map(|(at, half)| {
         let others = inventories.iter().enumerate().filter(|(other, _)| *other != at);
         let rules = half.view.profiles.checks.rules();
+        let services: HashSet<(&str, &str)> = half
+            .view
+            .payload
+            .manifests
+            .iter()
+            .filter(|manifest| manifest.id.kind == "Service")
+            .map(|manifest| (manifest.id.namespace.as_str(), manifest.id.name.as_str()))
+            .collect();
         let world = World {
+            payload_services: &services,
             here: &inventories[at],
             elsewhere: others.map(|(_, inventory)| inventory).collect(),
             rules: &rules,
@@ -80,13 +95,14 @@ fn of_half(half: &Half<'_>, world: &World<'_>) -> Checked {
     let profile = half.view.profile;
     let (scopes, selectable, bound) =
         (half.view.scopes(), Selectable::of(half.objects), trust::bound(half.objects));
+    let kinds = Kinds::of(half);
     let alone = |object: &Object| {
         let mut faults = Vec::new();
         set::scope(object, &scopes, profile.cluster, &mut faults);
         if !is_tombstone(&object.root) {
-            let api_version = object.root.get("apiVersion").and_then(Node::as_str).unwrap_or_default();
-            if let Some(shape) = half.view.shape(&object.id, api_version) {
-                fields::check(&object.root, shape, &mut faults);
+            match kinds.shape(object) {
+                Some(shape) => fields::check(&object.root, shape, &mut faults),
+                None => faults.extend(kinds.not_served(object, &scopes)),
             }
             alternatives::check(object, &mut faults);
             pods::check(object, &mut faults);
@@ -94,35 +110,51 @@ fn of_half(half: &Half<'_>, world: &World<'_>) -> Checked {
             selectors::check(object, &selectable, &mut faults);
             trust::check(object, profile.cluster, world, &bound, &mut faults);
         }
-        faults.into_iter().map(|fault| fault.of(object, Some(&profile.name))).collect::<Vec<_>>()
+        // Whoever has more than these to put right begins with them.
+        faults.truncate(MOST_OF_AN_OBJECT);
+        faults
+            .into_iter()
+            .map(|fault| fault.of(object, Some(&profile.name), half.view.sources))
+            .collect::<Vec<_>>()
     };
     let together = set::twins(half.objects, half.view.sources).into_iter().chain(set::namespaces(
         half,
         world.here,
         half.namespace,
     ));
-    let mut found: Vec<Finding> =
-        together.map(|(object, fault): (&Object, Fault<'_>)| fault.of(object, Some(&profile.name))).collect();
+    let mut found: Vec<Finding> = together
+        .map(|(object, fault): (&Object, Fault<'_>)| fault.of(object, Some(&profile.name), half.view.sources))
+        .collect();
     found.extend(parallel::map(Worth::Some, half.objects, alone).into_iter().flatten());
     let mut used = BTreeSet::new();
     for (pattern, mark, reason, is_used) in world.here.externals() {
         if is_used {
             used.insert((mark, Some(profile.name.clone())));
         } else {
-            found.push(unused(pattern, mark, reason, &profile.name));
+            found.push(idle(format!("nothing names `{pattern}`"), mark, reason, Some(&profile.name)));
+        }
+    }
+    for ((group, kind), declared) in &half.view.profiles.checks.kinds {
+        let is_one = |id: &ObjectId| id.group == *group && id.kind == *kind;
+        if half.view.payload.manifests.iter().any(|manifest| is_one(&manifest.id)) {
+            used.insert((declared.mark, None));
+        } else {
+            let words = format!("no object is of the declared kind {kind}.{group}");
+            found.push(idle(words, declared.mark, &declared.entry.from, None));
         }
     }
     Checked { findings: found, used }
 }
 
-fn unused(pattern: &Pattern, mark: Mark, reason: &str, profile: &str) -> Finding {
+/// A declaration that nothing needs.
+fn idle(message: String, mark: Mark, reason: &str, profile: Option<&str>) -> Finding {
     Finding {
         check: Check::UnusedExternal,
-        profiles: vec![profile.to_owned()],
+        profiles: profile.into_iter().map(str::to_owned).collect(),
         object: None,
         path: String::new(),
         mark,
-        message: format!("nothing names `{pattern}`"),
+        message,
         why: vec![format!("it is declared because: {reason}")],
         help: "remove it, or limit it with `in`".to_owned(),
         manifest: None,

@@ -30,8 +30,8 @@ pub(super) fn check<'n>(object: &'n Object, faults: &mut Vec<Fault<'n>>) {
     let claims = claims.unwrap_or_default().iter().filter_map(|claim| claim.get("metadata")?.get("name"));
     let volumes: Vec<&str> = names(spec("volumes")).chain(claims).filter_map(Node::as_str).collect();
     for container in containers(pod) {
-        let mounts = container.get("volumeMounts").and_then(Node::as_list).unwrap_or_default();
-        for name in names(mounts) {
+        let mounted = |field: &str| container.get(field).and_then(Node::as_list).unwrap_or_default();
+        for name in names(mounted("volumeMounts")).chain(names(mounted("volumeDevices"))) {
             let Some(wanted) = name.as_str().filter(|wanted| !volumes.contains(wanted)) else { continue };
             let fault = Fault::new(Check::NoSuchObject, name, format!("the pod has no volume `{wanted}`"))
                 .why("the API server refuses the object");

@@ -1,5 +1,8 @@
 //! Every name of another object leads somewhere, in the same cluster.
 
+use std::collections::HashSet;
+
+use super::fields::listed;
 use super::finding::Fault;
 use super::inventory::{Found, Inventory};
 use crate::nearest::nearest;
@@ -12,15 +15,26 @@ pub(super) struct World<'a> {
     pub(super) here: &'a Inventory<'a>,
     pub(super) elsewhere: Vec<&'a Inventory<'a>>,
     pub(super) rules: &'a [Rule<'a>],
+    /// The Services of the payload, by the namespaces and names they have there.
+    pub(super) payload_services: &'a HashSet<(&'a str, &'a str)>,
 }
 
 impl World<'_> {
     /// Whether a namespace is one of the other cluster's and none of this one's.
     pub(super) fn is_foreign(&self, namespace: &str) -> bool {
-        let outside = || self.here.find("Namespace", "", "", namespace).is_some();
         self.elsewhere.iter().any(|other| other.lives_in(namespace))
             && !self.here.lives_in(namespace)
-            && !outside()
+            && !self.here.declares_namespace(namespace)
+    }
+
+    /// Whether a Service is the other cluster's: by where it is there, or by where it was in the payload.
+    fn is_elsewhere(&self, namespace: &str, name: &str) -> bool {
+        let moved = || {
+            self.payload_services.contains(&(namespace, name))
+                && self.elsewhere.iter().any(|other| other.has("Service", "", name))
+        };
+        self.here.find("Service", "", namespace, name).is_none()
+            && (self.elsewhere.iter().any(|other| other.has_service(namespace, name)) || moved())
     }
 }
 
@@ -39,10 +53,15 @@ fn is_subject(reference: &Reference<'_>) -> bool {
 pub(super) fn check<'n>(object: &'n Object, world: &'n World<'n>, faults: &mut Vec<Fault<'n>>) {
     let id = &object.id;
     let mut references = Vec::new();
-    for rule in RULES.iter().chain(world.rules).filter(|rule| rule.is_about(&id.kind)) {
+    for rule in RULES.iter().chain(world.rules).filter(|rule| rule.is_about_object(id)) {
         rule.references(&object.root, &id.kind, &id.namespace, &mut references);
     }
     for reference in references {
+        // Before anything is looked up: a name that is here as well must not hide it.
+        if is_subject(&reference) && world.is_foreign(reference.namespace) {
+            faults.push(foreign(reference.at, reference.namespace));
+            continue;
+        }
         match world.here.find(reference.kind, reference.group, reference.namespace, reference.name) {
             Some(Found::Object(found)) => {
                 parts(&reference, found, faults);
@@ -53,42 +72,38 @@ pub(super) fn check<'n>(object: &'n Object, world: &'n World<'n>, faults: &mut V
         }
     }
     if !world.elsewhere.is_empty() {
-        dns_names(&object.root, world, faults);
+        dns_names(&object.root, id.kind == "Secret", world, faults);
     }
 }
 
-/// Names such as `metrics.some-namespace.svc` of Services that only the other cluster has.
-fn dns_names<'n>(node: &'n Node, world: &World<'_>, faults: &mut Vec<Fault<'n>>) {
+/// Names such as `metrics.some-namespace.svc` of Services that only the other cluster has. Of a Secret's values nothing is
+/// repeated.
+fn dns_names<'n>(node: &'n Node, secret: bool, world: &World<'_>, faults: &mut Vec<Fault<'n>>) {
     match &node.value {
         Value::String(text) if text.contains(".svc") => {
             let in_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '.';
             for host in text.split(|letter| !in_name(letter)) {
-                let mut labels = host.split('.');
-                let (Some(name), Some(namespace), Some("svc")) =
-                    (labels.next(), labels.next(), labels.next())
-                else {
-                    continue;
-                };
-                let here = world.here.find("Service", "", namespace, name).is_some();
-                if !here && world.elsewhere.iter().any(|other| other.has("Service", "", name)) {
+                // Pods of a headless Service have a name of their own before it.
+                let before = host.split(".svc").next().unwrap_or_default();
+                let mut labels = before.rsplit('.');
+                let (Some(namespace), Some(name)) = (labels.next(), labels.next()) else { continue };
+                if before.len() < host.len() && world.is_elsewhere(namespace, name) {
+                    let shown = if secret { "a Service".to_owned() } else { format!("the Service `{name}`") };
                     faults.push(
-                        Fault::new(
-                            Check::OtherCluster,
-                            node,
-                            format!("the Service `{name}` is in the other cluster"),
-                        )
-                        .why(format!("nobody answers to `{name}.{namespace}.svc` here"))
-                        .help("give this cluster a Service of that name that leads there, or call it by URL"),
+                        Fault::new(Check::OtherCluster, node, format!("{shown} is in the other cluster"))
+                            .why("nobody answers to this name here")
+                            .help("give this cluster a Service of that name that leads there, or call it by URL"),
                     );
                 }
             }
         }
-        Value::List(items) => items.iter().for_each(|item| dns_names(item, world, faults)),
-        // By URL the API server itself calls, and a hosted cluster's runs in the management cluster.
+        Value::List(items) => items.iter().for_each(|item| dns_names(item, secret, world, faults)),
+        // By URL the API server itself calls, and a hosted cluster's runs in the management cluster. What a schema says
+        // in prose calls nobody.
         Value::Map(map) => map
             .iter()
-            .filter(|entry| entry.key != "clientConfig")
-            .for_each(|entry| dns_names(&entry.value, world, faults)),
+            .filter(|entry| !matches!(entry.key.as_str(), "clientConfig" | "openAPIV3Schema"))
+            .for_each(|entry| dns_names(&entry.value, secret, world, faults)),
         _ => {}
     }
 }
@@ -96,19 +111,18 @@ fn dns_names<'n>(node: &'n Node, world: &World<'_>, faults: &mut Vec<Fault<'n>>)
 fn absent<'n>(reference: &Reference<'n>, world: &World<'_>) -> Fault<'n> {
     let Reference { kind, group, namespace, name, at, .. } = *reference;
     let place = if namespace.is_empty() { String::new() } else { format!(" in the namespace `{namespace}`") };
-    if is_subject(reference) && world.is_foreign(namespace) {
-        return foreign(at, namespace);
-    }
     if world.elsewhere.iter().any(|other| other.has(kind, group, name)) {
         return Fault::new(Check::OtherCluster, at, format!("the {kind} `{name}` is in the other cluster"))
             .why("names do not reach across clusters; only a kubeconfig, a token or a URL does")
             .help(format!("put the {kind} into both with `place`, or use a word that carries it over"));
     }
-    let fault = Fault::new(Check::NoSuchObject, at, format!("there is no {kind} `{name}`{place}"));
+    let check = if reference.is_optional() { Check::NobodyBrings } else { Check::NoSuchObject };
+    let fault = Fault::new(check, at, format!("there is no {kind} `{name}`{place}"));
     let fault = match kind {
         _ if reference.is_optional() => {
             fault.why("it may be missing, and then what it is for is silently off")
         }
+        "Secret" if reference.needs == Needs::Itself => fault.why("whatever needs it goes without"),
         "Secret" | "ConfigMap" | "PersistentVolumeClaim" => {
             fault.why("the pod would wait for it and never start")
         }
@@ -127,9 +141,18 @@ fn absent<'n>(reference: &Reference<'n>, world: &World<'_>) -> Fault<'n> {
 fn parts<'n>(reference: &Reference<'n>, found: &Object, faults: &mut Vec<Fault<'n>>) {
     match reference.needs {
         Needs::Itself => {}
+        // Others fill them: the token controller, or whoever edits what is only created.
+        Needs::Key | Needs::Items if is_filled(found) => {}
         Needs::Key | Needs::Items => missing_keys(reference, &keys_of(found), faults),
         Needs::Port => missing_port(reference, found, faults),
     }
+}
+
+fn is_filled(object: &Object) -> bool {
+    let annotations = object.root.get("metadata").and_then(|metadata| metadata.get("annotations"));
+    let created = annotations.and_then(|annotations| annotations.get("release.openshift.io/create-only"));
+    let kind = object.root.get("type").and_then(Node::as_str);
+    created.and_then(Node::as_str) == Some("true") || kind == Some("kubernetes.io/service-account-token")
 }
 
 /// The keys that a Secret or ConfigMap has, or will have: others fill in bundles of certificates.
@@ -140,6 +163,7 @@ fn keys_of(object: &Object) -> Vec<&str> {
     };
     let filled = [
         ("labels", "config.openshift.io/inject-trusted-cabundle", "ca-bundle.crt"),
+        ("annotations", "service.alpha.openshift.io/inject-cabundle", "service-ca.crt"),
         ("annotations", "service.beta.openshift.io/inject-cabundle", "service-ca.crt"),
     ];
     let filled = filled.into_iter().filter(|(field, key, _)| metadata(field, key) == Some(true));
@@ -160,13 +184,17 @@ fn missing_keys<'n>(reference: &Reference<'n>, keys: &[&str], faults: &mut Vec<F
         faults.push(match nearest(key, keys.iter().copied()) {
             Some(near) => fault.help(format!("did you mean `{near}`?")),
             None if keys.is_empty() => fault.help("it has none"),
-            None => fault.help(format!("it has {}", keys.join(", "))),
+            None => fault.help(format!("it has {}", listed(keys))),
         });
     }
 }
 
 fn missing_port<'n>(reference: &Reference<'n>, service: &Object, faults: &mut Vec<Fault<'n>>) {
     let wanted = reference.place.get("port");
+    // It only gives another name, and has no ports of its own.
+    if service.root.get("spec").and_then(|spec| spec.get("type")?.as_str()) == Some("ExternalName") {
+        return;
+    }
     let number = wanted.map_or(Value::Number(Number::Int(443)), |port| port.value.clone());
     let ports = ports(service);
     if ports.iter().any(|port| port.get("port").is_some_and(|port| port.value == number)) {

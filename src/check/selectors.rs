@@ -1,71 +1,11 @@
 //! Every selector selects something, and every port that is named is there.
 
-use std::collections::HashMap;
-
 use super::finding::Fault;
 use super::references::ports;
-use crate::object::{Object, containers, is_tombstone, is_workload, pod};
+use super::selector::{Selectable, Selector, labels_of};
+use crate::object::{Object, containers, is_workload, pod};
 use crate::profile::Check;
-use crate::yaml::{Map, Node, Value};
-
-/// Namespace, and a label with its value.
-type Label<'a> = (&'a str, &'a str, &'a str);
-
-/// What selectors can select in one cluster, by every label: a selector is compared with what has its first label only.
-pub(super) struct Selectable<'a> {
-    pods: HashMap<Label<'a>, Vec<&'a Node>>,
-    services: HashMap<Label<'a>, Vec<&'a Object>>,
-}
-
-impl<'a> Selectable<'a> {
-    pub(super) fn of(objects: &'a [Object]) -> Self {
-        let mut all = Self { pods: HashMap::new(), services: HashMap::new() };
-        for object in objects.iter().filter(|object| !is_tombstone(&object.root)) {
-            let namespace = object.id.namespace.as_str();
-            if let Some(template) = pod(&object.root, &object.id.kind) {
-                for (key, value) in labels(labels_of(template)) {
-                    all.pods.entry((namespace, key, value)).or_default().push(template);
-                }
-            }
-            if object.id.kind == "Service" && object.id.group.is_empty() {
-                for (key, value) in labels(labels_of(&object.root)) {
-                    all.services.entry((namespace, key, value)).or_default().push(object);
-                }
-            }
-        }
-        all
-    }
-
-    fn pods_with(&self, selector: &Node, namespace: &str) -> Vec<&'a Node> {
-        let candidates = candidates(&self.pods, selector, namespace);
-        candidates.into_iter().filter(|pod| selects(selector, labels_of(pod))).collect()
-    }
-
-    fn services_with(&self, selector: &Node, namespace: &str) -> Vec<&'a Object> {
-        let candidates = candidates(&self.services, selector, namespace);
-        candidates.into_iter().filter(|service| selects(selector, labels_of(&service.root))).collect()
-    }
-}
-
-fn labels(labels: Option<&Node>) -> impl Iterator<Item = (&str, &str)> {
-    let entries = labels.and_then(Node::as_map).into_iter().flatten();
-    entries.filter_map(|entry| Some((entry.key.as_str(), entry.value.as_str()?)))
-}
-
-/// What has the first label of a selector; everything in the namespace if it names none.
-fn candidates<T: Copy>(all: &HashMap<Label<'_>, Vec<T>>, selector: &Node, namespace: &str) -> Vec<T> {
-    let plain =
-        if selector.get("matchExpressions").is_some() { selector.get("matchLabels") } else { Some(selector) };
-    let plain = plain.map(|plain| plain.get("matchLabels").unwrap_or(plain));
-    match labels(plain).next() {
-        Some((key, value)) => all.get(&(namespace, key, value)).cloned().unwrap_or_default(),
-        None => all
-            .iter()
-            .filter(|((own, ..), _)| *own == namespace)
-            .flat_map(|(_, found)| found.clone())
-            .collect(),
-    }
-}
+use crate::yaml::{Node, Value};
 
 /// Every selector of an object that selects nothing, and every port that nobody has.
 pub(super) fn check<'n>(object: &'n Object, all: &Selectable<'n>, faults: &mut Vec<Fault<'n>>) {
@@ -74,45 +14,50 @@ pub(super) fn check<'n>(object: &'n Object, all: &Selectable<'n>, faults: &mut V
         "Service" if object.id.group.is_empty() => service(object, all, faults),
         "PodDisruptionBudget" | "NetworkPolicy" => {
             let field = if object.id.kind == "NetworkPolicy" { "podSelector" } else { "selector" };
-            if let Some(selector) = spec(&[field]).filter(|selector| !is_empty(selector))
-                && all.pods_with(selector, &object.id.namespace).is_empty()
+            let node = spec(&[field]).filter(|node| !Selector::of(node).is_empty());
+            if let Some(node) = node
+                && all.pods(Selector::of(node), &object.id.namespace).is_empty()
             {
-                faults.push(nothing(selector, "no pod in its namespace has these labels"));
+                faults.push(nothing(node, "no pod in its namespace has these labels"));
             }
         }
         "ServiceMonitor" => monitor(object, all, faults),
-        kind if is_workload(kind) => {
-            if let (Some(selector), Some(template)) = (spec(&["selector"]), pod(&object.root, kind))
-                && kind != "Job"
-                && !selects(selector, labels_of(template))
+        kind if is_workload(kind) || kind == "Pod" => {
+            let Some(template) = pod(&object.root, kind) else { return };
+            let node = spec(&["selector"]).filter(|_| !matches!(kind, "Job" | "Pod"));
+            if let Some(node) = node
+                && !Selector::of(node).selects(labels_of(template))
             {
-                faults.push(nothing(selector, "its own pods do not have these labels"));
+                faults.push(nothing(node, "its own pods do not have these labels"));
             }
-            if let Some(template) = pod(&object.root, kind) {
-                probes(template, faults);
-            }
+            probes(template, faults);
         }
         _ => {}
     }
 }
 
 fn service<'n>(object: &'n Object, all: &Selectable<'n>, faults: &mut Vec<Fault<'n>>) {
-    let selector = object.root.get("spec").and_then(|spec| spec.get("selector"));
-    let Some(selector) = selector.filter(|selector| !is_empty(selector)) else { return };
-    let pods = all.pods_with(selector, &object.id.namespace);
+    let node = object.root.get("spec").and_then(|spec| spec.get("selector"));
+    let Some(node) = node.filter(|node| !Selector::of(node).is_empty()) else { return };
+    let pods = all.pods(Selector::of(node), &object.id.namespace);
     if pods.is_empty() {
-        faults.push(nothing(selector, "no pod in its namespace has these labels"));
+        faults.push(nothing(node, "no pod in its namespace has these labels"));
         return;
     }
+    // What no container lists may be open all the same, unless all of them list what is.
+    let main = |pod: &Node| {
+        pod.get("spec").and_then(|spec| spec.get("containers")?.as_list()).unwrap_or_default().to_vec()
+    };
+    let listed = |pod: &&Node| main(pod).iter().all(|container| container.get("ports").is_some());
+    let all_listed = pods.iter().all(listed);
     for port in ports(object) {
-        let Some(target) = port.get("targetPort").or(port.get("port")) else { continue };
-        let open: Vec<&Node> = pods.iter().flat_map(|pod| open_ports(pod)).collect();
-        let fits = |open: &&Node| {
-            let name = if target.as_str().is_some() { "name" } else { "containerPort" };
-            open.get(name).is_some_and(|found| found == target)
-        };
-        // Containers need not list their ports by number; those that list any are taken at their word.
-        if !open.iter().any(fits) && (target.as_str().is_some() || !open.is_empty()) {
+        let target = port.get("targetPort").filter(|target| target.value != Value::Null);
+        let Some(target) = target.or(port.get("port")) else { continue };
+        let name = if target.as_str().is_some() { "name" } else { "containerPort" };
+        let fits = |open: &&Node| open.get(name).is_some_and(|found| found == target);
+        if !pods.iter().flat_map(|pod| open_ports(pod)).any(|open| fits(&open))
+            && (target.as_str().is_some() || all_listed)
+        {
             let shown = crate::yaml::json::write(target);
             faults.push(
                 Fault::new(
@@ -130,12 +75,18 @@ fn service<'n>(object: &'n Object, all: &Selectable<'n>, faults: &mut Vec<Fault<
 fn monitor<'n>(object: &'n Object, all: &Selectable<'n>, faults: &mut Vec<Fault<'n>>) {
     let Some(spec) = object.root.get("spec") else { return };
     let Some(selector) = spec.get("selector") else { return };
-    let names = spec.get("namespaceSelector").and_then(|selector| selector.get("matchNames"));
-    let names: Vec<&str> =
-        names.and_then(Node::as_list).unwrap_or_default().iter().filter_map(Node::as_str).collect();
-    let namespaces = if names.is_empty() { vec![object.id.namespace.as_str()] } else { names };
-    let selected: Vec<&Object> =
-        namespaces.iter().flat_map(|namespace| all.services_with(selector, namespace)).collect();
+    let places = spec.get("namespaceSelector");
+    let everywhere =
+        matches!(places.and_then(|places| places.get("any")), Some(Node { value: Value::Bool(true), .. }));
+    let names = places.and_then(|places| places.get("matchNames")?.as_list()).unwrap_or_default();
+    let names: Vec<&str> = names.iter().filter_map(Node::as_str).collect();
+    let namespaces = match (everywhere, names.is_empty()) {
+        (true, _) => vec![None],
+        (false, true) => vec![Some(object.id.namespace.as_str())],
+        (false, false) => names.into_iter().map(Some).collect(),
+    };
+    let select = |namespace| all.services(Selector::of(selector), namespace);
+    let selected: Vec<&Object> = namespaces.into_iter().flat_map(select).collect();
     if selected.is_empty() {
         faults.push(nothing(selector, "no Service in its namespaces has these labels"));
         return;
@@ -188,43 +139,8 @@ fn open_ports(pod: &Node) -> Vec<&Node> {
     containers(pod).into_iter().flat_map(ports).collect()
 }
 
-fn labels_of(node: &Node) -> Option<&Node> {
-    node.get("metadata")?.get("labels")
-}
-
 fn nothing<'n>(selector: &'n Node, why: &str) -> Fault<'n> {
     Fault::new(Check::SelectsNothing, selector, "this selects nothing")
         .why(why)
         .help("make labels and selector agree; if others bring what it selects, allow it with the reason")
-}
-
-fn is_empty(selector: &Node) -> bool {
-    selector.as_map().is_none_or(Map::is_empty)
-}
-
-/// Whether labels fit a selector: plain labels, or `matchLabels` and `matchExpressions`.
-fn selects(selector: &Node, labels: Option<&Node>) -> bool {
-    let has = |key: &str, value: &Node| labels.and_then(|labels| labels.get(key)) == Some(value);
-    let all = |map: &Map| map.iter().all(|entry| has(&entry.key, &entry.value));
-    let (plain, expressions) = (selector.get("matchLabels"), selector.get("matchExpressions"));
-    if plain.is_none() && expressions.is_none() {
-        return selector.as_map().is_none_or(all);
-    }
-    let expressions = expressions.and_then(Node::as_list).unwrap_or_default();
-    plain.and_then(Node::as_map).is_none_or(all)
-        && expressions.iter().all(|expression| holds(expression, labels))
-}
-
-fn holds(expression: &Node, labels: Option<&Node>) -> bool {
-    let text = |field: &str| expression.get(field).and_then(Node::as_str).unwrap_or_default();
-    let found = labels.and_then(|labels| labels.get(text("key")));
-    let values = expression.get("values").and_then(Node::as_list).unwrap_or_default();
-    let listed = found.is_some_and(|found| values.contains(found));
-    match text("operator") {
-        "In" => listed,
-        "NotIn" => !listed,
-        "Exists" => found.is_some(),
-        "DoesNotExist" => found.is_none_or(|found| found.value == Value::Null),
-        _ => true,
-    }
 }

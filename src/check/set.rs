@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::Half;
 use super::finding::Fault;
 use super::inventory::Inventory;
-use crate::object::{Cluster, Object, Scope, Scopes};
+use crate::object::{Cluster, Object, Scope, Scopes, is_tombstone};
 use crate::profile::Check;
 use crate::yaml::{Node, Sources};
 
@@ -31,6 +31,8 @@ pub(super) fn scope<'n>(object: &'n Object, scopes: &Scopes, cluster: Cluster, f
     let metadata = root.get("metadata").unwrap_or(root);
     let of_kind = |words: &str| format!("objects of the kind {} {words}", id.kind);
     let fault = match scopes.of(&id.group, &id.kind) {
+        // What is only taken away need not be known any more.
+        None if is_tombstone(root) => return,
         None => {
             let message = format!("nothing is known about the kind {}", id.kind_and_group());
             Fault::new(Check::UnknownKind, root, message)
@@ -66,7 +68,8 @@ pub(super) fn namespaces<'n>(
 ) -> Vec<(&'n Object, Fault<'n>)> {
     let mut seen = HashSet::new();
     let mut faults = Vec::new();
-    for object in half.objects.iter().filter(|object| !object.id.namespace.is_empty()) {
+    let alive = half.objects.iter().filter(|object| !is_tombstone(&object.root));
+    for object in alive.filter(|object| !object.id.namespace.is_empty()) {
         let namespace = object.id.namespace.as_str();
         if !seen.insert(namespace) || Some(namespace) == target {
             continue;

@@ -7,12 +7,15 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 
 use super::finding::Fault;
 use super::references::{World, foreign};
-use crate::object::{Cluster, Object, containers, pod};
+use crate::object::{Cluster, Object, containers, is_tombstone, pod};
 use crate::profile::Check;
-use crate::yaml::{Node, Value};
+use crate::yaml::{Node, Number, Value};
 
 /// Where the material of an issued Secret comes from.
 const ISSUED: &str = "transship.openshift.io/issued";
+
+/// Bound in this way, every account of the cluster has a right.
+const EVERYBODY: (&str, &str) = ("", "");
 
 /// Service accounts that some binding gives rights in the cluster: namespace and name, which is empty for all of them.
 pub(super) type Bound<'a> = HashSet<(&'a str, &'a str)>;
@@ -21,7 +24,8 @@ pub(super) type Bound<'a> = HashSet<(&'a str, &'a str)>;
 pub(super) fn bound(objects: &[Object]) -> Bound<'_> {
     let bindings = objects
         .iter()
-        .filter(|object| matches!(object.id.kind.as_str(), "RoleBinding" | "ClusterRoleBinding"));
+        .filter(|object| matches!(object.id.kind.as_str(), "RoleBinding" | "ClusterRoleBinding"))
+        .filter(|object| !is_tombstone(&object.root));
     bindings
         .flat_map(|binding| {
             subjects(binding).iter().filter_map(|subject| account(subject, &binding.id.namespace))
@@ -40,6 +44,8 @@ fn account<'n>(subject: &'n Node, own: &'n str) -> Option<(&'n str, &'n str)> {
     match text("kind")? {
         "ServiceAccount" => Some((text("namespace").unwrap_or(own), name)),
         "User" => name.strip_prefix("system:serviceaccount:")?.split_once(':'),
+        // All accounts of the cluster, and whoever has a name at all.
+        "Group" if matches!(name, "system:serviceaccounts" | "system:authenticated") => Some(EVERYBODY),
         "Group" => Some((name.strip_prefix("system:serviceaccounts:")?, "")),
         _ => None,
     }
@@ -60,7 +66,7 @@ pub(super) fn check<'n>(
         Cluster::Management => {
             if let Some(pod) = pod(&object.root, &object.id.kind) {
                 privileges(pod, faults);
-                token(object, pod, bound, faults);
+                token(object, pod, world, bound, faults);
             }
         }
         Cluster::Guest => {
@@ -110,14 +116,22 @@ fn privileges<'n>(pod: &'n Node, faults: &mut Vec<Fault<'n>>) {
     }
     for container in containers(pod) {
         for port in container.get("ports").and_then(Node::as_list).unwrap_or_default() {
-            if let Some(node) = port.get("hostPort") {
+            if let Some(node) =
+                port.get("hostPort").filter(|port| port.value != Value::Number(Number::Int(0)))
+            {
                 host(node, "a port");
             }
         }
     }
     for container in containers(pod) {
-        let privileged = container.get("securityContext").and_then(|context| context.get("privileged"));
-        if let Some(node) = privileged.filter(|node| is_true(Some(node))) {
+        let context = container.get("securityContext");
+        let privileged =
+            context.and_then(|context| context.get("privileged")).filter(|node| is_true(Some(node)));
+        let added = context
+            .and_then(|context| context.get("capabilities")?.get("add")?.as_list())
+            .unwrap_or_default();
+        let mighty = |node: &&Node| matches!(node.as_str(), Some("ALL" | "SYS_ADMIN" | "CAP_SYS_ADMIN"));
+        if let Some(node) = privileged.or(added.iter().find(mighty)) {
             faults.push(
                 Fault::new(Check::Privileged, node, "a privileged container")
                     .why(WHY)
@@ -127,21 +141,28 @@ fn privileges<'n>(pod: &'n Node, faults: &mut Vec<Fault<'n>>) {
     }
 }
 
-fn token<'n>(object: &'n Object, pod: &'n Node, bound: &Bound<'_>, faults: &mut Vec<Fault<'n>>) {
+fn token<'n>(
+    object: &'n Object,
+    pod: &'n Node,
+    world: &World<'_>,
+    bound: &Bound<'_>,
+    faults: &mut Vec<Fault<'n>>,
+) {
     let Some(spec) = pod.get("spec") else { return };
-    let account = spec.get("serviceAccountName").and_then(Node::as_str).unwrap_or("default");
-    let off =
-        matches!(spec.get("automountServiceAccountToken"), Some(Node { value: Value::Bool(false), .. }));
+    let text = |field: &str| spec.get(field).and_then(Node::as_str);
+    let account = text("serviceAccountName").or(text("serviceAccount")).unwrap_or("default");
     let namespace = object.id.namespace.as_str();
-    if !off && !bound.contains(&(namespace, account)) && !bound.contains(&(namespace, "")) {
+    let off = match spec.get("automountServiceAccountToken") {
+        Some(Node { value: Value::Bool(mounts), .. }) => !mounts,
+        _ => world.here.is_unmounted(namespace, account),
+    };
+    let has_right = [(namespace, account), (namespace, ""), EVERYBODY].iter().any(|one| bound.contains(one));
+    if !off && !has_right {
+        let message = format!("the pod gets a token of `{account}`, which has no right here");
         faults.push(
-            Fault::new(
-                Check::NeedlessToken,
-                spec,
-                format!("the pod gets a token of `{account}`, which has no right here"),
-            )
-            .why("a token that is not there cannot be stolen")
-            .help("set `automountServiceAccountToken: false`, or bind the account to a role"),
+            Fault::new(Check::NeedlessToken, spec, message)
+                .why("a token that is not there cannot be stolen")
+                .help("set `automountServiceAccountToken: false`, or bind the account to a role"),
         );
     }
 }
@@ -160,17 +181,49 @@ fn material<'n>(object: &'n Object, faults: &mut Vec<Fault<'n>>) {
             faults.push(leak(node, what));
         }
     }
-    let encoded = object.id.kind == "Secret";
+    if issued.is_none() && object.id.kind == "Secret" {
+        let fields =
+            ["data", "stringData"].into_iter().filter_map(|field| object.root.get(field)?.as_map()).flatten();
+        let filled =
+            fields.filter(|entry| entry.value.as_str().is_some_and(|value| !value.trim().is_empty()));
+        for entry in filled {
+            if let Some((_, what)) = SECRET_KEYS.iter().find(|(key, _)| entry.key.eq_ignore_ascii_case(key)) {
+                faults.push(leak(&entry.value, what));
+            }
+        }
+    }
     let mut texts = Vec::new();
     collect_texts(&object.root, &mut texts);
     for node in texts {
         let text = node.as_str().unwrap_or_default();
-        let decoded = if encoded && text.len() > 16 { BASE64.decode(text.trim()).ok() } else { None };
-        let decoded = decoded.and_then(|bytes| String::from_utf8(bytes).ok());
-        if let Some(what) = secret_in(text).or_else(|| decoded.as_deref().and_then(secret_in)) {
+        if let Some(what) = secret_in(text).or_else(|| secret_in(&decoded(text)?)) {
             faults.push(leak(node, what));
         }
     }
+}
+
+/// Keys under which credentials are kept, whatever their values look like.
+const SECRET_KEYS: [(&str, &str); 10] = [
+    (".dockerconfigjson", "credentials of a registry"),
+    (".dockercfg", "credentials of a registry"),
+    ("aws_access_key_id", "credentials of a cloud"),
+    ("aws_secret_access_key", "credentials of a cloud"),
+    ("azure_client_secret", "credentials of a cloud"),
+    ("clouds.yaml", "credentials of a cloud"),
+    ("password", "a password"),
+    ("service_account.json", "credentials of a cloud"),
+    ("ssh-privatekey", "a private key"),
+    ("tls.key", "a private key"),
+];
+
+/// What base64 holds, in lines or not.
+fn decoded(text: &str) -> Option<String> {
+    let plain: String = text.split_whitespace().collect();
+    let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
+    if !plain.bytes().all(is_base64) {
+        return None;
+    }
+    String::from_utf8(BASE64.decode(plain).ok()?).ok()
 }
 
 fn collect_texts<'n>(node: &'n Node, texts: &mut Vec<&'n Node>) {
@@ -183,16 +236,40 @@ fn collect_texts<'n>(node: &'n Node, texts: &mut Vec<&'n Node>) {
 }
 
 fn secret_in(text: &str) -> Option<&'static str> {
-    let has = |word: &str| text.contains(word);
-    if has("PRIVATE KEY-----") {
+    // Most texts are nothing of the kind, and one look tells.
+    if !text.contains("PRIVATE KEY-----") && !text.contains("_") && !text.contains("current-context") {
+        return None;
+    }
+    let lower = text.to_ascii_lowercase();
+    // A word such as `token`, with a value behind it.
+    let given = |word: &str| {
+        lower.match_indices(word).any(|(at, _)| {
+            let rest = lower[at + word.len()..].trim_start_matches(['"', ' ']);
+            let value = rest.strip_prefix([':', '=']).map(|rest| rest.trim_start_matches([' ', '"', '\'']));
+            value.is_some_and(|value| value.starts_with(|letter: char| letter.is_ascii_alphanumeric()))
+        })
+    };
+    let material = ["client-key-data", "token", "password"].into_iter().any(given);
+    if has_key_material(text) {
         Some("a private key")
-    } else if has("aws_secret_access_key") || has("\"private_key\"") || has("azure_client_secret") {
+    } else if ["aws_secret_access_key", "private_key", "azure_client_secret"].into_iter().any(given) {
         Some("credentials of a cloud")
-    } else if has("current-context:") && has("clusters:") {
+    } else if lower.contains("current-context") && lower.contains("clusters") && material {
         Some("a kubeconfig")
     } else {
         None
     }
+}
+
+/// A key with something in it, not just the words that it begins with.
+fn has_key_material(text: &str) -> bool {
+    const BEGIN: &str = "PRIVATE KEY-----";
+    text.match_indices(BEGIN).any(|(at, _)| {
+        let body = text[at + BEGIN.len()..]
+            .trim_start_matches(|letter: char| letter.is_whitespace() || letter == '\\' || letter == 'n');
+        body.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/')).count()
+            >= 16
+    })
 }
 
 fn admin<'n>(object: &'n Object, world: &World<'_>, faults: &mut Vec<Fault<'n>>) {

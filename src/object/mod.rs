@@ -13,7 +13,7 @@ use crate::yaml::{Mark, Node, Value};
 pub use history::{Cause, History, Step};
 pub use pod::{containers, containers_mut, has_pods, is_workload, pod, pod_mut, pod_path};
 pub use reference::{Needs, Of, RULES, Reference, Rule, Where};
-pub use schema::{Expected, ListStrategy, Shape, is_built_in_kind};
+pub use schema::{Expected, ListStrategy, Shape, is_built_in_kind, versions};
 pub use scope::{Scope, Scopes};
 
 /// Tells the cluster-version-operator, and us, to take an object away.

@@ -1,5 +1,6 @@
 //! Where objects name other objects: one table, for whoever must follow the names.
 
+use super::ObjectId;
 use super::pod::{is_workload, pod, pod_path};
 use crate::yaml::{Node, Value};
 
@@ -8,6 +9,8 @@ use crate::yaml::{Node, Value};
 pub struct Rule<'r> {
     /// The objects that have the place.
     pub of: Of<'r>,
+    /// Their group, where it is told.
+    pub of_group: Option<&'r str>,
     /// The place: keys with `/` between them, `*` for every item of a list.
     pub path: &'r str,
     /// The kind of what is named.
@@ -101,7 +104,17 @@ const fn rule(
     kind: &'static str,
     by: Option<&'static str>,
 ) -> Rule<'static> {
-    Rule { of, path, kind, group: "", by, namespace: Where::Own, needs: Needs::Itself, only: None }
+    Rule {
+        of,
+        of_group: None,
+        path,
+        kind,
+        group: "",
+        by,
+        namespace: Where::Own,
+        needs: Needs::Itself,
+        only: None,
+    }
 }
 
 const fn in_pod(path: &'static str, kind: &'static str, by: &'static str, needs: Needs) -> Rule<'static> {
@@ -142,6 +155,7 @@ const fn called(of: &'static str, path: &'static str) -> Rule<'static> {
 /// What Kubernetes' own kinds name, and two of OpenShift's.
 pub const RULES: &[Rule<'static>] = &[
     rule(Of::Pod, "spec/serviceAccountName", "ServiceAccount", None),
+    rule(Of::Pod, "spec/serviceAccount", "ServiceAccount", None),
     cluster(Of::Pod, "spec/priorityClassName", "PriorityClass", "scheduling.k8s.io"),
     cluster(Of::Pod, "spec/runtimeClassName", "RuntimeClass", "node.k8s.io"),
     in_pod("spec/imagePullSecrets/*", "Secret", "name", Needs::Itself),
@@ -181,7 +195,19 @@ pub const RULES: &[Rule<'static>] = &[
     rule(Of::Kind("Ingress"), "spec/defaultBackend/service", "Service", Some("name")),
     rule(Of::Kind("Ingress"), "spec/rules/*/http/paths/*/backend/service", "Service", Some("name")),
     rule(Of::Kind("Ingress"), "spec/tls/*", "Secret", Some("secretName")),
-    Rule { only: Some(("kind", "Service")), ..rule(Of::Kind("Route"), "spec/to", "Service", Some("name")) },
+    rule(Of::Kind("Route"), "spec/to", "Service", Some("name")),
+    rule(Of::Kind("Route"), "spec/alternateBackends/*", "Service", Some("name")),
+    cluster(
+        Of::Kind("ValidatingAdmissionPolicyBinding"),
+        "spec/policyName",
+        "ValidatingAdmissionPolicy",
+        "admissionregistration.k8s.io",
+    ),
+    Rule {
+        group: "apps",
+        only: Some(("kind", "StatefulSet")),
+        ..rule(Of::Kind("HorizontalPodAutoscaler"), "spec/scaleTargetRef", "StatefulSet", Some("name"))
+    },
     Rule {
         group: "apps",
         only: Some(("kind", "Deployment")),
@@ -190,6 +216,11 @@ pub const RULES: &[Rule<'static>] = &[
 ];
 
 impl Rule<'_> {
+    /// Whether an object has the place: by its kind, and for a rule that names a group by that.
+    pub fn is_about_object(&self, id: &ObjectId) -> bool {
+        self.is_about(&id.kind) && self.of_group.is_none_or(|group| group == id.group)
+    }
+
     /// Whether objects of a kind have the place.
     pub fn is_about(&self, kind: &str) -> bool {
         match self.of {

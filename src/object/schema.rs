@@ -107,6 +107,15 @@ pub(super) fn built_in_scope(group: &str, kind: &str) -> Option<Scope> {
     schema().scopes.get(&(group, kind)).copied()
 }
 
+/// The versions in which Kubernetes itself serves a kind, as `group/version`.
+pub fn versions(group: &str, kind: &str) -> Vec<&'static str> {
+    let of_group = |version: &str| version.split_once('/').map_or("", |(own, _)| own) == group;
+    let kinds = schema().kinds.keys().filter(|(version, own)| *own == kind && of_group(version));
+    let mut versions: Vec<&str> = kinds.map(|(version, _)| *version).collect();
+    versions.sort_unstable();
+    versions
+}
+
 /// Whether Kubernetes itself has a kind, in whatever group.
 pub fn is_built_in_kind(kind: &str) -> bool {
     schema().scopes.keys().any(|(_, other)| *other == kind)
@@ -186,7 +195,14 @@ impl<'s> Shape<'s> {
             Self::BuiltIn(Field { form: Form::Object(number), .. }) => of_type(*number),
             Self::CustomRoot(schema) | Self::Custom(schema) => {
                 let names = schema.get("required").and_then(Node::as_list).unwrap_or_default();
-                names.iter().filter_map(Node::as_str).collect()
+                // What has a default is there before anybody looks, and null may be a value.
+                let given = |name: &&str| {
+                    let field = schema.get("properties").and_then(|fields| fields.get(name));
+                    field.is_some_and(|field| {
+                        field.get("default").is_some() || field.get("nullable").is_some()
+                    })
+                };
+                names.iter().filter_map(Node::as_str).filter(|name| !given(name)).collect()
             }
             _ => Vec::new(),
         }

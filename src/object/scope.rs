@@ -54,14 +54,27 @@ impl Scopes {
 
 /// Kinds that OpenShift's own API servers serve: no CRD can say their scope.
 fn aggregated(group: &str, kind: &str) -> Option<Scope> {
-    let cluster: &[&str] = match group {
-        "apps.openshift.io" | "build.openshift.io" | "route.openshift.io" => &[],
-        "image.openshift.io" => &["Image", "ImageSignature"],
-        "template.openshift.io" => &["BrokerTemplateInstance"],
-        "oauth.openshift.io" | "user.openshift.io" | "project.openshift.io" | "security.openshift.io" => {
-            &[kind]
+    let (namespaced, cluster): (&[&str], &[&str]) = match group {
+        "apps.openshift.io" => (&["DeploymentConfig"], &[]),
+        "authorization.openshift.io" => {
+            (&["Role", "RoleBinding", "RoleBindingRestriction"], &["ClusterRole", "ClusterRoleBinding"])
         }
+        "build.openshift.io" => (&["Build", "BuildConfig"], &[]),
+        "image.openshift.io" => (&["ImageStream", "ImageStreamTag", "ImageTag"], &["Image"]),
+        "oauth.openshift.io" => {
+            (&[], &["OAuthAccessToken", "OAuthAuthorizeToken", "OAuthClient", "OAuthClientAuthorization"])
+        }
+        "project.openshift.io" => (&[], &["Project", "ProjectRequest"]),
+        "quota.openshift.io" => (&["AppliedClusterResourceQuota"], &["ClusterResourceQuota"]),
+        "route.openshift.io" => (&["Route"], &[]),
+        "security.openshift.io" => (&[], &["RangeAllocation", "SecurityContextConstraints"]),
+        "template.openshift.io" => (&["Template", "TemplateInstance"], &["BrokerTemplateInstance"]),
+        "user.openshift.io" => (&[], &["Group", "Identity", "User", "UserIdentityMapping"]),
         _ => return None,
     };
-    Some(if cluster.contains(&kind) { Scope::Cluster } else { Scope::Namespaced })
+    match (namespaced.contains(&kind), cluster.contains(&kind)) {
+        (true, _) => Some(Scope::Namespaced),
+        (_, true) => Some(Scope::Cluster),
+        _ => None,
+    }
 }

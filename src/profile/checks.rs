@@ -42,6 +42,8 @@ words! {
         "unknown-kind" => UnknownKind,
         /// An object is named that is not there.
         "no-such-object" => NoSuchObject,
+        /// An object that may be missing is named, and nobody brings it.
+        "nobody-brings" => NobodyBrings,
         /// A key of a Secret or ConfigMap is named that is not there.
         "no-such-key" => NoSuchKey,
         /// A port is named that is not there.
@@ -94,7 +96,11 @@ impl Check {
 
     /// How bad a finding is.
     pub fn severity(self) -> Severity {
-        if self.is_about_declarations() { Severity::Warning } else { Severity::Error }
+        if self.is_about_declarations() || self == Self::NobodyBrings {
+            Severity::Warning
+        } else {
+            Severity::Error
+        }
     }
 }
 
@@ -274,6 +280,8 @@ pub struct DeclaredKind {
     pub entry: KindEntry,
     /// What is known of its fields, in the form of a CRD's schema.
     pub schema: Node,
+    /// Where it is declared.
+    pub mark: Mark,
 }
 
 impl Checks {
@@ -288,7 +296,7 @@ impl Checks {
             };
             let schema = schema_of(&entry.lists, mark);
             let known =
-                self.kinds.insert((group.to_owned(), kind.to_owned()), DeclaredKind { entry, schema });
+                self.kinds.insert((group.to_owned(), kind.to_owned()), DeclaredKind { entry, schema, mark });
             if known.is_some() {
                 reader.error(mark, format!("the kind `{name}` is declared twice"));
             }
@@ -303,6 +311,13 @@ impl Checks {
                 reader.error(mark, "the reason is empty").help =
                     Some("say why: whoever comes next must be able to tell whether it still holds".into());
             }
+        }
+        for external in file.externals.iter().filter(|external| external.value.objects.is_empty()) {
+            reader.error(external.mark, "an external without objects");
+        }
+        for allowance in file.allow.iter().filter(|allowance| allowance.value.of.is_empty()) {
+            reader.error(allowance.mark, "an allowance without objects").help =
+                Some("name them under `of`, as Kind or Kind/name".into());
         }
         self.externals.extend(file.externals);
         self.allow.extend(file.allow);
@@ -320,9 +335,9 @@ impl Checks {
 
     fn rules_of(&self, entries: impl Fn(&KindEntry) -> &Vec<Marked<ReferenceEntry>>) -> Vec<Rule<'_>> {
         let mut rules = Vec::new();
-        for ((_, of), declared) in &self.kinds {
+        for ((group, of), declared) in &self.kinds {
             for Marked { value: entry, .. } in entries(&declared.entry) {
-                rules.push(entry.rule(of));
+                rules.push(entry.rule(group, of));
             }
         }
         rules
@@ -330,10 +345,11 @@ impl Checks {
 }
 
 impl ReferenceEntry {
-    fn rule<'r>(&'r self, of: &'r str) -> Rule<'r> {
+    fn rule<'r>(&'r self, group_of: &'r str, of: &'r str) -> Rule<'r> {
         let (kind, group) = self.kind.split_once('.').unwrap_or((&self.kind, ""));
         Rule {
             of: Of::Kind(of),
+            of_group: Some(group_of),
             path: self.path.trim_start_matches('/'),
             kind,
             group,

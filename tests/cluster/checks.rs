@@ -49,16 +49,25 @@ fn the_api_server_agrees(cluster: &ControlPlane) {
     runtime.block_on(async {
         let client = transship::apply::connect(Some(&kubeconfig)).await.unwrap();
         let right = documents(&data("one.yaml"));
+        let valid = documents(&data("valid.yaml"));
         // What the others live in and are described by; no API server of its own knows monitors.
         for object in right
             .iter()
+            .chain(&valid)
             .filter(|object| matches!(text(object, &["kind"]), "Namespace" | "CustomResourceDefinition"))
         {
             apply(&client, object, false).await.unwrap();
         }
         wait_until_served(&client).await;
-        let known = |object: &&Node| text(object, &["kind"]) != "ServiceMonitor";
-        for object in right.iter().filter(known) {
+        // Monitors are another server's, and what is only taken away is not applied.
+        let gone = |object: &Node| {
+            object
+                .get("metadata")
+                .and_then(|it| it.get("annotations")?.get("release.openshift.io/delete"))
+                .is_some()
+        };
+        let known = |object: &&Node| text(object, &["kind"]) != "ServiceMonitor" && !gone(object);
+        for object in right.iter().chain(&valid).filter(known) {
             apply(&client, object, true)
                 .await
                 .unwrap_or_else(|error| panic!("{} is right: {error}", text(object, &["kind"])));
@@ -89,7 +98,8 @@ fn the_api_server_agrees(cluster: &ControlPlane) {
 
 async fn wait_until_served(client: &Client) {
     for _ in 0..100 {
-        if discovery::group(client, "example.test").await.is_ok() {
+        let served = discovery::group(client, "example.test").await.is_ok();
+        if served && discovery::group(client, "valid.test").await.is_ok() {
             return;
         }
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;

@@ -79,6 +79,119 @@ fn nothing_is_found_in_manifests_that_are_right() {
     }
 }
 
+/// What is valid, and easily taken for wrong.
+#[test]
+fn nothing_is_found_where_nothing_is_wrong() {
+    let folder = folder("one", &data("valid.yaml"));
+    let checks =
+        "kinds:\n  ServiceMonitor.monitoring.coreos.com: {from: prometheus-operator, scope: Namespaced}\n";
+    folder.write("profiles/checks.yaml", file("Checks", "checks", checks));
+    let run = lint(&folder, &[]);
+    assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (0, "", "nothing is wrong\n"));
+}
+
+/// A payload may hold several variants of one CRD, of which a profile selects one.
+#[test]
+fn the_crd_that_counts_is_the_one_that_is_selected() {
+    let crd = |set: &str, fields: &str| {
+        format!(
+            "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: as.b.c, annotations: {{include.release.openshift.io/any: 'true', release.openshift.io/feature-set: {set}}}}}\n\
+             spec: {{group: b.c, scope: Cluster, names: {{kind: A, plural: as}}, versions: [{{name: v1, served: true, storage: true, schema: {{openAPIV3Schema: {{type: object, properties: {{spec: {{type: object, properties: {fields}}}}}}}}}}}]}}\n"
+        )
+    };
+    let folder = folder("one", "apiVersion: b.c/v1\nkind: A\nmetadata: {name: a}\nspec: {new: x}\n");
+    folder.write("payload/op/0000_10_op_a.yaml", crd("Default", "{old: {type: string}}"));
+    folder.write(
+        "payload/op/0000_10_op_b.yaml",
+        crd("TechPreviewNoUpgrade", "{old: {type: string}, new: {type: string}}"),
+    );
+    folder.write("profiles/checks.yaml", file("Checks", "checks", ""));
+    let select = |set: &str| format!("topology: one\ncluster: both\nselect: {{featureSet: {set}}}\n");
+    folder.write("profiles/one.yaml", file("Profile", "one", &select("TechPreviewNoUpgrade")));
+    let run = lint(&folder, &[]);
+    assert_eq!((run.code, run.stdout.as_str()), (0, ""), "{}", run.stderr);
+    folder.write("profiles/one.yaml", file("Profile", "one", &select("Default")));
+    assert!(lint(&folder, &[]).stdout.contains("there is no field `new` here"));
+}
+
+/// What two clusters may say of each other: texts that only look like secrets or Services, and tokens that are needed.
+#[test]
+fn clusters_may_say_what_harms_nobody() {
+    for (write, r#as) in [
+        ("  url: https://console.op.svc\n", "  url: https://op.openshift-monitoring.svc\n"),
+        ("  url: https://console.op.svc\n", "  script: grep -q 'BEGIN RSA PRIVATE KEY-----' file\n"),
+        (
+            "  url: https://console.op.svc\n",
+            "  kubeconfig: |\n    current-context: a\n    clusters: []\n    users: [{name: a, user: {tokenFile: /token}}]\n",
+        ),
+        (
+            "  namespace: op\n---\napiVersion: v1\nkind: Namespace",
+            "  namespace: op\nautomountServiceAccountToken: false\n---\napiVersion: v1\nkind: Namespace",
+        ),
+    ] {
+        let mut manifests = data("two.yaml");
+        assert!(manifests.contains(write), "{write}");
+        manifests = manifests.replacen(write, r#as, 1);
+        if r#as.contains("automount") {
+            manifests = manifests.replace("      automountServiceAccountToken: false\n", "");
+        }
+        let run = lint(&folder("two", &manifests), &[]);
+        assert_eq!((run.code, run.stdout.as_str()), (0, ""), "{as}");
+    }
+}
+
+/// A pattern for namespaces does not make the other cluster's this one's.
+#[test]
+fn a_pattern_of_externals_hides_no_foreign_subject() {
+    let wrong = data("two.yaml")
+        .replace("name: system:serviceaccounts:op", "name: system:serviceaccounts:clusters-a");
+    let folder = folder("two", &wrong);
+    let checks = "externals: [{objects: [Namespace/*], reason: r}]\n";
+    folder.write("profiles/checks.yaml", file("Checks", "checks", checks));
+    assert!(lint(&folder, &["--profile", "guest"]).stdout.contains("error[foreign-subject]"));
+}
+
+/// Nothing of a Secret's values is in a message, not even a name.
+#[test]
+fn a_service_that_a_secret_names_is_not_repeated() {
+    let wrong = data("two.yaml").replace("note: nothing to see", "url: https://u:p@op.op.svc/canary");
+    let said = lint(&folder("two", &wrong), &[]).stdout;
+    assert!(
+        said.contains("error[other-cluster]") && !said.contains("op.svc") && !said.contains("canary"),
+        "{said}"
+    );
+}
+
+/// Declarations that mean nothing are told, not dropped.
+#[test]
+fn declarations_that_do_nothing() {
+    for (checks, code, expected) in [
+        (
+            "externals: [{objects: [], reason: r}]\n",
+            2,
+            "profiles/checks.yaml:4:13: an external without objects",
+        ),
+        (
+            "allow: [{check: privileged, reason: r}]\n",
+            2,
+            "profiles/checks.yaml:4:9: an allowance without objects",
+        ),
+        (
+            "kinds: {A.b: {from: x, scope: Cluster}}\n",
+            1,
+            "profiles/checks.yaml:4:9: no object is of the declared kind A.b",
+        ),
+        ("kinds: {A: {from: x, scope: Cluster}}\n", 2, "`A` names no kind with its group"),
+        ("allow: [{check: privilegd, of: [Deployment], reason: r}]\n", 2, "did you mean `privileged`?"),
+    ] {
+        let folder = folder("two", &data("two.yaml"));
+        folder.write("profiles/checks.yaml", file("Checks", "checks", checks));
+        let run = lint(&folder, &[]);
+        let said = format!("{}{}", run.stdout, run.stderr);
+        assert!(run.code == code && said.contains(expected), "{checks}: {said}");
+    }
+}
+
 #[test]
 fn every_fault_is_found_and_said() {
     for Case { check, of, write, r#as, says } in cases() {
@@ -177,9 +290,11 @@ fn a_finding_may_be_allowed_on_the_manifest() {
     assert_eq!(lint(&reasoned, &[]).code, 0);
     let rendered = run_checked(reasoned.path(), &["render", "--profile", "mc"], "");
     assert!(rendered.code == 0 && !rendered.stdout.contains("allow-privileged"), "no cluster sees it");
+    let groundless = lint(&on_manifest("allow-privileged: ''"), &[]).stdout;
     assert!(
-        lint(&on_manifest("allow-privileged: ''"), &[]).stdout.contains("error[privileged]"),
-        "a reason is needed"
+        groundless.contains("error[privileged]")
+            && groundless.contains("`privileged` is allowed without a reason, so it is not"),
+        "{groundless}"
     );
     let unknown = lint(&on_manifest("allow-privilege: x"), &[]).stdout;
     assert!(unknown.contains("there is no check `privilege`"), "{unknown}");
