@@ -1,5 +1,8 @@
 //! "Did you mean": the word that a misspelt one was probably meant to be.
 
+/// So many candidates are looked at: among more, a suggestion costs more than it helps.
+const MOST: usize = 500;
+
 /// The candidate nearest to a word, if one is near enough to be what was meant.
 pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let distance =
@@ -7,6 +10,7 @@ pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a s
     let limit = 1 + word.chars().count() / 3;
     candidates
         .into_iter()
+        .take(MOST)
         .map(|candidate| (distance(candidate), candidate))
         .filter(|(distance, _)| *distance <= limit)
         .min()

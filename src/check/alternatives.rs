@@ -15,16 +15,10 @@ const PROJECTED_SOURCES: &[&str] =
 
 /// Every volume, probe and variable of an object that is two things at once, or none.
 pub(super) fn check<'n>(object: &'n Object, faults: &mut Vec<Fault<'n>>) {
-    if object.id.kind == "PodDisruptionBudget"
-        && let Some(spec) = object.root.get("spec")
-        && ["minAvailable", "maxUnavailable"]
-            .iter()
-            .all(|field| spec.get(field).is_some_and(|node| node.value != Value::Null))
-    {
-        faults.push(several(spec, "a budget has one limit", &["minAvailable", "maxUnavailable"]));
-    }
-    if matches!(object.id.kind.as_str(), "RoleBinding" | "ClusterRoleBinding") {
-        binding(object, faults);
+    match object.id.kind.as_str() {
+        "PodDisruptionBudget" => budget(object, faults),
+        "RoleBinding" | "ClusterRoleBinding" => binding(object, faults),
+        _ => {}
     }
     for (client, fields) in clients(object) {
         one_of(client, "a client of the API server has one target", "target", fields, faults);
@@ -32,50 +26,51 @@ pub(super) fn check<'n>(object: &'n Object, faults: &mut Vec<Fault<'n>>) {
     let Some(pod) = pod(&object.root, &object.id.kind) else { return };
     for volume in list(pod.get("spec"), "volumes") {
         // A volume without a source is an empty one.
-        let sources = volume
-            .as_map()
-            .into_iter()
-            .flatten()
-            .filter(|entry| entry.key != "name" && entry.value.value != Value::Null);
+        let fields = volume.as_map().into_iter().flatten();
+        let sources = fields.filter(|entry| entry.key != "name" && entry.value.value != Value::Null);
         let names: Vec<&str> = sources.map(|entry| entry.key.as_str()).collect();
         if names.len() > 1 {
             faults.push(several(volume, "a volume has one source", &names));
         }
-    }
-    for source in list(pod.get("spec"), "volumes").iter().filter_map(|volume| volume.get("projected")) {
-        for source in list(Some(source), "sources") {
+        for source in list(volume.get("projected"), "sources") {
             one_of(source, "a projected source is one thing", "source", PROJECTED_SOURCES, faults);
         }
     }
     for container in containers(pod) {
-        for source in list(Some(container), "envFrom") {
-            one_of(
-                source,
-                "variables come from one source",
-                "source",
-                &["configMapRef", "secretRef"],
-                faults,
-            );
+        of_container(container, faults);
+    }
+}
+
+fn of_container<'n>(container: &'n Node, faults: &mut Vec<Fault<'n>>) {
+    for source in list(Some(container), "envFrom") {
+        one_of(source, "variables come from one source", "source", &["configMapRef", "secretRef"], faults);
+    }
+    for hook in ["postStart", "preStop"] {
+        if let Some(hook) = container.get("lifecycle").and_then(|lifecycle| lifecycle.get(hook)) {
+            one_of(hook, "a hook has one handler", "handler", HOOKS, faults);
         }
-        for hook in ["postStart", "preStop"] {
-            if let Some(hook) = container.get("lifecycle").and_then(|lifecycle| lifecycle.get(hook)) {
-                one_of(hook, "a hook has one handler", "handler", HOOKS, faults);
-            }
+    }
+    for probe in ["livenessProbe", "readinessProbe", "startupProbe"] {
+        if let Some(probe) = container.get(probe).filter(|probe| probe.value != Value::Null) {
+            one_of(probe, "a probe has one handler", "handler", HANDLERS, faults);
         }
-        for probe in ["livenessProbe", "readinessProbe", "startupProbe"] {
-            if let Some(probe) = container.get(probe).filter(|probe| probe.value != Value::Null) {
-                one_of(probe, "a probe has one handler", "handler", HANDLERS, faults);
-            }
+    }
+    for variable in list(Some(container), "env") {
+        let given = variable.get("value").and_then(Node::as_str).is_some_and(|value| !value.is_empty());
+        if given && variable.get("valueFrom").is_some() {
+            faults.push(several(variable, "a variable has one value", &["value", "valueFrom"]));
         }
-        for variable in list(Some(container), "env") {
-            let given = variable.get("value").and_then(Node::as_str).is_some_and(|value| !value.is_empty());
-            if given && variable.get("valueFrom").is_some() {
-                faults.push(several(variable, "a variable has one value", &["value", "valueFrom"]));
-            }
-            if let Some(from) = variable.get("valueFrom") {
-                one_of(from, "a variable has one source", "source", VARIABLE_SOURCES, faults);
-            }
+        if let Some(from) = variable.get("valueFrom") {
+            one_of(from, "a variable has one source", "source", VARIABLE_SOURCES, faults);
         }
+    }
+}
+
+fn budget<'n>(object: &'n Object, faults: &mut Vec<Fault<'n>>) {
+    const LIMITS: [&str; 2] = ["minAvailable", "maxUnavailable"];
+    let Some(spec) = object.root.get("spec") else { return };
+    if LIMITS.iter().all(|field| spec.get(field).is_some_and(|node| node.value != Value::Null)) {
+        faults.push(several(spec, "a budget has one limit", &LIMITS));
     }
 }
 

@@ -18,6 +18,10 @@ pub(super) struct Inventory<'a> {
     objects: HashMap<Key<'a>, &'a Object>,
     /// What somebody makes, and the keys that are known of it.
     made: HashMap<Key<'a>, &'static [&'static str]>,
+    /// The names of its objects, by kind and namespace.
+    names: HashMap<(&'a str, &'a str), Vec<&'a str>>,
+    /// Kind, group and name of its objects, wherever they are.
+    anywhere: HashSet<(&'a str, &'a str, &'a str)>,
     /// The namespaces of its objects, and those that are created.
     namespaces: HashSet<&'a str>,
     externals: Vec<Outside<'a>>,
@@ -92,7 +96,13 @@ impl<'a> Inventory<'a> {
         let created =
             |(kind, _, namespace, name): &Key<'a>| if *kind == "Namespace" { *name } else { *namespace };
         let namespaces = objects.keys().map(created).collect();
-        Ok(Self { objects, made, namespaces, externals })
+        let mut names: HashMap<(&str, &str), Vec<&str>> = HashMap::new();
+        for (kind, _, namespace, name) in objects.keys().chain(made.keys()) {
+            names.entry((kind, namespace)).or_default().push(name);
+        }
+        names.values_mut().for_each(|names| names.sort_unstable());
+        let anywhere = objects.keys().map(|(kind, group, _, name)| (*kind, *group, *name)).collect();
+        Ok(Self { objects, made, names, anywhere, namespaces, externals })
     }
 
     /// Whether a namespace is there: of an object, created, declared by its name, or every cluster's.
@@ -150,9 +160,7 @@ impl<'a> Inventory<'a> {
 
     /// Whether some object of a name is rendered here, in whatever namespace.
     pub(super) fn has(&self, kind: &str, group: &str, name: &str) -> bool {
-        self.objects
-            .keys()
-            .any(|(own, own_group, _, own_name)| (*own, *own_group, *own_name) == (kind, group, name))
+        self.anywhere.contains(&(kind, group, name))
     }
 
     /// Whether a `ClusterRole` allows everything.
@@ -169,14 +177,8 @@ impl<'a> Inventory<'a> {
     }
 
     /// The names of all objects of a kind in a namespace.
-    pub(super) fn names(&self, kind: &str, namespace: &str) -> Vec<&'a str> {
-        let here = |(own, _, own_namespace, _): &&Key<'a>| *own == kind && *own_namespace == namespace;
-        let mut names: Vec<&str> =
-            self.objects.keys().chain(self.made.keys()).filter(here).map(|key| key.3).collect();
-        names.sort_unstable();
-        // Among very many, a suggestion would cost more than it helps.
-        names.truncate(1000);
-        names
+    pub(super) fn names(&self, kind: &str, namespace: &str) -> &[&'a str] {
+        self.names.get(&(kind, namespace)).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// What is declared to live outside, with the line and the reason: what something named, and what nothing did.

@@ -237,7 +237,7 @@ fn collect_texts<'n>(node: &'n Node, texts: &mut Vec<&'n Node>) {
 
 fn secret_in(text: &str) -> Option<&'static str> {
     // Most texts are nothing of the kind, and one look tells.
-    if !text.contains("PRIVATE KEY-----") && !text.contains("_") && !text.contains("current-context") {
+    if !text.contains("PRIVATE KEY-----") && !text.contains('_') && !text.contains("current-context") {
         return None;
     }
     let lower = text.to_ascii_lowercase();
