@@ -177,8 +177,8 @@ impl<'a> Inventory<'a> {
     }
 
     /// The names of all objects of a kind in a namespace.
-    pub(super) fn names(&self, kind: &str, namespace: &str) -> &[&'a str] {
-        self.names.get(&(kind, namespace)).map(Vec::as_slice).unwrap_or_default()
+    pub(super) fn names<'k>(&'k self, kind: &'k str, namespace: &'k str) -> impl Iterator<Item = &'k str> {
+        self.names.get(&(kind, namespace)).into_iter().flatten().copied()
     }
 
     /// What is declared to live outside, with the line and the reason: what something named, and what nothing did.

@@ -131,7 +131,7 @@ fn absent<'n>(reference: &Reference<'n>, world: &World<'_>) -> Fault<'n> {
         "Service" => fault.why("every call would fail"),
         _ => fault.why("the API server, or whoever reads it, refuses the object"),
     };
-    match nearest(name, world.here.names(kind, namespace).iter().copied()) {
+    match nearest(name, world.here.names(kind, namespace)) {
         Some(near) => fault.help(format!("did you mean `{near}`?")),
         None => fault.help("put it into the payload, or declare it under `externals` with who brings it"),
     }
