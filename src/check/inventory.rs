@@ -100,7 +100,9 @@ impl<'a> Inventory<'a> {
         for (kind, _, namespace, name) in objects.keys().chain(made.keys()) {
             names.entry((kind, namespace)).or_default().push(name);
         }
-        names.values_mut().for_each(|names| names.sort_unstable());
+        for names in names.values_mut() {
+            names.sort_unstable();
+        }
         let anywhere = objects.keys().map(|(kind, group, _, name)| (*kind, *group, *name)).collect();
         Ok(Self { objects, made, names, anywhere, namespaces, externals })
     }

@@ -35,6 +35,7 @@ mod readme;
 mod rooms;
 mod select;
 mod shapes;
+mod storage;
 mod support;
 mod transform;
 mod words;

@@ -1,0 +1,262 @@
+//! The storage payload: every object where the design document has it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use crate::support::{repository, run_in};
+
+/// Kind and name.
+type Named = (String, String);
+
+const MANAGEMENT: &str = "hypershift-mc";
+const GUEST: &str = "hypershift-guest";
+
+fn render(profile: &str, more: &[&str]) -> Vec<Value> {
+    let run =
+        run_in(&repository(), &[&["render", "--profile", profile, "-o", "json"][..], more].concat(), "");
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn named(object: &Value) -> Named {
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    (text(&object["kind"]), text(&object["metadata"]["name"]))
+}
+
+/// The objects of a manifest of the payload, found by the last part of its name in the design document; `*` for several.
+fn objects_of(file: &str) -> Vec<Named> {
+    let last = file.rsplit('/').next().unwrap();
+    let (before, behind) = last.split_once('*').unwrap_or((last, ""));
+    let fits = |name: &str| {
+        let own = name.splitn(4, '_').nth(3).unwrap_or_default();
+        name == last || own == last || last.contains('*') && own.starts_with(before) && own.ends_with(behind)
+    };
+    let operator = file.starts_with("assets/aws-ebs/");
+    let mut found = Vec::new();
+    for entry in walkdir::WalkDir::new(repository().join("payload")) {
+        let path = entry.unwrap().into_path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let aws = path.to_string_lossy().contains("/aws-ebs-csi-driver");
+        let of_operator = path.to_string_lossy().contains("/aws-ebs-csi-driver-operator/");
+        let home = match file {
+            _ if operator => of_operator,
+            _ if file.starts_with("awso/") || file.starts_with("aws-ebs-csi-driver-operator/") => {
+                aws && !of_operator
+            }
+            _ => !aws,
+        };
+        if home && fits(&name) && path.is_file() {
+            let documents =
+                transship::yaml::read(&std::fs::read_to_string(&path).unwrap(), transship::yaml::SourceId(0))
+                    .unwrap();
+            found.extend(documents.iter().map(|document| {
+                let (id, _) = transship::object::ObjectId::of(&document.root).unwrap();
+                (id.kind, id.name)
+            }));
+        }
+    }
+    found
+}
+
+/// Copies in the other cluster that the document asks for elsewhere than in its tables: rights of operators in the
+/// management cluster ("add any RBAC if needed"), and the guest's identities of operands ("Phase 2: create `ServiceAccount`
+/// and RBACs in the guest cluster for the operand").
+const COPIES: [(&str, &str, &str); 6] = [
+    ("management", "Role", "csi-snapshot-controller-operator-role"),
+    ("management", "RoleBinding", "csi-snapshot-controller-operator-role"),
+    ("management", "Role", "aws-ebs-csi-driver-operator-role"),
+    ("management", "RoleBinding", "aws-ebs-csi-driver-operator-rolebinding"),
+    ("guest", "ServiceAccount", "csi-snapshot-controller"),
+    ("guest", "ServiceAccount", "csi-snapshot-webhook"),
+];
+
+#[test]
+fn every_row_of_the_design_is_where_it_says() {
+    let rows: Vec<Value> = serde_json::from_str(
+        &std::fs::read_to_string(repository().join("tests/data/placement.json")).unwrap(),
+    )
+    .unwrap();
+    assert_eq!(rows.len(), 75);
+    let mut expected: BTreeMap<Named, BTreeSet<String>> = BTreeMap::new();
+    for row in &rows {
+        let file = row["file"].as_str().unwrap();
+        let objects: Vec<Named> = match row["objects"].as_array() {
+            Some(objects) => objects
+                .iter()
+                .map(|object| {
+                    (object["kind"].as_str().unwrap().to_owned(), object["name"].as_str().unwrap().to_owned())
+                })
+                .collect(),
+            None => objects_of(file),
+        };
+        assert!(!objects.is_empty(), "no manifest for {file}");
+        for object in objects {
+            let clusters = row["clusters"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|cluster| cluster.as_str().unwrap().to_owned());
+            expected.entry(object).or_default().extend(clusters);
+        }
+    }
+    for (cluster, kind, name) in COPIES {
+        let clusters = expected.get_mut(&(kind.to_owned(), name.to_owned())).unwrap();
+        assert!(clusters.insert(cluster.to_owned()), "{name} is no exception");
+    }
+    let standalone: BTreeSet<Named> = render("standalone", &[]).iter().map(named).collect();
+    let both = [("management", render(MANAGEMENT, &[])), ("guest", render(GUEST, &[]))];
+    for (object, clusters) in &expected {
+        let found: BTreeSet<String> = both
+            .iter()
+            .filter(|(_, objects)| objects.iter().any(|other| named(other) == *object))
+            .map(|(cluster, _)| (*cluster).to_owned())
+            .collect();
+        assert_eq!(found, *clusters, "{object:?}");
+        let new = object.0 == "Secret";
+        assert_eq!(standalone.contains(object), !new, "{object:?} in standalone");
+    }
+}
+
+/// Secrets that somebody fills are declared, and hold nothing.
+#[test]
+fn generated_secrets_hold_nothing() {
+    let secrets: Vec<Value> = [MANAGEMENT, GUEST]
+        .iter()
+        .flat_map(|profile| render(profile, &[]))
+        .filter(|object| object["kind"] == "Secret")
+        .collect();
+    assert!(secrets.len() >= 9, "{}", secrets.len());
+    for secret in secrets {
+        assert!(secret["metadata"]["annotations"]["transship.openshift.io/issued"].is_string(), "{secret}");
+        assert!(secret["data"].as_object().unwrap().values().all(|value| value == ""), "{secret}");
+    }
+}
+
+/// Everything of a hosted cluster is in its namespace, and nothing of the cloud is in the guest.
+#[test]
+fn clusters_keep_to_themselves() {
+    for object in render(MANAGEMENT, &[]) {
+        assert_eq!(object["metadata"]["namespace"], "clusters-example", "{object}");
+    }
+    for object in render(GUEST, &[]) {
+        let text = object.to_string();
+        for word in [
+            "ebs-cloud-credentials",
+            "AWS_SHARED_CREDENTIALS_FILE",
+            "aws-credentials",
+            "bound-sa-token",
+            "clusters-example\"",
+        ] {
+            assert!(!text.contains(word), "{word}: {text}");
+        }
+    }
+}
+
+fn find<'o>(objects: &'o [Value], kind: &str, name: &str) -> &'o Value {
+    objects.iter().find(|object| named(object) == (kind.to_owned(), name.to_owned())).unwrap()
+}
+
+fn containers(object: &Value, list: &str) -> Vec<Value> {
+    object["spec"]["template"]["spec"][list].as_array().cloned().unwrap_or_default()
+}
+
+/// The driver's controller: it talks to the cloud by a minted token, its sidecars to the guest alone.
+#[test]
+fn the_driver_in_the_management_cluster() {
+    let objects = render(MANAGEMENT, &["--set", "aws.region=eu-west-3", "--set", "infrastructure.name=mine"]);
+    let controller = find(&objects, "Deployment", "aws-ebs-csi-driver-controller");
+    let spec = &controller["spec"]["template"]["spec"];
+    assert_eq!(spec["priorityClassName"], "hypershift-control-plane");
+    assert!(spec.get("hostNetwork").is_none() && spec["automountServiceAccountToken"] == false);
+    assert_eq!(controller["spec"]["replicas"], 2);
+    let driver = containers(controller, "containers")
+        .into_iter()
+        .find(|container| container["name"] == "csi-driver")
+        .unwrap();
+    assert_eq!(driver["args"][0], "controller");
+    assert_eq!(driver["args"][5], "--k8s-tag-cluster-id=mine");
+    let text = driver.to_string();
+    assert!(
+        text.contains(r#"{"name":"AWS_REGION","value":"eu-west-3"}"#) && !text.contains("kubeconfig"),
+        "{text}"
+    );
+    for container in containers(controller, "containers") {
+        let name = container["name"].as_str().unwrap();
+        let guest = container.to_string().contains("--kubeconfig=$(KUBECONFIG)");
+        assert_eq!(guest, !matches!(name, "csi-driver" | "csi-liveness-probe"), "{name}");
+        let cloud = container.to_string().contains("/var/run/secrets/aws");
+        assert_eq!(cloud, name == "csi-driver", "{name}");
+    }
+    let minter = &containers(controller, "initContainers")[0];
+    assert_eq!(minter["name"], "token-minter-bound-sa-token");
+    assert_eq!(minter["args"][0], "--service-account-namespace=openshift-cluster-csi-drivers");
+    assert_eq!(minter["args"][1], "--service-account-name=aws-ebs-csi-driver-controller-sa");
+    let token =
+        spec["volumes"].as_array().unwrap().iter().find(|volume| volume["name"] == "bound-sa-token").unwrap();
+    assert_eq!(token["emptyDir"]["medium"], "Memory");
+}
+
+/// The node's half: `node` first, and it works on a guest without nodes and without credentials.
+#[test]
+fn the_driver_on_the_guests_nodes() {
+    let objects = render(GUEST, &[]);
+    let node = find(&objects, "DaemonSet", "aws-ebs-csi-driver-node");
+    assert_eq!(containers(node, "containers")[0]["args"][0], "node");
+    for kind in ["CSISnapshotController/cluster", "Storage/cluster", "ClusterCSIDriver/ebs.csi.aws.com"] {
+        let (kind, name) = kind.split_once('/').unwrap();
+        assert_eq!(
+            find(&objects, kind, name)["spec"].to_string(),
+            r#"{"logLevel":"Normal","managementState":"Managed","operatorLogLevel":"Normal"}"#,
+            "and observedConfig is its owner's"
+        );
+    }
+}
+
+/// Operators wait for what the guest must have, keep their own token, and get the guest's kubeconfig beside it.
+#[test]
+fn operators_in_the_management_cluster() {
+    let objects = render(MANAGEMENT, &[]);
+    for (name, waits) in [
+        ("cluster-storage-operator", Some("Storage.operator.openshift.io/cluster")),
+        ("csi-snapshot-controller-operator", Some("CSISnapshotController.operator.openshift.io/cluster")),
+        ("aws-ebs-csi-driver-operator", None),
+    ] {
+        let operator = find(&objects, "Deployment", name);
+        let spec = &operator["spec"]["template"]["spec"];
+        assert!(spec.get("automountServiceAccountToken").is_none(), "{name} keeps its token");
+        let container = containers(operator, "containers")
+            .into_iter()
+            .find(|container| container["name"] == name)
+            .unwrap();
+        assert!(
+            container["args"].to_string().contains("--guest-kubeconfig=/etc/guest-kubeconfig/kubeconfig"),
+            "{name}"
+        );
+        let init = containers(operator, "initContainers");
+        let waiting = init.iter().find(|container| container["name"] == "wait-for-guest");
+        assert_eq!(waiting.map(|container| container["args"][0].as_str().unwrap()), waits, "{name}");
+    }
+}
+
+/// One node has one pod of each, and no budget.
+#[test]
+fn a_standalone_cluster_of_one_node() {
+    let one = render("standalone", &["--set", "guest.topology=SingleReplica"]);
+    assert!(one.iter().all(|object| object["kind"] != "PodDisruptionBudget"));
+    assert_eq!(find(&one, "Deployment", "aws-ebs-csi-driver-controller")["spec"]["replicas"], 1);
+    let three = render("standalone", &[]);
+    assert_eq!(find(&three, "Deployment", "aws-ebs-csi-driver-controller")["spec"]["replicas"], 2);
+}
+
+/// Another cloud's cluster has nothing of this driver.
+#[test]
+fn another_cloud() {
+    for profile in [MANAGEMENT, GUEST, "standalone"] {
+        for object in render(profile, &["--set", "platform.type=Azure"]) {
+            let (_, name) = named(&object);
+            let request = object["kind"] == "CredentialsRequest";
+            assert!(request || !name.contains("ebs"), "{name}");
+        }
+    }
+}
