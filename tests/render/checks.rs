@@ -162,6 +162,33 @@ fn a_service_that_a_secret_names_is_not_repeated() {
     );
 }
 
+/// A kind without a CRD: what is declared of its lists holds for the checks and for patches.
+#[test]
+fn lists_of_a_declared_kind_are_maps() {
+    let thing = |items: &str| {
+        format!("apiVersion: x.y/v1\nkind: Thing\nmetadata: {{name: t}}\nspec: {{items: {items}}}\n")
+    };
+    let folder = folder("one", &thing("[{name: a, v: 1}, {name: b, v: 1}, {name: a, v: 2}]"));
+    let kinds = "kinds: {Thing.x.y: {from: somebody, scope: Cluster, lists: {/spec/items: [name]}}}\n";
+    folder.write("profiles/checks.yaml", file("Checks", "checks", kinds));
+    let said = lint(&folder, &[]).stdout;
+    assert!(
+        said.contains("payload/op/0000_50_op_01.yaml:4:50: a second item with name \"a\"\n")
+            && said.contains("note: the first is at payload/op/0000_50_op_01.yaml:4:16\n"),
+        "{said}"
+    );
+    folder.write("payload/op/0000_50_op_01.yaml", thing("[{name: a, v: 1}, {name: b, v: 1}]"));
+    let page = "annotations: {include.release.openshift.io/any: 'true'}\npatches: [{reason: r, target: {kind: Thing}, patch: {spec: {items: [{name: b, v: 3}]}}}]\n";
+    folder.write("payload/op/component.yaml", file("Component", "op", page));
+    let run = run_checked(folder.path(), &["render", "--profile", "one", "-o", "json"], "");
+    assert!(
+        run.stdout.contains(r#""items":[{"name":"a","v":1},{"name":"b","v":3}]"#),
+        "{}{}",
+        run.stdout,
+        run.stderr
+    );
+}
+
 /// Declarations that mean nothing are told, not dropped.
 #[test]
 fn declarations_that_do_nothing() {
