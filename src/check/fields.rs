@@ -42,7 +42,7 @@ fn fields<'n>(node: &'n Node, map: &'n Map, shape: Shape<'_>, key: &str, faults:
             None => faults.push(unknown_field(entry, shape)),
         }
     }
-    for required in shape.required() {
+    for required in shape.required().iter() {
         if map.get(required).is_none_or(|node| node.value == Value::Null) {
             faults.push(
                 Fault::new(Check::MissingField, node, format!("the field `{required}` is missing"))

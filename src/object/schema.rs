@@ -17,6 +17,7 @@
 //!
 //! Custom kinds come from the `CustomResourceDefinitions` at hand.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
@@ -186,9 +187,10 @@ impl<'s> Shape<'s> {
     }
 
     /// The fields that a map must have.
-    pub fn required(self) -> Vec<&'s str> {
+    pub fn required(self) -> Cow<'s, [&'s str]> {
         let of_type = |number: usize| {
-            schema().types.get(number).map(|known| known.required.clone()).unwrap_or_default()
+            let known = schema().types.get(number);
+            Cow::Borrowed(known.map(|known| known.required.as_slice()).unwrap_or_default())
         };
         match self {
             Self::Root(number) => of_type(number),
@@ -202,9 +204,9 @@ impl<'s> Shape<'s> {
                         field.get("default").is_some() || field.get("nullable").is_some()
                     })
                 };
-                names.iter().filter_map(Node::as_str).filter(|name| !given(name)).collect()
+                Cow::Owned(names.iter().filter_map(Node::as_str).filter(|name| !given(name)).collect())
             }
-            _ => Vec::new(),
+            _ => Cow::Borrowed(&[]),
         }
     }
 
@@ -383,8 +385,8 @@ mod tests {
         assert!(metadata.field("labels").unwrap().field("anything").is_some());
         let budget = Shape::built_in("policy/v1", "PodDisruptionBudget").unwrap();
         assert_eq!(pod.field("hostNetwork").unwrap().expected(), Expected::Boolean);
-        assert_eq!(container.field("ports").unwrap().item().required(), ["containerPort"]);
-        assert_eq!(deployment.field("spec").unwrap().required(), ["selector", "template"]);
+        assert_eq!(*container.field("ports").unwrap().item().required(), ["containerPort"]);
+        assert_eq!(*deployment.field("spec").unwrap().required(), ["selector", "template"]);
         assert!(budget.field("spec").unwrap().field("selector").unwrap().replaces_map());
     }
 }
