@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::Half;
 use crate::diagnostic::Diagnostic;
-use crate::object::{Object, Rule, Where, is_tombstone};
+use crate::object::{Object, Rule, SERVING_CERT, Where, is_tombstone};
 use crate::profile::{Pattern, unmet};
 use crate::yaml::{Mark, Node, Value};
 
@@ -47,11 +47,6 @@ pub(super) enum Found<'a> {
     /// It lives outside.
     Outside,
 }
-
-const SERVING_CERT: [&str; 2] = [
-    "service.beta.openshift.io/serving-cert-secret-name",
-    "service.alpha.openshift.io/serving-cert-secret-name",
-];
 
 impl<'a> Inventory<'a> {
     pub(super) fn of(half: &'a Half<'a>) -> Result<Self, Diagnostic> {

@@ -110,8 +110,12 @@ fn of_half(half: &Half<'_>, world: &World<'_>) -> Checked {
             selectors::check(object, &selectable, &mut faults);
             trust::check(object, profile.cluster, world, &bound, &mut faults);
         }
-        // Whoever has more than these to put right begins with them.
+        // Whoever has more than these to put right begins with them, and knows that there are more.
+        let more = faults.len().saturating_sub(MOST_OF_AN_OBJECT);
         faults.truncate(MOST_OF_AN_OBJECT);
+        if let Some(last) = faults.last_mut().filter(|_| more > 0) {
+            last.why.push(format!("{more} more of this object are not listed"));
+        }
         faults
             .into_iter()
             .map(|fault| fault.of(object, Some(&profile.name), half.view.sources))

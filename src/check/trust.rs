@@ -7,15 +7,9 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 
 use super::finding::Fault;
 use super::references::{World, foreign};
-use crate::object::{Cluster, Object, containers, is_tombstone, pod};
+use crate::object::{Cluster, EVERYBODY, ISSUED, Object, account, containers, is_tombstone, pod};
 use crate::profile::Check;
 use crate::yaml::{Node, Number, Value};
-
-/// Where the material of an issued Secret comes from.
-const ISSUED: &str = "transship.openshift.io/issued";
-
-/// Bound in this way, every account of the cluster has a right.
-const EVERYBODY: (&str, &str) = ("", "");
 
 /// Service accounts that some binding gives rights in the cluster: namespace and name, which is empty for all of them.
 pub(super) type Bound<'a> = HashSet<(&'a str, &'a str)>;
@@ -35,20 +29,6 @@ pub(super) fn bound(objects: &[Object]) -> Bound<'_> {
 
 fn subjects(binding: &Object) -> &[Node] {
     binding.root.get("subjects").and_then(Node::as_list).unwrap_or_default()
-}
-
-/// The service account that a subject means, by whichever of its three names; an empty name is all of a namespace.
-fn account<'n>(subject: &'n Node, own: &'n str) -> Option<(&'n str, &'n str)> {
-    let text = |field: &str| subject.get(field).and_then(Node::as_str);
-    let name = text("name")?;
-    match text("kind")? {
-        "ServiceAccount" => Some((text("namespace").unwrap_or(own), name)),
-        "User" => name.strip_prefix("system:serviceaccount:")?.split_once(':'),
-        // All accounts of the cluster, and whoever has a name at all.
-        "Group" if matches!(name, "system:serviceaccounts" | "system:authenticated") => Some(EVERYBODY),
-        "Group" => Some((name.strip_prefix("system:serviceaccounts:")?, "")),
-        _ => None,
-    }
 }
 
 /// Every breach of trust in an object.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::object::{ObjectId, RULES};
+use crate::object::{EVERYBODY, ObjectId, RULES, account};
 use crate::payload::Sha256;
 use crate::profile::Profile;
 use crate::profile::template::names;
@@ -20,20 +20,10 @@ pub struct Around {
 impl Around {
     /// Notes what a binding says.
     pub fn bind(&mut self, id: &ObjectId, root: &Node) {
-        let text = |node: &Node, field: &str| node.get(field).and_then(Node::as_str).map(str::to_owned);
         for subject in root.get("subjects").and_then(Node::as_list).unwrap_or_default() {
-            let name = text(subject, "name").unwrap_or_default();
-            let user = name.strip_prefix("system:serviceaccount:").and_then(|user| user.split_once(':'));
-            let group = name.strip_prefix("system:serviceaccounts:");
-            let bound = match (text(subject, "kind").as_deref(), user, group) {
-                (Some("ServiceAccount"), ..) => {
-                    (text(subject, "namespace").unwrap_or_else(|| id.namespace.clone()), name)
-                }
-                (Some("User"), Some((namespace, account)), _) => (namespace.to_owned(), account.to_owned()),
-                (Some("Group"), _, Some(namespace)) => (namespace.to_owned(), String::new()),
-                _ => continue,
-            };
-            self.bound.insert(bound);
+            if let Some((namespace, name)) = account(subject, &id.namespace) {
+                self.bound.insert((namespace.to_owned(), name.to_owned()));
+            }
         }
     }
 
@@ -44,10 +34,11 @@ impl Around {
 
     /// Whether some binding in this cluster gives a service account rights.
     pub(super) fn is_bound(&self, namespace: &str, account: &str) -> bool {
-        // A group is all accounts of a namespace.
-        [account, ""]
-            .iter()
-            .any(|account| self.bound.contains(&(namespace.to_owned(), (*account).to_owned())))
+        // A group is all accounts of a namespace, or of the cluster.
+        let bound = |(namespace, account): (&str, &str)| {
+            self.bound.contains(&(namespace.to_owned(), account.to_owned()))
+        };
+        [(namespace, account), (namespace, ""), EVERYBODY].into_iter().any(bound)
     }
 
     /// A digest of everything that a pod is configured with: names, keys and values, each told apart from the next, so

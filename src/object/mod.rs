@@ -5,6 +5,7 @@ mod pod;
 mod reference;
 mod schema;
 mod scope;
+mod subject;
 
 use std::fmt;
 
@@ -15,9 +16,19 @@ pub use pod::{containers, containers_mut, has_pods, is_workload, pod, pod_mut, p
 pub use reference::{Needs, Of, RULES, Reference, Rule, Where};
 pub use schema::{Expected, ListStrategy, Shape, is_built_in_kind, versions};
 pub use scope::{Scope, Scopes};
+pub use subject::{EVERYBODY, account};
 
 /// Tells the cluster-version-operator, and us, to take an object away.
 pub const DELETE: &str = "release.openshift.io/delete";
+
+/// Says where the material of an issued Secret will come from. The only annotation of ours that is rendered.
+pub const ISSUED: &str = "transship.openshift.io/issued";
+
+/// What a Service asks for a certificate with.
+pub const SERVING_CERT: [&str; 2] = [
+    "service.beta.openshift.io/serving-cert-secret-name",
+    "service.alpha.openshift.io/serving-cert-secret-name",
+];
 
 /// Whether an object is there only to be taken away.
 pub fn is_tombstone(root: &Node) -> bool {

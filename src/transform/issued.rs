@@ -3,11 +3,8 @@
 
 use super::patch;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
-use crate::object::{Cause, Object};
+use crate::object::{Cause, ISSUED, Object};
 use crate::yaml::{Entry, Map, Mark, Node, Sources, Value};
-
-/// Says where the material of an issued Secret will come from. The only annotation of ours that is rendered.
-pub(super) const ORIGIN: &str = "transship.openshift.io/issued";
 
 /// What a declaration becomes.
 struct Issued {
@@ -109,7 +106,7 @@ fn become_secret(object: &mut Object, issued: &Issued) {
     let data = map(issued.keys.iter().map(|key| (key.as_str(), text(""))).collect());
     // Labels and annotations that the declaration has, the Secret has too.
     let mut metadata = object.root.get("metadata").cloned().unwrap_or_else(|| map(Vec::new()));
-    let origin = map(vec![("annotations", map(vec![(ORIGIN, text(&issued.origin))]))]);
+    let origin = map(vec![("annotations", map(vec![(ISSUED, text(&issued.origin))]))]);
     patch::merge(&mut metadata, &origin);
     object.root = map(vec![
         ("apiVersion", text("v1")),

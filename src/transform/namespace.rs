@@ -2,9 +2,8 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::issued;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
-use crate::object::{Cause, Object, RULES, Scope, Scopes, Where};
+use crate::object::{Cause, ISSUED, Object, RULES, Scope, Scopes, Where};
 use crate::profile::Marked;
 use crate::yaml::{Entry, Mark, Node, Sources, Value};
 
@@ -113,7 +112,7 @@ fn leftovers(node: &Node, left: &BTreeSet<String>, new: &str, found: &mut dyn Fn
         }
         Value::List(items) => items.iter().for_each(|item| leftovers(item, left, new, found)),
         Value::Map(map) => {
-            let ours = |entry: &&Entry| entry.key != issued::ORIGIN;
+            let ours = |entry: &&Entry| entry.key != ISSUED;
             map.iter().filter(ours).for_each(|entry| leftovers(&entry.value, left, new, found));
         }
         _ => {}

@@ -1,14 +1,13 @@
 //! Annotations that have done their work.
 
-use super::issued;
 use crate::glob;
-use crate::object::{Cause, Object};
+use crate::object::{Cause, ISSUED, Object};
 use crate::profile::Marked;
 use crate::yaml::{Node, Text, Value};
 
 /// Removes annotations by pattern; ours, which no cluster should see, always.
 pub(super) fn apply(objects: &mut [Object], patterns: &[Marked<String>]) {
-    let ours = |key: &str| glob::matches("transship.openshift.io/*", key) && key != issued::ORIGIN;
+    let ours = |key: &str| glob::matches("transship.openshift.io/*", key) && key != ISSUED;
     let goes = |key: &str| ours(key) || patterns.iter().any(|pattern| glob::matches(&pattern.value, key));
     for object in objects {
         let annotations = object.root.get("metadata").and_then(|metadata| metadata.get("annotations"));
