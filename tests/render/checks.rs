@@ -189,6 +189,17 @@ fn lists_of_a_declared_kind_are_maps() {
     );
 }
 
+/// Of an object with very many faults, the first hundred are listed and the rest is counted.
+#[test]
+fn what_is_not_listed_is_counted() {
+    let many: Vec<String> =
+        (0..150).map(|at| format!("        - name: E{at}\n          value: {at}\n")).collect();
+    let wrong = data("one.yaml").replace("        - name: MODE\n          value: fast\n", &many.concat());
+    let said = lint(&folder("one", &wrong), &[]).stdout;
+    assert_eq!(said.matches("error[wrong-type]").count(), 100);
+    assert_eq!(said.matches("note: 50 more of this object are not listed\n").count(), 1);
+}
+
 /// Declarations that mean nothing are told, not dropped.
 #[test]
 fn declarations_that_do_nothing() {
