@@ -23,8 +23,8 @@ bench: ## Beside kubectl and kustomize, as ratios (takes minutes: they do)
 golden: ## Rewrite golden/ from payload/ and profiles/
 	cargo run --locked --quiet -- golden update
 
-docs: ## Rewrite what the commands in docs/language.md print
-	cargo test --locked --quiet --test render docs::rewrite -- --ignored
+docs: ## Rewrite docs/storage.md, and what the commands in docs/language.md print
+	cargo test --locked --quiet --test render rewrite -- --ignored
 
 schema: ## Write what is known about Kubernetes' own kinds, from the pinned release
 	cd tests/tools && go run ./schema $$(go list -m -f '{{.Version}} {{.Dir}}' k8s.io/kubernetes)/api/openapi-spec/v3 > ../../src/object/kubernetes.schema

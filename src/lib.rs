@@ -157,6 +157,8 @@ pub struct Decided<'a> {
     pub payload: Cow<'a, Payload>,
     /// For each of its manifests, nothing if it is in, or the reason why not.
     pub out: Vec<Option<select::Reason>>,
+    /// For each of them the line that decided, where one did.
+    pub by: Vec<Option<yaml::Mark>>,
 }
 
 /// Decides about every manifest, and makes nothing of it.
@@ -165,7 +167,7 @@ pub fn decide<'a>(context: &Context<'a>, profile: &'a Profile) -> Result<Decided
     let view = View { payload: &expanded.payload, ..context.view(profile) };
     let selection = select::decide(&view, &expanded)?;
     select::some(&selection, &profile.name)?;
-    Ok(Decided { out: selection.out, payload: expanded.payload })
+    Ok(Decided { out: selection.out, by: selection.by, payload: expanded.payload })
 }
 
 /// All results, or all that is wrong with any.

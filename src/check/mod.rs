@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `fields`, `alternatives`, `pods` | one object beside its kind |
 //! | `set` | the objects of a cluster together |
+//! | `sequence` | what is needed comes first |
 //! | `references`, `selectors` | names, labels and ports lead somewhere, in the same cluster (`inventory`) |
 //! | `trust` | what one cluster must not know of the other |
 //! | `allowances` | findings that are meant so |
@@ -18,6 +19,7 @@ mod pods;
 mod references;
 mod selector;
 mod selectors;
+mod sequence;
 mod set;
 mod trust;
 
@@ -121,11 +123,10 @@ fn of_half(half: &Half<'_>, world: &World<'_>) -> Checked {
             .map(|fault| fault.of(object, Some(&profile.name), half.view.sources))
             .collect::<Vec<_>>()
     };
-    let together = set::twins(half.objects, half.view.sources).into_iter().chain(set::namespaces(
-        half,
-        world.here,
-        half.namespace,
-    ));
+    let together = set::twins(half.objects, half.view.sources)
+        .into_iter()
+        .chain(set::namespaces(half, world.here, half.namespace))
+        .chain(sequence::check(half.objects));
     let mut found: Vec<Finding> = together
         .map(|(object, fault): (&Object, Fault<'_>)| fault.of(object, Some(&profile.name), half.view.sources))
         .collect();

@@ -90,14 +90,14 @@ impl List {
     fn list_profile(&self, name: &str) -> Result<Outcome, Diagnostics> {
         let project = self.inputs.load()?;
         let (context, profile) = (project.context(), project.profiles.named(Some(name))?[0]);
-        let Decided { payload, out } = transship::decide(&context, profile)?;
-        let mut rows = show::rows(&payload, &out, Some(profile.cluster));
+        let decided = transship::decide(&context, profile)?;
+        let mut rows = show::decided(&decided, profile.cluster, &project.sources);
         for plan in transship::render_unchecked(&context, &[profile])? {
-            rows.extend(show::added(&plan));
+            rows.extend(show::added(&plan, &project.sources));
         }
         self.print(&rows)?;
         // The digests are of the payload as it is, whatever a profile lays beside it.
-        self.summarise(&project.payload, &profile.select, &out);
+        self.summarise(&project.payload, &profile.select, &decided.out);
         Ok(Outcome::Done)
     }
 
@@ -118,7 +118,7 @@ impl List {
         let context = project.context();
         let mut decisions = Vec::new();
         for profile in project.profiles.iter() {
-            let Decided { payload, out } = transship::decide(&context, profile)?;
+            let Decided { payload, out, .. } = transship::decide(&context, profile)?;
             // Shapes have no place in the payload, and so cannot be left without one.
             let own = |manifest: &Manifest| manifest.file < project.payload.files.len();
             let out = payload.manifests.iter().zip(out).filter(|(manifest, _)| own(manifest));

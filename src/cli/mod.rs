@@ -1,5 +1,6 @@
 //! The command line: one file a command, none of them with logic of its own.
 
+mod diff;
 mod explain;
 mod fmt;
 mod golden;
@@ -44,6 +45,7 @@ enum Command {
     Golden(golden::Golden),
     Lint(lint::Lint),
     Explain(explain::Explain),
+    Diff(diff::Diff),
     Patch(patch::Patch),
     Schema(schema::Schema),
     #[cfg(feature = "apply")]
@@ -196,6 +198,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Golden(command) => command.run(),
         Command::Lint(command) => command.run(),
         Command::Explain(command) => command.run(),
+        Command::Diff(command) => command.run(),
         Command::Patch(command) => command.run(),
         Command::Schema(command) => command.run(),
         #[cfg(feature = "apply")]

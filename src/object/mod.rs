@@ -1,5 +1,6 @@
 //! What one manifest is: its identity, its scope, and the metadata everybody asks for.
 
+mod edges;
 mod history;
 mod pod;
 mod reference;
@@ -11,6 +12,7 @@ use std::fmt;
 
 use crate::yaml::{Mark, Node, Value};
 
+pub use edges::{Because, Edge, edges};
 pub use history::{Cause, History, Step};
 pub use pod::{containers, containers_mut, has_pods, is_workload, pod, pod_mut, pod_path};
 pub use reference::{Needs, Of, RULES, Reference, Rule, Where};

@@ -14,6 +14,15 @@ pub enum Scope {
     Cluster,
 }
 
+/// The group and the kind that a `CustomResourceDefinition` defines.
+pub(super) fn defined_kind(root: &Node) -> Option<(&str, &str)> {
+    if root.get("kind")?.as_str()? != "CustomResourceDefinition" {
+        return None;
+    }
+    let spec = root.get("spec")?;
+    Some((spec.get("group")?.as_str()?, spec.get("names")?.get("kind")?.as_str()?))
+}
+
 /// The scopes of all kinds that can be known: Kubernetes' own, and those of the CRDs at hand.
 #[derive(Clone, Debug, Default)]
 pub struct Scopes {
@@ -24,18 +33,14 @@ impl Scopes {
     /// Learns the scopes that CustomResourceDefinitions declare.
     pub fn with_crds<'a>(objects: impl IntoIterator<Item = &'a Node>) -> Self {
         let crd = |root: &Node| {
-            let spec = root.get("spec")?;
-            let group = spec.get("group")?.as_str()?.to_owned();
-            let kind = spec.get("names")?.get("kind")?.as_str()?.to_owned();
-            let scope = match spec.get("scope")?.as_str()? {
+            let (group, kind) = defined_kind(root)?;
+            let scope = match root.get("spec")?.get("scope")?.as_str()? {
                 "Cluster" => Scope::Cluster,
                 _ => Scope::Namespaced,
             };
-            Some(((group, kind), scope))
+            Some(((group.to_owned(), kind.to_owned()), scope))
         };
-        let is_crd =
-            |root: &&Node| root.get("kind").and_then(Node::as_str) == Some("CustomResourceDefinition");
-        Self { custom: objects.into_iter().filter(is_crd).filter_map(crd).collect() }
+        Self { custom: objects.into_iter().filter_map(crd).collect() }
     }
 
     /// Learns the scope of a kind that no CRD at hand declares.

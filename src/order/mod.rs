@@ -59,7 +59,7 @@ fn stages(objects: &[Object]) -> Vec<Stage> {
     let mut last: Option<(RunLevel<'_>, bool)> = None;
     for (index, object) in objects.iter().enumerate() {
         let job = is_job(object);
-        let level = RunLevel::of(base_name(&object.file));
+        let level = RunLevel::of(&object.ordered_as);
         let joins = match (last, level) {
             (Some((last, was_job)), Some(level)) if !job && !was_job => last.number == level.number,
             _ => false,
@@ -86,8 +86,4 @@ fn extend(stage: &mut Stage) {
 
 fn is_job(object: &Object) -> bool {
     object.id.group == "batch" && object.id.kind == "Job"
-}
-
-fn base_name(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
 }

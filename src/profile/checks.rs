@@ -40,6 +40,8 @@ words! {
         "cluster-scoped" => ClusterScoped,
         /// A kind about which nothing is known.
         "unknown-kind" => UnknownKind,
+        /// An object that comes before its namespace, its kind, what its pods need or the Service that it calls.
+        "too-early" => TooEarly,
         /// An object is named that is not there.
         "no-such-object" => NoSuchObject,
         /// An object that may be missing is named, and nobody brings it.

@@ -17,6 +17,8 @@ use crate::yaml::Mark;
 pub struct Selection {
     /// For each manifest, nothing if the profile takes it in, or the reason why not.
     pub out: Vec<Option<Reason>>,
+    /// For each manifest the line that decided, where one did and not its annotations or its kind.
+    pub by: Vec<Option<Mark>>,
     /// The components that exist: some manifest of theirs is in this cluster, or would be but for where it lives.
     pub components: BTreeSet<String>,
     /// The manifests that are out only because they live in the topology's other cluster.
@@ -27,44 +29,37 @@ pub struct Selection {
 pub fn decide(view: &View<'_>, expanded: &Expanded<'_>) -> Result<Selection, Diagnostics> {
     check(&view.profile.select, view.payload)?;
     let mut errors = Diagnostics::default();
-    let mut selection =
-        Selection { out: Vec::new(), components: BTreeSet::new(), elsewhere: BTreeSet::new() };
+    let mut selection = Selection {
+        out: Vec::new(),
+        by: Vec::new(),
+        components: BTreeSet::new(),
+        elsewhere: BTreeSet::new(),
+    };
     let decider = Decider { view, expanded, scopes: view.scopes() };
     for (place, manifest) in view.payload.manifests.iter().enumerate() {
-        if let Some(reason) = decider.filtered(manifest) {
-            selection.out.push(Some(reason));
-            continue;
+        let decision = errors.collect(decider.about(manifest)).unwrap_or_default();
+        if decision.exists && !selection.components.contains(decider.component(manifest)) {
+            selection.components.insert(decider.component(manifest).to_owned());
         }
-        match decider.absent(manifest) {
-            Ok(Some(reason)) => {
-                selection.out.push(Some(reason));
-                continue;
-            }
-            Ok(None) => {
-                let component = &view.payload.file(manifest).component;
-                if !selection.components.contains(component) {
-                    selection.components.insert(component.clone());
-                }
-            }
-            Err(error) => {
-                errors.0.push(error);
-                continue;
-            }
+        if decision.elsewhere {
+            selection.elsewhere.insert(place);
         }
-        match decider.omitted(manifest) {
-            Ok(Some(reason)) => selection.out.push(Some(reason)),
-            Ok(None) => {
-                let elsewhere = errors.collect(decider.elsewhere(manifest)).flatten();
-                if elsewhere.is_some() {
-                    selection.elsewhere.insert(place);
-                }
-                selection.out.push(elsewhere);
-            }
-            Err(error) => errors.0.push(error),
-        }
+        selection.out.push(decision.out);
+        selection.by.push(decision.by);
     }
     decider.report_idle(&mut errors);
     errors.or(selection)
+}
+
+/// What becomes of one manifest.
+#[derive(Default)]
+struct Decision {
+    out: Option<Reason>,
+    by: Option<Mark>,
+    /// Whether its component is there.
+    exists: bool,
+    /// Whether it is out only because it lives in the other cluster.
+    elsewhere: bool,
 }
 
 struct Decider<'a> {
@@ -77,6 +72,27 @@ struct Decider<'a> {
 const INCLUDE: &str = "include.release.openshift.io/";
 
 impl Decider<'_> {
+    fn about(&self, manifest: &Manifest) -> Result<Decision, Diagnostic> {
+        let out = |reason| Decision { out: Some(reason), ..Decision::default() };
+        if let Some(reason) = self.filtered(manifest) {
+            return Ok(out(reason));
+        }
+        if let Some(reason) = self.absent(manifest)? {
+            return Ok(out(reason));
+        }
+        if let Some((reason, by)) = self.omitted(manifest)? {
+            return Ok(Decision { by: Some(by), exists: true, ..out(reason) });
+        }
+        // In a standalone cluster everything is in one place.
+        if self.view.profile.cluster == Cluster::Both {
+            return Ok(Decision { exists: true, ..Decision::default() });
+        }
+        let (home, by) = self.home(manifest)?;
+        let elsewhere = home != Cluster::Both && home != self.view.profile.cluster;
+        let reason = elsewhere.then(|| omitted(&format!("it lives in the {} cluster", home.name())));
+        Ok(Decision { out: reason, by, exists: true, elsewhere })
+    }
+
     fn component(&self, manifest: &Manifest) -> &str {
         &self.view.payload.file(manifest).component
     }
@@ -118,15 +134,15 @@ impl Decider<'_> {
         let Some(page) = self.page(manifest) else { return Ok(None) };
         let names = Names::of(*self.view, self.component(manifest));
         let why = unmet(&page.when, &names, self.view.sources)?;
-        Ok(why.and_then(|why| omitted(&format!("the component does not exist: {why}"))))
+        Ok(why.map(|why| omitted(&format!("the component does not exist: {why}"))))
     }
 
-    /// Why one manifest of it is left out.
-    fn omitted(&self, manifest: &Manifest) -> Result<Option<Reason>, Diagnostic> {
+    /// Why one manifest of it is left out, and the line that says so.
+    fn omitted(&self, manifest: &Manifest) -> Result<Option<(Reason, Mark)>, Diagnostic> {
         if let Some(page) = self.page(manifest) {
             let file = self.view.payload.file(manifest).name();
             if let Some((_, reason)) = page.ignore.iter().find(|(pattern, _)| glob::matches(pattern, file)) {
-                return Ok(omitted(&reason.value));
+                return Ok(Some((omitted(&reason.value), reason.mark)));
             }
         }
         let page = self.page(manifest).map(|page| &page.omit);
@@ -139,30 +155,25 @@ impl Decider<'_> {
         Ok(None)
     }
 
-    fn by_list(&self, omissions: &Omissions, manifest: &Manifest) -> Result<Option<Reason>, Diagnostic> {
+    fn by_list(
+        &self,
+        omissions: &Omissions,
+        manifest: &Manifest,
+    ) -> Result<Option<(Reason, Mark)>, Diagnostic> {
         for (selector, omission) in &omissions.0 {
             let concerned =
                 selector.value.matches(&manifest.id) && self.view.profile.is_in(&omission.profiles);
             let names = || Names::of(*self.view, self.component(manifest));
             if concerned && unmet(&omission.when, &names(), self.view.sources)?.is_none() {
-                return Ok(omitted(&omission.reason));
+                return Ok(Some((omitted(&omission.reason), selector.mark)));
             }
         }
         Ok(None)
     }
 
-    /// Why an object is not in this profile's cluster. In a standalone cluster everything is.
-    fn elsewhere(&self, manifest: &Manifest) -> Result<Option<Reason>, Diagnostic> {
-        if self.view.profile.cluster == Cluster::Both {
-            return Ok(None);
-        }
-        let home = self.home(manifest)?;
-        let here = home == Cluster::Both || home == self.view.profile.cluster;
-        Ok(if here { None } else { omitted(&format!("it lives in the {} cluster", home.name())) })
-    }
-
-    /// Where an object lives: where its annotations say, or its page, or a shape; cluster-scoped ones in the guest.
-    fn home(&self, manifest: &Manifest) -> Result<Cluster, Diagnostic> {
+    /// Where an object lives: where its annotations say, or its page, or a shape, and then by which line;
+    /// cluster-scoped ones in the guest.
+    fn home(&self, manifest: &Manifest) -> Result<(Cluster, Option<Mark>), Diagnostic> {
         let cluster_scoped = self.scopes.of(&manifest.id.group, &manifest.id.kind) == Some(Scope::Cluster);
         let entries = self.expanded.place_of(self.component(manifest), &manifest.id);
         if let Some(home) = self.annotated_home(manifest) {
@@ -183,11 +194,11 @@ impl Decider<'_> {
                         manifest,
                     )
                     .help(format!("remove the entry, or the annotations `{INCLUDE}<profile>`"))),
-                None => Ok(home),
+                None => Ok((home, None)),
             };
         }
         match entries[..] {
-            [] if cluster_scoped => Ok(Cluster::Guest),
+            [] if cluster_scoped => Ok((Cluster::Guest, None)),
             [(entry, cluster)] if cluster_scoped && cluster != Cluster::Guest => Err(self
                 .error(
                     entry.mark,
@@ -195,7 +206,7 @@ impl Decider<'_> {
                     manifest,
                 )
                 .help("cluster-scoped objects are in the guest, and need no entry")),
-            [(_, cluster)] => Ok(cluster),
+            [(entry, cluster)] => Ok((cluster, Some(entry.mark))),
             [] => Err(self
                 .error(manifest.root.mark, "nobody says in which cluster this object lives", manifest)
                 .help(format!(
@@ -267,7 +278,6 @@ impl Decider<'_> {
     }
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "it is what a decision looks like")]
-fn omitted(reason: &str) -> Option<Reason> {
-    Some(Reason { code: Code::Omitted, message: reason.to_owned() })
+fn omitted(reason: &str) -> Reason {
+    Reason { code: Code::Omitted, message: reason.to_owned() }
 }

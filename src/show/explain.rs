@@ -14,11 +14,7 @@ use crate::yaml::{Mark, Node, Value, json};
 /// Finds the object that `kind/name` means, by its name in the payload; the kind in any case.
 pub fn find<'p>(wanted: &str, plan: &'p Plan, view: &View<'_>) -> Result<&'p Object, Diagnostic> {
     let shown = |id: &ObjectId| format!("{}/{}", id.kind, id.name);
-    let full = |id: &ObjectId| format!("{}/{}", id.kind_and_group(), id.name);
-    let meant = |object: &&Object| {
-        shown(&object.id).eq_ignore_ascii_case(wanted) || full(&object.id).eq_ignore_ascii_case(wanted)
-    };
-    let hits: Vec<&Object> = plan.objects.iter().filter(meant).collect();
+    let hits: Vec<&Object> = plan.objects.iter().filter(|object| is_called(object, wanted)).collect();
     match hits[..] {
         [object] => Ok(object),
         [] => {
@@ -34,6 +30,14 @@ pub fn find<'p>(wanted: &str, plan: &'p Plan, view: &View<'_>) -> Result<&'p Obj
             Err(Diagnostic::error(format!("`{wanted}` means {} objects", hits.len())).note(all.join("; ")))
         }
     }
+}
+
+/// Whether `kind/name`, the kind in any case and with or without its group, means an object.
+pub fn is_called(object: &Object, wanted: &str) -> bool {
+    let id = &object.id;
+    [&id.kind, &id.kind_and_group()]
+        .iter()
+        .any(|kind| format!("{kind}/{}", id.name).eq_ignore_ascii_case(wanted))
 }
 
 /// Says of every field at or below a path what it is, which line wrote it and why, and what it was before; and of every

@@ -2,8 +2,7 @@
 
 use std::fmt::Write;
 
-use similar::TextDiff;
-
+use super::diff::lines;
 use super::{Paint, changes, mask};
 use crate::emit::{Difference, INDEX};
 use crate::yaml::{self, Node, SourceId};
@@ -29,7 +28,9 @@ pub fn report(folder: &str, differences: &[Difference], paint: Paint) -> String 
             Difference::Changed { path, golden, rendered } => {
                 let _ = writeln!(out, "{file} differs");
                 let comparison = Comparison::of(path, golden, rendered);
-                for line in comparison.fields.iter().chain(&lines(&comparison, paint)) {
+                let texts = comparison.texts.as_ref();
+                let lines = texts.map(|(old, new)| lines(old, new, ("golden", "rendered"), paint));
+                for line in comparison.fields.iter().chain(lines.iter().flatten()) {
                     let _ = writeln!(out, "  {line}");
                 }
             }
@@ -97,18 +98,6 @@ impl Comparison {
             texts: if secret { Some((yaml::write(&before), yaml::write(&after))) } else { texts() },
         }
     }
-}
-
-/// The lines of both versions that differ, with a few around them.
-fn lines(comparison: &Comparison, paint: Paint) -> Vec<String> {
-    let Some((golden, rendered)) = &comparison.texts else { return Vec::new() };
-    let diff = TextDiff::from_lines(golden, rendered).unified_diff().header("golden", "rendered").to_string();
-    let coloured = |line: &str| match line.as_bytes().first() {
-        Some(b'-') => paint.red(line),
-        Some(b'+') => paint.green(line),
-        _ => paint.dim(line),
-    };
-    diff.lines().map(coloured).collect()
 }
 
 /// A file's one object.

@@ -5,13 +5,14 @@ use std::fmt::Write;
 use serde::Serialize;
 
 use super::Paint;
+use crate::Decided;
 use crate::diagnostic::printable;
 use crate::object::Cluster;
 use crate::order::Plan;
 use crate::payload::{self, Manifest, Payload};
 use crate::profile::{Filters, Profile};
 use crate::select::{self, Reason};
-use crate::yaml::Node;
+use crate::yaml::{Node, Sources};
 
 /// One manifest.
 #[derive(Debug, Serialize)]
@@ -26,12 +27,22 @@ pub struct Row {
     included: bool,
     reason: Option<RowReason>,
     cluster: Option<&'static str>,
+    /// The line that put it in or out, or that brought it, where one did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
 struct RowReason {
     code: &'static str,
     message: String,
+}
+
+/// A row for each manifest as a profile has it, in the order of the payload.
+pub fn decided(decided: &Decided<'_>, cluster: Cluster, sources: &Sources) -> Vec<Row> {
+    let rows = rows(&decided.payload, &decided.out, Some(cluster));
+    let by = decided.by.iter().map(|by| by.map(|mark| sources.show(mark)));
+    rows.into_iter().zip(by).map(|(row, by)| Row { by, ..row }).collect()
 }
 
 /// A row for each manifest, in the order of the payload.
@@ -45,7 +56,7 @@ pub fn rows(payload: &Payload, out: &[Option<Reason>], cluster: Option<Cluster>)
 }
 
 /// A row for each object that no manifest is behind: pages and fragments brought it.
-pub fn added(plan: &Plan) -> Vec<Row> {
+pub fn added(plan: &Plan, sources: &Sources) -> Vec<Row> {
     let new = plan.objects.iter().filter(|object| object.manifest.is_none());
     new.map(|object| {
         let id = object.id.clone();
@@ -61,6 +72,7 @@ pub fn added(plan: &Plan) -> Vec<Row> {
             included: true,
             reason: None,
             cluster: Some(object.cluster.name()),
+            by: Some(sources.show(object.root.mark)),
         }
     })
     .collect()
@@ -105,6 +117,7 @@ fn row(payload: &Payload, manifest: &Manifest, reason: Option<&Reason>, cluster:
         included: reason.is_none(),
         reason: reason.map(|reason| RowReason { code: reason.code.name(), message: reason.message.clone() }),
         cluster: cluster.filter(|_| reason.is_none()).map(Cluster::name),
+        by: None,
     }
 }
 

@@ -171,6 +171,8 @@ pub(super) fn check(
             match honours.0.get(&fact.finder).map(|honour| (&honour.value, honour.mark)) {
                 Some((Honour::Leave, _)) => {}
                 Some((Honour::Parameters(_), _)) if seen.facts.contains(&(object.position, fact.finder)) => {}
+                // The fragment asks for it itself, since it knows when somebody else will see to it.
+                Some((Honour::Fragment(name), _)) if is_of(fact.mark, name, view) => {}
                 Some((Honour::Parameters(name) | Honour::Fragment(name), mark)) => errors.0.push(
                     Diagnostic::error(format!(
                         "a {} that was not there when it could be honoured",
@@ -189,6 +191,10 @@ pub(super) fn check(
         }
     }
     errors.or(())
+}
+
+fn is_of(mark: Mark, fragment: &str, view: &View<'_>) -> bool {
+    view.profiles.fragments.get(fragment).is_some_and(|fragment| fragment.mark.source == mark.source)
 }
 
 fn undecided(id: &ObjectId, fact: &Fact, view: &View<'_>) -> Diagnostic {

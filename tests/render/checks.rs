@@ -241,6 +241,106 @@ fn every_fault_is_found_and_said() {
     }
 }
 
+const EARLY: &str = "\
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: early, namespace: late}
+---
+apiVersion: example.test/v1
+kind: Late
+metadata: {name: early}
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: early, namespace: op}
+spec:
+  template:
+    spec:
+      serviceAccountName: late
+      restartPolicy: Never
+      containers: [{name: main, image: example.test/image}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: early}
+webhooks:
+- name: early.example.test
+  admissionReviewVersions: [v1]
+  sideEffects: None
+  clientConfig: {service: {name: late, namespace: op}}
+";
+
+const LATE: &str = "\
+apiVersion: v1
+kind: Namespace
+metadata: {name: late}
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: lates.example.test}
+spec:
+  group: example.test
+  names: {kind: Late, plural: lates}
+  scope: Cluster
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: late, namespace: op}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: late, namespace: op}
+spec: {ports: [{port: 443}]}
+";
+
+/// What an object needs is at its level or at an earlier one: the namespace, the kind, what pods need, what is called.
+#[test]
+fn what_is_needed_comes_first() {
+    let folder = folder("one", &data("one.yaml"));
+    folder.write("payload/op/0000_60_op_01.yaml", EARLY);
+    folder.write("payload/op/0000_61_op_02.yaml", LATE);
+    let files = "note: this is in op/0000_60_op_01.yaml, the other in op/0000_61_op_02.yaml";
+    let says = |line: usize, object: &str, message: &str, why: &str| {
+        format!(
+            "error[too-early]: payload/op/0000_60_op_01.yaml:{line}:1: {message}\n  object: {object}\n  {files}\n  \
+             note: {why}\n  note: found in one\n  help: give one of the files another run-level, the number behind `0000_`\n"
+        )
+    };
+    let expected = [
+        says(
+            1,
+            "ServiceAccount/early in late",
+            "it comes before its namespace, Namespace/late",
+            "the API server refuses an object whose namespace is not there",
+        ),
+        says(
+            5,
+            "Late.example.test/early",
+            "it comes before the definition of its kind, CustomResourceDefinition.apiextensions.k8s.io/lates.example.test",
+            "the API server does not know the kind until then",
+        ),
+        says(
+            9,
+            "Job.batch/early in op",
+            "it comes before what its pods need, ServiceAccount/late in op",
+            "its level would never be ready, and the next never begin",
+        ),
+        says(
+            19,
+            "ValidatingWebhookConfiguration.admissionregistration.k8s.io/early",
+            "it comes before the Service that it calls, Service/late in op",
+            "every request that it is asked about would fail until then",
+        ),
+    ];
+    assert_eq!(lint(&folder, &[]).stdout, expected.concat());
+    // Within a level the order follows the needs, whatever the files are called.
+    let same = crate::checks::folder("one", &data("one.yaml"));
+    same.write("payload/op/0000_60_op_01.yaml", EARLY);
+    same.write("payload/op/0000_60_op_02.yaml", LATE);
+    assert_eq!(lint(&same, &[]).stdout, "");
+}
+
 /// Two variants of one object, both of which are selected.
 #[test]
 fn one_object_in_two_files() {

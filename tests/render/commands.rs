@@ -41,6 +41,64 @@ fn render_writes_in_the_order_of_application() {
     assert_eq!(kinds[96], "VolumeSnapshotClass");
 }
 
+/// What only one profile has, what differs, nothing of what is the same, and nothing that is secret.
+#[test]
+fn diff_compares_two_profiles() {
+    let folder = Folder::new();
+    let header = "apiVersion: transship.openshift.io/v1\n";
+    for (name, more) in [("a", ""), ("b", "omit: {ConfigMap/left: why}\nnamespace: other\n")] {
+        let cluster = if name == "a" { "both" } else { "management" };
+        folder.write(
+            &format!("profiles/{name}.yaml"),
+            format!("{header}kind: Profile\nmetadata: {{name: {name}}}\ntopology: {name}\ncluster: {cluster}\n{more}"),
+        );
+    }
+    let page = "annotations: {include.release.openshift.io/any: 'true'}\nplace: {management: [ConfigMap, Secret]}\npatches: [{reason: r, in: [b], target: {kind: Secret}, patch: [{op: replace, path: /data/k, value: bmV3}]}]\n";
+    folder.write(
+        "payload/op/component.yaml",
+        format!("{header}kind: Component\nmetadata: {{name: op}}\n{page}"),
+    );
+    let object = |kind: &str, name: &str, data: &str| {
+        format!(
+            "apiVersion: v1\nkind: {kind}\nmetadata: {{name: {name}, namespace: op}}\ndata: {{k: {data}}}\n---\n"
+        )
+    };
+    folder.write(
+        "payload/op/a.yaml",
+        object("ConfigMap", "left", "a")
+            + &object("ConfigMap", "moved", "a")
+            + &object("Secret", "s", "aHVzaA=="),
+    );
+    let diff =
+        |more: &[&str]| folder.run(&[&["diff", "--profile", "a", "--profile", "b"][..], more].concat());
+    let moved = "  --- a\n  +++ b\n  @@ -4,4 +4,4 @@\n   kind: ConfigMap\n   metadata:\n     name: moved\n  -  namespace: op\n  +  namespace: other\n";
+    let run = diff(&["configmap/moved"]);
+    assert_eq!((run.code, run.stdout), (1, format!("ConfigMap/moved differs\n{moved}")), "{}", run.stderr);
+    let run = diff(&[]);
+    assert!(
+        run.stdout.starts_with("ConfigMap/left in op is in a only\nConfigMap/moved differs\n"),
+        "{}",
+        run.stdout
+    );
+    assert!(run.stdout.contains("  -  k: <hidden, before>\n  +  k: <hidden, after>\n"), "{}", run.stdout);
+    assert!(!run.stdout.contains("aHVzaA") && !run.stdout.contains("bmV3"), "{}", run.stdout);
+    let run = folder.run(&["diff", "--profile", "a", "--profile", "a"]);
+    assert_eq!((run.code, run.stdout.as_str()), (0, ""));
+    let run = folder.run(&["diff", "--profile", "a"]);
+    assert_eq!(
+        (run.code, run.stderr.as_str()),
+        (
+            2,
+            "error: a difference is between two\n  help: write --profile twice, such as --profile standalone --profile hypershift-mc\n"
+        )
+    );
+    let run = diff(&["configmap/move"]);
+    assert_eq!(
+        (run.code, run.stderr.as_str()),
+        (2, "error: the profile `a` has no `configmap/move`\n  help: did you mean `ConfigMap/moved`?\n")
+    );
+}
+
 #[test]
 fn render_takes_one_component() {
     let folder =

@@ -614,7 +614,7 @@ fn the_list_shows_what_a_profile_adds() {
     let rows: Vec<serde_json::Value> = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(
         rows[3].to_string(),
-        r#"{"cluster":"both","document":0,"file":"","group":"apps","included":true,"kind":"DaemonSet","name":"new","namespace":"ns","reason":null,"version":"v1"}"#
+        r#"{"by":"payload/op/component.yaml:4:20","cluster":"both","document":0,"file":"","group":"apps","included":true,"kind":"DaemonSet","name":"new","namespace":"ns","reason":null,"version":"v1"}"#
     );
 }
 

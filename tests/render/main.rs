@@ -36,6 +36,7 @@ mod rooms;
 mod select;
 mod shapes;
 mod storage;
+mod storage_page;
 mod support;
 mod transform;
 mod words;

@@ -97,7 +97,7 @@ fn placed(manifests: &str, page: &str) -> Folder {
     // The bundled profiles hold some of their fields, and the bundled pages use these parameters.
     folder.write(
         "payload/csi/component.yaml",
-        "apiVersion: transship.openshift.io/v1\nkind: Component\nmetadata: {name: csi}\nvalues: {a: '${platform.type}', b: '${aws.region}', c: '${infrastructure.name}'}\n",
+        "apiVersion: transship.openshift.io/v1\nkind: Component\nmetadata: {name: csi}\nvalues: {a: '${platform.type}', b: '${aws.region}', c: '${infrastructure.name}', d: '${operands}'}\n",
     );
     folder.write("payload/csi/9.yaml", "apiVersion: operator.openshift.io/v1\nkind: CSISnapshotController\nmetadata: {name: cluster, annotations: {x: x}}\n---\napiVersion: operator.openshift.io/v1\nkind: Storage\nmetadata: {name: cluster, annotations: {x: x}}\n---\napiVersion: operator.openshift.io/v1\nkind: ClusterCSIDriver\nmetadata: {name: ebs.csi.aws.com, annotations: {x: x}}\n");
     let tags = ["token-minter", "transship", "kube-rbac-proxy", "csi-external-attacher", "csi-livenessprobe"]
@@ -204,7 +204,7 @@ fn named<'o>(objects: &'o [Value], list: &str, name: &str) -> &'o Value {
 }
 
 /// One good use of every word.
-const WORDS: [&str; 17] = [
+const WORDS: [&str; 18] = [
     "guest-api: {workload: Deployment/d, container: driver, arg: --kubeconfig, env: KUBECONFIG}",
     "token-minter: {workload: Deployment/d, container: driver, volume: token, mountPath: /token, serviceAccount: robot}",
     "minter: {workload: Deployment/d, container: m, volume: data, mountPath: /data, serviceAccount: robot, file: f, audience: a, oneshot: true}",
@@ -222,6 +222,7 @@ const WORDS: [&str; 17] = [
     "csi-right: {workload: Deployment/d, short: ebs, binding: main-attacher, role: main-attacher}",
     "csi-liveness: {workload: Deployment/d, health: 10301}",
     "proxy-cabundle: {workload: Deployment/d, container: driver}",
+    "trusted-ca: {config: ConfigMap/trusted}",
 ];
 
 #[test]
@@ -243,7 +244,8 @@ fn no_word_touches_what_it_does_not_concern() {
     let bystander =
         DEPLOYMENT.replace("name: d, namespace", "name: b, namespace").replace("{app: d}", "{app: b}");
     let role = ROLE.replace("name: r,", "name: s,");
-    let manifests = format!("{DEPLOYMENT}{bystander}{SERVICE}{WEBHOOKS}{MONITORED}{ROLE}{role}");
+    let trusted = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: trusted, namespace: old}\n---\n";
+    let manifests = format!("{DEPLOYMENT}{bystander}{SERVICE}{WEBHOOKS}{MONITORED}{ROLE}{trusted}{role}");
     for word in WORDS {
         let folder = folder(&manifests, &format!("uses:\n- {word}\n"));
         let mc = render(&folder, MC, &[]);
@@ -1593,7 +1595,7 @@ fn policy_for_as_what_pods_run() {
     let folder = folder(&manifest, "");
     let context = |more: &[&str]| pod(&render(&folder, MC, more))["securityContext"].to_string();
     assert_eq!(context(&[]), r#"{"fsGroup":7,"runAsUser":0}"#);
-    assert_eq!(context(&["--set", "management.hasSCC=false"]), r#"{"fsGroup":7,"runAsUser":1001}"#);
+    assert_eq!(context(&["--set", "management.isOpenShift=false"]), r#"{"fsGroup":7,"runAsUser":1001}"#);
 }
 
 #[test]
@@ -1656,8 +1658,8 @@ fn misuse_of_what_policy_is_told() {
             "error: --set hcp.availability:1:1: `hcp.availability` cannot be `Highly`\n  help: it is one of \"HighlyAvailable\", \"SingleReplica\"\n",
         ),
         (
-            "management.hasSCC='false'",
-            "error: --set management.hasSCC:1:1: `management.hasSCC` cannot be `false`: it is true or false\n",
+            "management.isOpenShift='false'",
+            "error: --set management.isOpenShift:1:1: `management.isOpenShift` cannot be `false`: it is true or false\n",
         ),
         (
             "hcp.runAsUser=root",

@@ -23,7 +23,7 @@ fn shell(line: &str) -> Run {
 fn commands_give_the_output_that_is_shown() {
     let text = readme();
     let consoles = blocks(&text, "console");
-    assert_eq!(consoles.len(), 6);
+    assert_eq!(consoles.len(), 7);
     for console in consoles {
         let (command, expected) = console.strip_prefix("$ ").unwrap().split_once('\n').unwrap();
         let run = shell(command);

@@ -260,3 +260,70 @@ fn another_cloud() {
         }
     }
 }
+
+/// Where nobody fills in the authorities that pods trust, they are given; and where they are not, that is found.
+#[test]
+fn trusted_authorities_of_the_management_cluster() {
+    let bundle = |more: &[&str]| {
+        let objects = render(MANAGEMENT, more);
+        find(&objects, "ConfigMap", "aws-ebs-csi-driver-trusted-ca-bundle").clone()
+    };
+    let label = "config.openshift.io/inject-trusted-cabundle";
+    let filled = bundle(&[]);
+    assert_eq!(filled["metadata"]["labels"][label], "true");
+    assert!(filled.get("data").is_none());
+    let given = bundle(&["--params", "profiles/sets/not-openshift.yaml", "--set", "management.caBundle=PEM"]);
+    assert_eq!(given["data"]["ca-bundle.crt"], "PEM");
+    assert!(given["metadata"].get("labels").is_none());
+    let refused = run_in(
+        &repository(),
+        &["render", "--profile", MANAGEMENT, "--set", "management.isOpenShift=false"],
+        "",
+    );
+    assert_eq!(refused.code, 2);
+    assert!(
+        refused
+            .stderr
+            .contains("the ConfigMap `aws-ebs-csi-driver-trusted-ca-bundle` has no key `ca-bundle.crt`"),
+        "{}",
+        refused.stderr
+    );
+}
+
+/// Operands that their operators look after are left out, and what only we can make stays.
+#[test]
+fn operands_of_operators() {
+    let operator = ["--set", "operands=operator"];
+    let (management, guest) = (render(MANAGEMENT, &operator), render(GUEST, &operator));
+    let names = |objects: &[Value], kind: &str| -> Vec<String> {
+        let mut names: Vec<String> =
+            objects.iter().map(named).filter(|(own, _)| own == kind).map(|(_, name)| name).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(
+        names(&management, "Deployment"),
+        ["cluster-storage-operator", "csi-snapshot-controller-operator"]
+    );
+    assert_eq!(names(&guest, "DaemonSet"), [""; 0]);
+    assert_eq!(names(&guest, "ValidatingWebhookConfiguration"), [""; 0]);
+    assert_eq!(
+        names(&management, "Secret"),
+        [
+            "cluster-storage-operator-kubeconfig",
+            "cluster-storage-operator-serving-cert",
+            "csi-snapshot-controller-operator-kubeconfig",
+            "csi-snapshot-webhook-secret",
+            "ebs-cloud-credentials",
+            "serving-cert",
+        ]
+    );
+}
+
+/// A guest without nodes is rendered as any other.
+#[test]
+fn a_guest_without_nodes() {
+    for profile in [MANAGEMENT, GUEST] {
+        assert_eq!(render(profile, &["--params", "profiles/sets/no-nodes.yaml"]), render(profile, &[]));
+    }
+}

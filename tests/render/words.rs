@@ -28,7 +28,7 @@ fn folder(manifests: &str, page: &str) -> Folder {
     // The bundled profiles hold some of their fields, and the bundled pages use these parameters.
     folder.write(
         "payload/csi/component.yaml",
-        "apiVersion: transship.openshift.io/v1\nkind: Component\nmetadata: {name: csi}\nvalues: {a: '${platform.type}', b: '${aws.region}', c: '${infrastructure.name}'}\n",
+        "apiVersion: transship.openshift.io/v1\nkind: Component\nmetadata: {name: csi}\nvalues: {a: '${platform.type}', b: '${aws.region}', c: '${infrastructure.name}', d: '${operands}'}\n",
     );
     let snapshots = "apiVersion: operator.openshift.io/v1\nkind: CSISnapshotController\nmetadata: {name: cluster, annotations: {x: x}}\n---\napiVersion: operator.openshift.io/v1\nkind: Storage\nmetadata: {name: cluster, annotations: {x: x}}\n---\napiVersion: operator.openshift.io/v1\nkind: ClusterCSIDriver\nmetadata: {name: ebs.csi.aws.com, annotations: {x: x}}\n";
     folder.write("payload/csi/9.yaml", snapshots);
@@ -238,8 +238,11 @@ fn replicas_follow_the_availability_and_those_that_are_stated_stay() {
 fn labels_of_a_hosted_control_plane_never_overwrite() {
     let folder = folder(&deployment(EMPTY), PLACE);
     folder.write("params.yaml", "hcp: {labels: {app: stolen, team: storage}, nodeSelector: {role: infra}, tolerations: [{key: t, operator: Exists}]}\n");
-    let mc =
-        render(&folder, "hypershift-mc", &["--params", "params.yaml", "--set", "management.hasSCC=false"]);
+    let mc = render(
+        &folder,
+        "hypershift-mc",
+        &["--params", "params.yaml", "--set", "management.isOpenShift=false"],
+    );
     let template = &find(&mc, "Deployment")["spec"]["template"];
     assert_eq!(
         (template["metadata"]["labels"]["app"].as_str(), template["metadata"]["labels"]["team"].as_str()),
@@ -291,7 +294,7 @@ const WORDS: [&str; 6] = [
 
 const SETTINGS: [&str; 4] = [
     "hcp.availability=SingleReplica",
-    "management.hasSCC=false",
+    "management.isOpenShift=false",
     "management.nativeSidecars=false",
     "hcp.labels={team: storage}",
 ];
@@ -353,6 +356,7 @@ fn a_new_profile_lists_what_it_has_not_decided() {
         "service-twin",
         "serving-cert",
         "token-minter",
+        "trusted-ca",
         "wait-for",
         "webhook-url",
     ];

@@ -1,0 +1,57 @@
+//! `transship diff`
+
+use clap::Args;
+use transship::diagnostic::{Diagnostic, Diagnostics};
+use transship::object::Object;
+use transship::show::{self, Side};
+
+use super::{Inputs, Outcome, output};
+
+/// Show two profiles side by side: what only one has, and how the rest differs
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  transship diff --profile standalone --profile hypershift-mc
+  transship diff --profile standalone --profile hypershift-mc poddisruptionbudget/csi-snapshot-webhook-pdb
+
+Exit code 1 says that something differs.")]
+pub(super) struct Diff {
+    /// Only this object, as kind/name
+    object: Option<String>,
+    #[command(flatten)]
+    inputs: Inputs,
+    /// A profile; there must be two
+    #[arg(long, value_name = "NAME", required = true)]
+    profile: Vec<String>,
+}
+
+impl Diff {
+    pub(super) fn run(self) -> Result<Outcome, Diagnostics> {
+        let [left, right] = &self.profile[..] else {
+            return Err(Diagnostic::error("a difference is between two")
+                .help("write --profile twice, such as --profile standalone --profile hypershift-mc")
+                .into());
+        };
+        let project = self.inputs.load()?;
+        let context = project.context();
+        let mut sides = Vec::new();
+        for name in [left, right] {
+            let profile = project.profiles.named(Some(name))?[0];
+            let plan = transship::render_unchecked(&context, &[profile])?.remove(0);
+            sides.push((profile, plan));
+        }
+        if let Some(object) = &self.object
+            && sides.iter().all(|(profile, plan)| show::find(object, plan, &context.view(profile)).is_err())
+        {
+            let (profile, plan) = &sides[0];
+            show::find(object, plan, &context.view(profile))?;
+        }
+        let wanted = |object: &&Object| self.object.as_ref().is_none_or(|name| show::is_called(object, name));
+        let objects: Vec<Vec<&Object>> =
+            sides.iter().map(|(_, plan)| plan.objects.iter().filter(wanted).collect()).collect();
+        let side = |at: usize| Side { name: &sides[at].0.name, objects: &objects[at] };
+        let text = show::diff(side(0), side(1), output::paint());
+        output::result(&text)?;
+        Ok(if text.is_empty() { Outcome::Done } else { Outcome::Found })
+    }
+}
