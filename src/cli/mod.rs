@@ -73,6 +73,9 @@ struct Inputs {
     /// The Infrastructure of the guest from which parameters are read
     #[arg(long, value_name = "FILE")]
     infrastructure: Option<PathBuf>,
+    /// The ClusterCSIDriver of the guest from which parameters are read
+    #[arg(long, value_name = "FILE")]
+    cluster_csi_driver: Option<PathBuf>,
     /// The images of one of the two releases, in the form of image-references; without it, the payload's own
     #[arg(long, value_name = "control-plane=FILE|guest=FILE")]
     release_images: Vec<ReleaseImages>,
@@ -145,6 +148,7 @@ impl Inputs {
         let objects: Vec<(Readable, PathBuf)> = [
             readable(Readable::HostedControlPlane, &self.hosted_control_plane),
             readable(Readable::Infrastructure, &self.infrastructure),
+            readable(Readable::ClusterCsiDriver, &self.cluster_csi_driver),
         ]
         .into_iter()
         .flatten()

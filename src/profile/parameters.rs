@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::Value as Json;
+
 use super::checks::Check;
 use super::common::{Header, Metadata};
 use super::template::{Lookup, Scope};
-use super::typed::{Marked, Reader, typed, words};
+use super::typed::{Marked, Reader, Typed, typed, words};
 use crate::diagnostic::Diagnostics;
 use crate::nearest::nearest;
 use crate::yaml::{Mark, Node, Number, Sources, Value, json};
@@ -53,18 +55,41 @@ typed! {
         "optional" optional: bool,
         /// Its value is shown in no message.
         "secret" secret: bool,
-        /// Where its value stands in an object of the cluster, where that object is at hand.
-        "read" read: Option<Read>,
+        /// Where its value stands in an object of the cluster, where that object is at hand: one place, or several of which
+        /// the first that is there counts.
+        "read" read: Reads,
     }
 }
 
 typed! {
     /// Where the value of a parameter stands.
-    pub struct Read ("read") {
+    pub(super) struct Read ("read") {
         /// The object.
         "object" object: Readable,
         /// The path of the value in it, as a JSON pointer.
         "path" path: Marked<String>,
+    }
+}
+
+/// The places that a value may stand in.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reads(Vec<Read>);
+
+impl Typed for Reads {
+    fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
+        let places = match &node.value {
+            Value::List(_) => Vec::read(node, reader)?,
+            _ => vec![Read::read(node, reader)?],
+        };
+        Some(Self(places))
+    }
+
+    fn absent() -> Option<Self> {
+        Some(Self::default())
+    }
+
+    fn schema() -> Json {
+        serde_json::json!({"oneOf": [Read::schema(), {"type": "array", "items": Read::schema()}]})
     }
 }
 
@@ -75,6 +100,8 @@ words! {
         "HostedControlPlane" => HostedControlPlane,
         /// The Infrastructure, from the guest, whose admin may edit it: `--infrastructure`.
         "Infrastructure" => Infrastructure,
+        /// A driver's `ClusterCSIDriver`, from the guest, with what its operator has observed: `--cluster-csi-driver`.
+        "ClusterCSIDriver" => ClusterCsiDriver,
     }
 }
 
@@ -84,6 +111,7 @@ impl Readable {
         match self {
             Self::HostedControlPlane => "HostedControlPlane",
             Self::Infrastructure => "Infrastructure",
+            Self::ClusterCsiDriver => "ClusterCSIDriver",
         }
     }
 }
@@ -158,16 +186,16 @@ impl Parameter {
 
     /// What is wrong with the declaration itself.
     pub(super) fn check_declaration(&self, name: &str, mark: Mark, reader: &mut Reader<'_>) {
-        let Some(read) = &self.read else { return };
-        if !read.path.value.starts_with('/') {
-            reader.error(read.path.mark, format!("`{}` is no path", read.path.value)).help =
+        for Read { path, .. } in self.read.0.iter().filter(|read| !read.path.value.starts_with('/')) {
+            reader.error(path.mark, format!("`{}` is no path", path.value)).help =
                 Some("write a JSON pointer such as /spec/platform/type".into());
         }
         // Promise 5: the guest's admin may write anything there.
         let bounded = matches!(self.r#type, Type::Name | Type::Int | Type::Port | Type::Bool)
             || !self.choices.is_empty()
             || self.pattern.is_some();
-        if read.object == Readable::Infrastructure && !bounded {
+        let of_guest = self.read.0.iter().any(|read| read.object != Readable::HostedControlPlane);
+        if of_guest && !bounded {
             let error = reader.error(mark, format!("`{name}` is read from the guest, and may be anything"));
             error.code = Some(Check::GuestValue.code());
             error.help = Some("the guest is hostile: give it `pattern` or `enum`".into());
@@ -227,11 +255,11 @@ impl Parameters {
         let mut values = BTreeMap::new();
         let (mut secrets, mut secret_names) = (Vec::new(), BTreeSet::new());
         for (name, Marked { value: parameter, mark }) in declared {
-            let read = || {
-                let read = parameter.read.as_ref()?;
+            let place = |read: &Read| {
                 let (_, object) = objects.iter().find(|(kind, _)| *kind == read.object)?;
                 at(object, &read.path.value)
             };
+            let read = || parameter.read.0.iter().find_map(place);
             let node = found.remove(name).or_else(read).or_else(|| parameter.default.clone());
             let value = match node {
                 Some(node) if node.value != Value::Null => {
