@@ -7,19 +7,19 @@ use serde_json::Value;
 use crate::support::{repository, run_in};
 
 /// Kind and name.
-type Named = (String, String);
+pub(crate) type Named = (String, String);
 
-const MANAGEMENT: &str = "hypershift-mc";
-const GUEST: &str = "hypershift-guest";
+pub(crate) const MANAGEMENT: &str = "hypershift-mc";
+pub(crate) const GUEST: &str = "hypershift-guest";
 
-fn render(profile: &str, more: &[&str]) -> Vec<Value> {
+pub(crate) fn render(profile: &str, more: &[&str]) -> Vec<Value> {
     let run =
         run_in(&repository(), &[&["render", "--profile", profile, "-o", "json"][..], more].concat(), "");
     assert_eq!(run.code, 0, "{}", run.stderr);
     run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-fn named(object: &Value) -> Named {
+pub(crate) fn named(object: &Value) -> Named {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     (text(&object["kind"]), text(&object["metadata"]["name"]))
 }
@@ -153,11 +153,12 @@ fn clusters_keep_to_themselves() {
     }
 }
 
-fn find<'o>(objects: &'o [Value], kind: &str, name: &str) -> &'o Value {
-    objects.iter().find(|object| named(object) == (kind.to_owned(), name.to_owned())).unwrap()
+pub(crate) fn find<'o>(objects: &'o [Value], kind: &str, name: &str) -> &'o Value {
+    let sought = (kind.to_owned(), name.to_owned());
+    objects.iter().find(|object| named(object) == sought).unwrap_or_else(|| panic!("no {kind}/{name}"))
 }
 
-fn containers(object: &Value, list: &str) -> Vec<Value> {
+pub(crate) fn containers(object: &Value, list: &str) -> Vec<Value> {
     object["spec"]["template"]["spec"][list].as_array().cloned().unwrap_or_default()
 }
 

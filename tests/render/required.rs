@@ -1,0 +1,433 @@
+//! The design document's required changes: a table of every bullet, and what holds for all three operators. What holds for
+//! the snapshots and for the driver has a module each.
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use serde_json::{Value, json};
+
+use crate::storage::{GUEST, MANAGEMENT, containers, find, named, render};
+use crate::support::{Folder, repository, run_in};
+
+/// The numbers in the outline of every actor's bullets, as counted in the document; the actor's own line has none.
+const OUTLINE: [(&str, &str, &[&str]); 9] = [
+    ("snapshots", "control-plane-operator", &["1", "2", "3", "4", "4.1", "4.2", "5"]),
+    ("snapshots", "hosted-cluster-config-operator", &["1"]),
+    (
+        "snapshots",
+        "cluster-csi-snapshot-controller-operator",
+        &[
+            "1", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6", "1.6.1", "1.7", "1.8", "2", "2.1", "2.1.1",
+            "2.1.2", "3", "3.1", "3.2", "3.3", "3.4", "3.5", "3.6",
+        ],
+    ),
+    ("snapshots", "csi-snapshot-controller-and-webhook", &["1"]),
+    (
+        "aws-ebs",
+        "control-plane-operator",
+        &["1", "1.1", "2", "2.1", "2.2", "2.2.1", "3", "4", "5", "5.1", "5.2"],
+    ),
+    ("aws-ebs", "hosted-cluster-config-operator", &["1", "1.1"]),
+    (
+        "aws-ebs",
+        "cluster-storage-operator",
+        &[
+            "1", "1.1", "1.1.1", "1.1.2", "2", "2.1", "2.2", "2.3", "2.3.1", "2.3.2", "2.3.3", "2.3.4",
+            "2.4", "2.5",
+        ],
+    ),
+    (
+        "aws-ebs",
+        "aws-ebs-csi-driver-operator",
+        &[
+            "1", "1.1", "1.1.1", "1.1.2", "1.2", "1.2.1", "1.2.2", "1.2.3", "1.2.4", "1.3", "1.3.1", "1.3.2",
+            "2", "2.1", "2.2", "2.3", "2.3.1", "2.3.2", "2.3.3", "2.3.4", "2.4",
+        ],
+    ),
+    ("aws-ebs", "aws-ebs-csi-driver", &["1", "1.1", "1.2", "2", "2.1", "2.2", "2.3", "3", "3.1", "3.2"]),
+];
+
+/// What is not rendered, or not all of it.
+const GAPS: [&str; 5] = [
+    "snapshots/control-plane-operator/5",
+    "snapshots/cluster-csi-snapshot-controller-operator/1.8",
+    "aws-ebs/cluster-storage-operator/2.3.3",
+    "aws-ebs/aws-ebs-csi-driver-operator/2.3.3",
+    "aws-ebs/aws-ebs-csi-driver/2",
+];
+
+/// Position and entry of every bullet in the table, an actor's own line before its bullets.
+fn table() -> Vec<(String, Value)> {
+    let run = run_in(&repository(), &["fmt", "tests/data/required-changes.yaml", "-o", "json"], "");
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let groups: Vec<Value> = serde_json::from_str(&run.stdout).unwrap();
+    let mut table = Vec::new();
+    for group in groups {
+        let actor = format!("{}/{}", group["section"].as_str().unwrap(), group["actor"].as_str().unwrap());
+        let bullets = group["changes"].as_array().unwrap().clone();
+        table.push((actor.clone(), group));
+        for bullet in bullets {
+            table.push((format!("{actor}/{}", bullet["at"].as_str().unwrap()), bullet));
+        }
+    }
+    table
+}
+
+/// An entry says in a few words what is asked, and what became of it.
+fn check_entry(position: &str, entry: &Value) {
+    const OUTCOMES: [&str; 4] = ["test", "operator code", "apply", "gap"];
+    let fields: Vec<&str> = entry.as_object().unwrap().keys().map(String::as_str).collect();
+    for field in &fields {
+        assert!(OUTCOMES.contains(field) || ["section", "actor", "changes", "at", "asks"].contains(field));
+    }
+    assert!(entry["asks"].as_str().unwrap().len() > 4, "{position}");
+    let outcomes: Vec<&str> = OUTCOMES.into_iter().filter(|outcome| fields.contains(outcome)).collect();
+    assert!(
+        matches!(outcomes[..], ["test" | "operator code" | "apply" | "gap"] | ["test", "gap"]),
+        "{position}: {outcomes:?}"
+    );
+    if let Some(code) = entry.get("operator code") {
+        assert_eq!(code, "nothing in a manifest", "{position}");
+    }
+}
+
+/// The tests in a module's text.
+fn tests_in(text: &'static str) -> BTreeSet<&'static str> {
+    text.split("#[test]\nfn ").skip(1).map(|rest| rest.split('(').next().unwrap()).collect()
+}
+
+/// Every bullet of the document is in the table, in its order; every test that one names is there, and no test here is
+/// without a bullet.
+#[test]
+fn no_bullet_is_missing() {
+    let table = table();
+    let positions: Vec<&str> = table.iter().map(|(position, _)| position.as_str()).collect();
+    let mut expected = Vec::new();
+    for (section, actor, numbers) in OUTLINE {
+        expected.push(format!("{section}/{actor}"));
+        expected.extend(numbers.iter().map(|number| format!("{section}/{actor}/{number}")));
+    }
+    assert_eq!(positions, expected);
+    assert_eq!(positions.len(), 34 + 63);
+    for (position, entry) in &table {
+        check_entry(position, entry);
+    }
+    let gaps: Vec<&str> =
+        table.iter().filter(|(_, entry)| entry.get("gap").is_some()).map(|(at, _)| at.as_str()).collect();
+    assert_eq!(gaps, GAPS);
+
+    let used: BTreeSet<&str> = table.iter().filter_map(|(_, entry)| entry.get("test")?.as_str()).collect();
+    let mut ours = tests_in(include_str!("required.rs"));
+    ours.extend(tests_in(include_str!("required_driver.rs")));
+    ours.extend(tests_in(include_str!("required_snapshots.rs")));
+    assert!(ours.remove("no_bullet_is_missing"));
+    let storage = tests_in(include_str!("storage.rs"));
+    let missing: Vec<_> =
+        used.iter().filter(|test| !ours.contains(*test) && !storage.contains(*test)).collect();
+    assert!(missing.is_empty(), "there are no tests {missing:?}");
+    let unused: Vec<_> = ours.difference(&used).collect();
+    assert!(unused.is_empty(), "no bullet names {unused:?}");
+}
+
+/// The namespace of the hosted control plane.
+pub(crate) const HOSTED: &str = "clusters-example";
+pub(crate) const STORAGE: &str = "openshift-cluster-storage-operator";
+pub(crate) const DRIVERS: &str = "openshift-cluster-csi-drivers";
+
+/// The operators, with their namespaces in a standalone cluster and the bindings of their rights in the management cluster.
+const OPERATORS: [(&str, &str, &str); 3] = [
+    ("csi-snapshot-controller-operator", STORAGE, "csi-snapshot-controller-operator-role"),
+    ("cluster-storage-operator", STORAGE, "cluster-storage-operator"),
+    ("aws-ebs-csi-driver-operator", DRIVERS, "aws-ebs-csi-driver-operator-rolebinding"),
+];
+
+pub(crate) fn standalone() -> &'static [Value] {
+    static OBJECTS: LazyLock<Vec<Value>> = LazyLock::new(|| render("standalone", &[]));
+    &OBJECTS
+}
+
+pub(crate) fn management() -> &'static [Value] {
+    static OBJECTS: LazyLock<Vec<Value>> = LazyLock::new(|| render(MANAGEMENT, &[]));
+    &OBJECTS
+}
+
+pub(crate) fn guest() -> &'static [Value] {
+    static OBJECTS: LazyLock<Vec<Value>> = LazyLock::new(|| render(GUEST, &[]));
+    &OBJECTS
+}
+
+pub(crate) fn has(objects: &[Value], kind: &str, name: &str) -> bool {
+    objects.iter().any(|object| named(object) == (kind.to_owned(), name.to_owned()))
+}
+
+pub(crate) fn pod(workload: &Value) -> &Value {
+    &workload["spec"]["template"]["spec"]
+}
+
+/// A container or init container.
+pub(crate) fn container(workload: &Value, name: &str) -> Value {
+    [containers(workload, "initContainers"), containers(workload, "containers")]
+        .concat()
+        .into_iter()
+        .find(|container| container["name"] == name)
+        .unwrap_or_else(|| panic!("no container {name}"))
+}
+
+pub(crate) fn arguments(container: &Value) -> Vec<String> {
+    serde_json::from_value(container["args"].clone()).unwrap()
+}
+
+/// The value of a variable of a container.
+pub(crate) fn variable(container: &Value, name: &str) -> Option<Value> {
+    let variables = container["env"].as_array()?;
+    variables.iter().find(|variable| variable["name"] == name).map(|variable| variable["value"].clone())
+}
+
+/// The volume that a container has at a path.
+pub(crate) fn volume_at<'w>(workload: &'w Value, name: &str, path: &str) -> &'w Value {
+    let container = container(workload, name);
+    let mounts = container["volumeMounts"].as_array().unwrap();
+    let mount = mounts.iter().find(|mount| mount["mountPath"] == path);
+    let mount = mount.unwrap_or_else(|| panic!("{name} has nothing at {path}"));
+    let volumes = pod(workload)["volumes"].as_array().unwrap();
+    volumes.iter().find(|volume| volume["name"] == mount["name"]).unwrap()
+}
+
+/// Whether a role gives a right.
+pub(crate) fn allows(role: &Value, group: &str, resource: &str, verb: &str) -> bool {
+    let lists =
+        |rule: &Value, field: &str, word: &str| rule[field].as_array().unwrap().contains(&json!(word));
+    role["rules"].as_array().unwrap().iter().any(|rule| {
+        lists(rule, "apiGroups", group) && lists(rule, "resources", resource) && lists(rule, "verbs", verb)
+    })
+}
+
+pub(crate) fn account(name: &str, namespace: &str) -> Value {
+    json!({"kind": "ServiceAccount", "name": name, "namespace": namespace})
+}
+
+/// These objects are in one namespace in a standalone cluster, and in the hosted control plane's in the management cluster.
+pub(crate) fn assert_beside_operator(home: &str, objects: &[(&str, &str)]) {
+    for (kind, name) in objects {
+        assert_eq!(find(standalone(), kind, name)["metadata"]["namespace"], home, "{kind}/{name}");
+        assert_eq!(find(management(), kind, name)["metadata"]["namespace"], HOSTED, "{kind}/{name}");
+    }
+}
+
+/// Each Secret is a kubeconfig, to be filled, by which an account of the guest gets into the guest.
+pub(crate) fn assert_kubeconfigs(home: &str, secrets: &[(&str, &str)]) {
+    for (secret, account) in secrets {
+        let found = find(management(), "Secret", secret);
+        let issued = format!("kubeconfig for the guest cluster as system:serviceaccount:{home}:{account}");
+        assert_eq!(found["metadata"]["annotations"]["transship.openshift.io/issued"], issued);
+        assert_eq!(found["data"], json!({"kubeconfig": ""}));
+        assert_eq!(find(guest(), "ServiceAccount", account)["metadata"]["namespace"], home);
+    }
+}
+
+/// A container serves with a certificate for a Service: in a standalone cluster the Service asks for it, in the management
+/// cluster it is a Secret, to be filled.
+pub(crate) fn assert_certificate(service: &str, secret: &str, workload: &str, container: &str, path: &str) {
+    let asks = |objects| {
+        let annotations = find(objects, "Service", service)["metadata"]["annotations"].clone();
+        let by =
+            |version| annotations[format!("service.{version}.openshift.io/serving-cert-secret-name")].clone();
+        [by("alpha"), by("beta")]
+    };
+    assert!(asks(standalone()).contains(&json!(secret)), "{service}");
+    assert!(!has(standalone(), "Secret", secret), "{secret}");
+    assert_eq!(asks(management()), [Value::Null, Value::Null], "{service}");
+    let found = find(management(), "Secret", secret);
+    assert_eq!(found["type"], "kubernetes.io/tls");
+    assert_eq!(found["data"], json!({"tls.crt": "", "tls.key": ""}));
+    let issued = format!(
+        "certificate for {service}, {service}.{HOSTED}.svc, {service}.{HOSTED}.svc.cluster.local, localhost \
+         signed by root-ca"
+    );
+    assert_eq!(found["metadata"]["annotations"]["transship.openshift.io/issued"], issued);
+    for objects in [standalone(), management()] {
+        let volume = volume_at(find(objects, "Deployment", workload), container, path);
+        assert_eq!(volume["secret"]["secretName"], secret, "{workload}");
+    }
+}
+
+/// Nothing that only two clusters need is in a standalone one; and Secrets are in the management cluster alone.
+#[test]
+fn what_only_a_hosted_cluster_has() {
+    let text = |objects: &[Value]| json!(objects).to_string();
+    for word in [
+        HOSTED,
+        "guest-kubeconfig",
+        "wait-for-guest",
+        "token-minter",
+        "hypershift-control-plane",
+        "hypershift.openshift.io/need-management-kas-access",
+    ] {
+        assert!(text(management()).contains(word), "{word}");
+        assert!(!text(standalone()).contains(word), "{word}");
+    }
+    let secrets = |objects: &[Value]| -> BTreeSet<String> {
+        objects.iter().map(named).filter(|(kind, _)| kind == "Secret").map(|(_, name)| name).collect()
+    };
+    let expected = [
+        "aws-ebs-csi-driver-controller-kubeconfig",
+        "aws-ebs-csi-driver-controller-metrics-serving-cert",
+        "aws-ebs-csi-driver-operator-kubeconfig",
+        "aws-ebs-csi-driver-operator-serving-cert",
+        "cluster-storage-operator-kubeconfig",
+        "cluster-storage-operator-serving-cert",
+        "csi-snapshot-controller-kubeconfig",
+        "csi-snapshot-controller-operator-kubeconfig",
+        "csi-snapshot-webhook-kubeconfig",
+        "csi-snapshot-webhook-secret",
+        "ebs-cloud-credentials",
+        "serving-cert",
+    ];
+    assert_eq!(secrets(management()), expected.map(str::to_owned).into());
+    assert!(secrets(standalone()).is_empty() && secrets(guest()).is_empty());
+}
+
+/// An operator is somebody in both clusters: beside its pods, and where its rights in the guest are.
+#[test]
+fn operators_have_an_account_in_both_clusters() {
+    for (name, home, _) in OPERATORS {
+        assert_eq!(find(management(), "ServiceAccount", name)["metadata"]["namespace"], HOSTED);
+        assert_eq!(find(guest(), "ServiceAccount", name)["metadata"]["namespace"], home);
+        assert_eq!(pod(find(management(), "Deployment", name))["serviceAccountName"], name);
+    }
+}
+
+/// Operators run beside their control plane: in the management cluster, and not in the guest.
+#[test]
+fn operators_run_in_the_management_cluster() {
+    for (name, home, _) in OPERATORS {
+        assert_beside_operator(home, &[("Deployment", name)]);
+        assert_eq!(find(management(), "Deployment", name)["spec"]["replicas"], 1, "{name}");
+        assert!(!has(guest(), "Deployment", name), "{name}");
+    }
+}
+
+/// An operator's own container has a Secret with the guest's kubeconfig, read-only; in a standalone cluster it has none.
+#[test]
+fn operators_mount_the_guests_kubeconfig() {
+    for (name, ..) in OPERATORS {
+        let operator = find(management(), "Deployment", name);
+        let volume = volume_at(operator, name, "/etc/guest-kubeconfig");
+        assert_eq!(volume["secret"]["secretName"], format!("{name}-kubeconfig"));
+        let mount = json!({"name": volume["name"], "mountPath": "/etc/guest-kubeconfig", "readOnly": true});
+        assert!(container(operator, name)["volumeMounts"].as_array().unwrap().contains(&mount), "{name}");
+        assert!(!find(standalone(), "Deployment", name).to_string().contains("kubeconfig"), "{name}");
+    }
+}
+
+/// The flag for the guest's kubeconfig is all that an operator's arguments gain.
+#[test]
+fn operators_take_the_guests_kubeconfig_by_a_flag() {
+    for (name, ..) in OPERATORS {
+        let mut expected = arguments(&container(find(standalone(), "Deployment", name), name));
+        expected.push("--guest-kubeconfig=/etc/guest-kubeconfig/kubeconfig".to_owned());
+        assert_eq!(arguments(&container(find(management(), "Deployment", name), name)), expected);
+    }
+}
+
+/// Beside the guest's kubeconfig an operator has the token of its account, which is bound to rights in its namespace.
+#[test]
+fn operators_keep_their_own_token() {
+    for (name, _, binding) in OPERATORS {
+        let operator = find(management(), "Deployment", name);
+        assert!(pod(operator).get("automountServiceAccountToken").is_none(), "{name}");
+        let labels = &operator["spec"]["template"]["metadata"]["labels"];
+        assert_eq!(labels["hypershift.openshift.io/need-management-kas-access"], "true", "{name}");
+        let binding = find(management(), "RoleBinding", binding);
+        assert_eq!(binding["subjects"], json!([account(name, HOSTED)]));
+        volume_at(operator, name, "/etc/guest-kubeconfig");
+    }
+}
+
+/// Before an operator starts, the guest has its object, by which it has the kind, and its `ClusterOperator`.
+#[test]
+fn operators_wait_for_the_guest() {
+    for (name, kind, crd, status) in [
+        (
+            "csi-snapshot-controller-operator",
+            "CSISnapshotController",
+            "csisnapshotcontrollers.operator.openshift.io",
+            "csi-snapshot-controller",
+        ),
+        ("cluster-storage-operator", "Storage", "storages.operator.openshift.io", "storage"),
+    ] {
+        let operator = find(management(), "Deployment", name);
+        let first = &containers(operator, "initContainers")[0];
+        assert_eq!(first["command"], json!(["transship", "wait-for"]), "{name}");
+        let expected = [
+            format!("{kind}.operator.openshift.io/cluster"),
+            format!("ClusterOperator.config.openshift.io/{status}"),
+            "--kubeconfig=/etc/guest-kubeconfig/kubeconfig".to_owned(),
+        ];
+        assert_eq!(arguments(first), expected);
+        for (kind, name) in
+            [("CustomResourceDefinition", crd), (kind, "cluster"), ("ClusterOperator", status)]
+        {
+            assert!(has(guest(), kind, name), "{kind}/{name}");
+        }
+        assert!(containers(find(standalone(), "Deployment", name), "initContainers").is_empty(), "{name}");
+    }
+}
+
+/// Whatever a manifest says, the guest's objects say what the profile holds; in a standalone cluster the manifest counts.
+#[test]
+fn the_specs_of_operators_are_held() {
+    let folder = Folder::new();
+    for entry in walkdir::WalkDir::new(repository().join("payload")) {
+        let path = entry.unwrap().into_path();
+        if path.is_file() {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let text = text.replace("\n  logLevel: Normal", "\n  logLevel: Trace");
+            folder.write(path.strip_prefix(repository()).unwrap().to_str().unwrap(), text);
+        }
+    }
+    let profiles = repository().join("profiles");
+    let rendered = |profile| -> Vec<Value> {
+        let run = folder.run(&[
+            "render",
+            "--profile",
+            profile,
+            "--profiles",
+            profiles.to_str().unwrap(),
+            "-o",
+            "json",
+        ]);
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let (edited, held) = (rendered("standalone"), rendered(GUEST));
+    for (kind, name) in [
+        ("CSISnapshotController", "cluster"),
+        ("Storage", "cluster"),
+        ("ClusterCSIDriver", "ebs.csi.aws.com"),
+    ] {
+        assert_eq!(find(&edited, kind, name)["spec"]["logLevel"], "Trace", "{kind}");
+        let expected =
+            json!({"logLevel": "Normal", "managementState": "Managed", "operatorLogLevel": "Normal"});
+        assert_eq!(find(&held, kind, name)["spec"], expected, "{kind}");
+    }
+}
+
+/// What runs beside a control plane is as important as it, and no more; on the guest's nodes nothing changes.
+#[test]
+fn pods_have_the_priority_of_a_hosted_control_plane() {
+    for name in [
+        "csi-snapshot-controller-operator",
+        "csi-snapshot-controller",
+        "csi-snapshot-webhook",
+        "cluster-storage-operator",
+        "aws-ebs-csi-driver-operator",
+        "aws-ebs-csi-driver-controller",
+    ] {
+        let priority = |objects| pod(find(objects, "Deployment", name))["priorityClassName"].clone();
+        assert_eq!(priority(management()), "hypershift-control-plane", "{name}");
+        assert_eq!(priority(standalone()), "system-cluster-critical", "{name}");
+    }
+    let node = find(guest(), "DaemonSet", "aws-ebs-csi-driver-node");
+    assert_eq!(pod(node)["priorityClassName"], "system-node-critical");
+}

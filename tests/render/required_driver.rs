@@ -1,0 +1,392 @@
+//! The design document's required changes for the AWS EBS driver and its two operators.
+
+use serde_json::{Value, json};
+
+use crate::required::{
+    DRIVERS, HOSTED, STORAGE, account, allows, arguments, assert_beside_operator, assert_certificate,
+    assert_kubeconfigs, container, guest, has, management, pod, standalone, variable, volume_at,
+};
+use crate::storage::{GUEST, MANAGEMENT, containers, find, named, render};
+
+const OPERATOR: &str = "aws-ebs-csi-driver-operator";
+const CONTROLLER: &str = "aws-ebs-csi-driver-controller";
+const ACCOUNT: &str = "aws-ebs-csi-driver-controller-sa";
+const TOKEN: &str = "/var/run/secrets/openshift/serviceaccount";
+const SIDECARS: [&str; 4] = ["csi-provisioner", "csi-attacher", "csi-resizer", "csi-snapshotter"];
+
+fn controller(objects: &[Value]) -> &Value {
+    find(objects, "Deployment", CONTROLLER)
+}
+
+fn node(objects: &[Value]) -> &Value {
+    find(objects, "DaemonSet", "aws-ebs-csi-driver-node")
+}
+
+fn names_of(containers: &[Value]) -> Vec<&str> {
+    containers.iter().map(|container| container["name"].as_str().unwrap()).collect()
+}
+
+/// In the management cluster the operator manages what runs beside it, by a Role, and nothing outside its namespace.
+#[test]
+fn the_storage_operator_manages_its_namespace_and_no_more() {
+    let name = "cluster-storage-operator";
+    let role = find(management(), "Role", name);
+    assert_eq!(role["metadata"]["namespace"], HOSTED);
+    for (group, resource) in [
+        ("apps", "deployments"),
+        ("policy", "poddisruptionbudgets"),
+        ("", "serviceaccounts"),
+        ("", "secrets"),
+        ("", "configmaps"),
+    ] {
+        for verb in ["get", "list", "watch", "create", "update", "delete"] {
+            assert!(allows(role, group, resource, verb), "{verb} {resource}");
+        }
+    }
+    let binding = find(management(), "RoleBinding", name);
+    assert_eq!(binding["roleRef"]["name"], name);
+    assert_eq!(binding["subjects"], json!([account(name, HOSTED)]));
+    assert!(management().iter().all(|object| !named(object).0.starts_with("ClusterRole")));
+}
+
+/// Both operators and the controller get into the guest, each as itself.
+#[test]
+fn each_part_of_the_driver_has_a_kubeconfig_of_its_own() {
+    assert_kubeconfigs(STORAGE, &[("cluster-storage-operator-kubeconfig", "cluster-storage-operator")]);
+    assert_kubeconfigs(
+        DRIVERS,
+        &[
+            ("aws-ebs-csi-driver-operator-kubeconfig", OPERATOR),
+            ("aws-ebs-csi-driver-controller-kubeconfig", ACCOUNT),
+        ],
+    );
+}
+
+/// The operator that installs all drivers is an admin of the guest; nobody else is.
+#[test]
+fn one_operator_is_an_admin_of_the_guest() {
+    let admins: Vec<&Value> = guest()
+        .iter()
+        .filter(|object| object["roleRef"]["name"] == "cluster-admin")
+        .map(|binding| &binding["subjects"])
+        .collect();
+    assert_eq!(admins, [&json!([account("cluster-storage-operator", STORAGE)])]);
+}
+
+/// In the guest the accounts have the rights that they have in a standalone cluster, by the same manifests.
+#[test]
+fn rights_in_the_guest_are_those_of_a_standalone_cluster() {
+    for (kind, name) in [
+        ("ClusterRoleBinding", "cluster-storage-operator-role"),
+        ("ClusterRole", "aws-ebs-csi-driver-operator-clusterrole"),
+        ("ClusterRoleBinding", "aws-ebs-csi-driver-operator-clusterrolebinding"),
+        ("Role", "aws-ebs-csi-driver-operator-aws-config-role"),
+        ("RoleBinding", "aws-ebs-csi-driver-operator-aws-config-clusterrolebinding"),
+        ("RoleBinding", "aws-ebs-csi-driver-operator-rolebinding"),
+        ("ClusterRole", "ebs-external-provisioner-role"),
+        ("ClusterRoleBinding", "ebs-csi-provisioner-binding"),
+    ] {
+        let rights = |objects| {
+            let object: &Value = find(objects, kind, name);
+            ["rules", "roleRef", "subjects"].map(|field| object[field].clone())
+        };
+        assert_eq!(rights(guest()), rights(standalone()), "{kind}/{name}");
+        assert_ne!(rights(guest()), [Value::Null, Value::Null, Value::Null], "{kind}/{name}");
+    }
+    let binding = find(guest(), "ClusterRoleBinding", "aws-ebs-csi-driver-operator-clusterrolebinding");
+    assert_eq!(binding["subjects"], json!([account(OPERATOR, DRIVERS)]));
+}
+
+/// One Secret with credentials, of the name that a standalone cluster asks for, is for operator and driver; nobody asks for
+/// it with a `CredentialsRequest`, and the guest does not see it.
+#[test]
+fn operator_and_driver_share_the_clouds_credentials() {
+    let name = "ebs-cloud-credentials";
+    let secret = find(management(), "Secret", name);
+    assert_eq!(secret["data"], json!({"credentials": ""}));
+    let issued = &secret["metadata"]["annotations"]["transship.openshift.io/issued"];
+    assert_eq!(issued, &format!("credentials for aws as {ACCOUNT}"));
+    for (workload, part, path) in
+        [(OPERATOR, OPERATOR, "/etc/cloud-credentials"), (CONTROLLER, "csi-driver", "/var/run/secrets/aws")]
+    {
+        let workload = find(management(), "Deployment", workload);
+        assert_eq!(volume_at(workload, part, path)["secret"]["secretName"], name);
+        let file = variable(&container(workload, part), "AWS_SHARED_CREDENTIALS_FILE");
+        assert_eq!(file, Some(json!(format!("{path}/credentials"))));
+    }
+    let request = find(standalone(), "CredentialsRequest", OPERATOR);
+    assert_eq!(request["spec"]["secretRef"], json!({"name": name, "namespace": DRIVERS}));
+    assert!(request["spec"]["serviceAccountNames"].as_array().unwrap().contains(&json!(ACCOUNT)));
+    let requests = |objects: &[Value]| objects.iter().any(|object| object["kind"] == "CredentialsRequest");
+    assert!(!requests(management()) && !requests(guest()));
+    assert!(!json!(guest()).to_string().contains(name));
+}
+
+/// Metrics of the two operators and of the driver are served with TLS in the management cluster too, and scraped there.
+#[test]
+fn metrics_of_the_driver_are_served_with_certificates() {
+    for name in ["cluster-storage-operator", OPERATOR] {
+        let (service, secret) = (format!("{name}-metrics"), format!("{name}-serving-cert"));
+        assert_certificate(&service, &secret, name, name, "/var/run/secrets/serving-cert");
+        assert_eq!(find(management(), "Service", &service)["spec"]["ports"][0]["targetPort"], 8443);
+    }
+    let service = "aws-ebs-csi-driver-controller-metrics";
+    let ports = ["driver-m", "provisioner-m", "attacher-m", "resizer-m", "snapshotter-m"];
+    for port in ports {
+        let proxy = port.replace("-m", "-kube-rbac-proxy");
+        let secret = "aws-ebs-csi-driver-controller-metrics-serving-cert";
+        assert_certificate(service, secret, CONTROLLER, &proxy, "/etc/tls/private");
+        assert_eq!(container(controller(management()), &proxy)["ports"][0]["name"], port);
+    }
+    let ports_in = |list: &Value, field: &str| -> Vec<Value> {
+        list.as_array().unwrap().iter().map(|port| port[field].clone()).collect()
+    };
+    assert_eq!(ports_in(&find(management(), "Service", service)["spec"]["ports"], "targetPort"), ports);
+    let monitor = find(management(), "ServiceMonitor", "aws-ebs-csi-driver-controller-monitor");
+    assert_eq!(ports_in(&monitor["spec"]["endpoints"], "port"), ports);
+}
+
+/// What its operator writes into a `ClusterCSIDriver` is no field of ours, with a proxy or without.
+#[test]
+fn what_the_driver_operator_observes_is_its_own() {
+    let proxied = render(GUEST, &["--set", "guest.proxy.httpsProxy=http://proxy.example:3128"]);
+    for objects in [guest(), &proxied] {
+        let spec = find(objects, "ClusterCSIDriver", "ebs.csi.aws.com")["spec"].as_object().unwrap();
+        assert_eq!(spec.keys().collect::<Vec<_>>(), ["logLevel", "managementState", "operatorLogLevel"]);
+    }
+    let crd = find(guest(), "CustomResourceDefinition", "clustercsidrivers.operator.openshift.io");
+    let fields = &crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"];
+    assert!(fields["observedConfig"].is_object(), "{fields}");
+}
+
+/// All that the two operators manage in the management cluster is in their own namespace there.
+#[test]
+fn driver_objects_are_beside_their_operator() {
+    assert_beside_operator(
+        STORAGE,
+        &[
+            ("ConfigMap", "cluster-storage-operator-config"),
+            ("Service", "cluster-storage-operator-metrics"),
+            ("ServiceMonitor", "cluster-storage-operator"),
+        ],
+    );
+    assert_beside_operator(
+        DRIVERS,
+        &[
+            ("Deployment", OPERATOR),
+            ("ConfigMap", "aws-ebs-csi-driver-operator-config"),
+            ("Service", "aws-ebs-csi-driver-operator-metrics"),
+            ("ServiceAccount", OPERATOR),
+            ("Role", "aws-ebs-csi-driver-operator-role"),
+            ("RoleBinding", "aws-ebs-csi-driver-operator-rolebinding"),
+            ("Deployment", CONTROLLER),
+            ("ConfigMap", "aws-ebs-csi-driver-trusted-ca-bundle"),
+            ("PodDisruptionBudget", "aws-ebs-csi-driver-controller-pdb"),
+            ("Service", "aws-ebs-csi-driver-controller-metrics"),
+            ("ServiceAccount", ACCOUNT),
+            ("ServiceMonitor", "aws-ebs-csi-driver-controller-monitor"),
+        ],
+    );
+}
+
+/// A minter stays beside a container, and keeps a token of the driver's account in the guest in a volume of both.
+fn assert_minter(workload: &str, part: &str, volume: &str) {
+    let workload = find(management(), "Deployment", workload);
+    let minter = container(workload, &format!("token-minter-{volume}"));
+    assert_eq!(minter["command"], json!(["/usr/bin/control-plane-operator", "token-minter"]));
+    assert_eq!(minter["restartPolicy"], "Always");
+    let expected = [
+        format!("--service-account-namespace={DRIVERS}"),
+        format!("--service-account-name={ACCOUNT}"),
+        "--token-audience=openshift".to_owned(),
+        format!("--token-file={TOKEN}/token"),
+        "--kubeconfig=/etc/guest-kubeconfig/kubeconfig".to_owned(),
+    ];
+    assert_eq!(arguments(&minter), expected);
+    let shared = json!({"name": volume, "emptyDir": {"medium": "Memory"}});
+    assert_eq!(volume_at(workload, part, TOKEN), &shared);
+    assert_eq!(volume_at(workload, minter["name"].as_str().unwrap(), TOKEN), &shared);
+    assert_eq!(find(guest(), "ServiceAccount", ACCOUNT)["metadata"]["namespace"], DRIVERS);
+}
+
+/// The driver's operator is known to the cloud by a token that the guest has issued.
+#[test]
+fn a_minter_serves_the_drivers_operator() {
+    assert_minter(OPERATOR, OPERATOR, "web-identity-token");
+}
+
+/// The driver is known to the cloud by a token that the guest has issued; in a standalone cluster the kubelet brings it.
+#[test]
+fn a_minter_serves_the_controller() {
+    assert_minter(CONTROLLER, "csi-driver", "bound-sa-token");
+    let projected = volume_at(controller(standalone()), "csi-driver", TOKEN);
+    let source = json!({"serviceAccountToken": {"audience": "openshift", "path": "token"}});
+    assert_eq!(projected["projected"]["sources"], json!([source]));
+}
+
+/// The controller's pod has the driver, its sidecars and their proxies, and nothing of its node.
+#[test]
+fn the_controller_has_no_part_of_a_node() {
+    for objects in [standalone(), management()] {
+        let controller = controller(objects);
+        assert!(pod(controller).get("hostNetwork").is_none());
+        let volumes = pod(controller)["volumes"].as_array().unwrap();
+        assert!(volumes.iter().all(|volume| volume.get("hostPath").is_none()));
+        let parts = containers(controller, "containers");
+        let expected = [
+            "csi-driver",
+            "driver-kube-rbac-proxy",
+            "csi-provisioner",
+            "provisioner-kube-rbac-proxy",
+            "csi-attacher",
+            "attacher-kube-rbac-proxy",
+            "csi-resizer",
+            "resizer-kube-rbac-proxy",
+            "csi-snapshotter",
+            "snapshotter-kube-rbac-proxy",
+            "csi-liveness-probe",
+        ];
+        assert_eq!(names_of(&parts), expected);
+        assert!(parts.iter().all(|part| part["securityContext"].get("privileged").is_none()));
+    }
+    assert_eq!(pod(node(guest()))["hostNetwork"], true);
+}
+
+/// `controller` or `node` is the driver's first argument.
+#[test]
+fn each_half_of_the_driver_knows_its_part() {
+    for (workload, part) in [
+        (controller(standalone()), "controller"),
+        (controller(management()), "controller"),
+        (node(standalone()), "node"),
+        (node(guest()), "node"),
+    ] {
+        assert_eq!(arguments(&container(workload, "csi-driver"))[0], part);
+    }
+}
+
+/// The controller knows the guest's region by a variable, so it asks neither the machine nor a node where it is.
+#[test]
+fn the_controller_is_told_the_guests_region() {
+    let elsewhere = render(MANAGEMENT, &["--set", "aws.region=eu-west-3"]);
+    for (objects, region) in
+        [(management(), "us-east-1"), (&elsewhere, "eu-west-3"), (standalone(), "us-east-1")]
+    {
+        let driver = container(controller(objects), "csi-driver");
+        assert_eq!(variable(&driver, "AWS_REGION"), Some(json!(region)));
+        assert_eq!(variable(&driver, "CSI_NODE_NAME"), None);
+    }
+    assert!(variable(&container(node(guest()), "csi-driver"), "CSI_NODE_NAME").is_some());
+}
+
+/// A node's pod has the driver, who registers it and who watches it, and nothing by which the cloud would know it.
+#[test]
+fn nodes_have_no_part_of_the_controller() {
+    for objects in [standalone(), guest()] {
+        let expected = ["csi-driver", "csi-node-driver-registrar", "csi-liveness-probe"];
+        assert_eq!(names_of(&containers(node(objects), "containers")), expected);
+        assert!(containers(node(objects), "initContainers").is_empty());
+        let volumes = pod(node(objects))["volumes"].as_array().unwrap();
+        for volume in volumes {
+            assert!(volume.get("secret").is_none() && volume.get("projected").is_none(), "{volume}");
+        }
+        let driver = container(node(objects), "csi-driver");
+        assert_eq!(variable(&driver, "AWS_SHARED_CREDENTIALS_FILE"), None);
+        assert_eq!(variable(&driver, "AWS_CONFIG_FILE"), None);
+    }
+}
+
+/// One half of the driver is in each cluster.
+#[test]
+fn the_controller_runs_in_the_management_cluster() {
+    assert_beside_operator(DRIVERS, &[("Deployment", CONTROLLER)]);
+    assert!(!has(guest(), "Deployment", CONTROLLER));
+    assert_eq!(node(guest())["metadata"]["namespace"], DRIVERS);
+    assert!(!has(management(), "DaemonSet", "aws-ebs-csi-driver-node"));
+}
+
+/// Whatever talks to an API talks to the guest's, by a kubeconfig in a volume; the driver itself talks to the cloud alone.
+#[test]
+fn sidecars_use_the_guests_api() {
+    let controller = controller(management());
+    assert_eq!(pod(controller)["automountServiceAccountToken"], false);
+    for part in containers(controller, "containers") {
+        let name = part["name"].as_str().unwrap();
+        if ["csi-driver", "csi-liveness-probe"].contains(&name) {
+            assert!(!part.to_string().contains("kubeconfig"), "{name}");
+            continue;
+        }
+        assert!(arguments(&part).contains(&"--kubeconfig=$(KUBECONFIG)".to_owned()), "{name}");
+        assert_eq!(variable(&part, "KUBECONFIG"), Some(json!("/etc/guest-kubeconfig/kubeconfig")));
+        let volume = volume_at(controller, name, "/etc/guest-kubeconfig");
+        assert_eq!(volume["secret"]["secretName"], "aws-ebs-csi-driver-controller-kubeconfig");
+    }
+    assert!(!self::controller(standalone()).to_string().contains("kubeconfig"));
+}
+
+/// It is one image, whichever half and cluster.
+#[test]
+fn the_driver_is_the_same_in_every_cluster() {
+    let image = |workload| container(workload, "csi-driver")["image"].clone();
+    let expected = image(controller(standalone()));
+    assert!(expected.as_str().unwrap().contains("@sha256:"), "{expected}");
+    for workload in [controller(management()), node(standalone()), node(guest())] {
+        assert_eq!(image(workload), expected);
+    }
+}
+
+/// Nodes have their account's token and no other; outside its namespace all it may do is be privileged.
+#[test]
+fn nodes_have_their_own_token_and_few_rights() {
+    let name = "aws-ebs-csi-driver-node-sa";
+    assert_eq!(pod(node(guest()))["serviceAccountName"], name);
+    assert!(pod(node(guest())).get("automountServiceAccountToken").is_none());
+    assert!(!node(guest()).to_string().contains("kubeconfig"));
+    let bound = |object: &&Value| object["subjects"].to_string().contains(name);
+    let bindings: Vec<_> = guest().iter().filter(bound).map(named).collect();
+    assert_eq!(bindings, [("ClusterRoleBinding".to_owned(), "ebs-node-privileged-binding".to_owned())]);
+    assert_eq!(
+        find(guest(), "ClusterRole", "ebs-privileged-role")["rules"],
+        json!([{
+            "apiGroups": ["security.openshift.io"],
+            "resources": ["securitycontextconstraints"],
+            "resourceNames": ["privileged"],
+            "verbs": ["use"],
+        }])
+    );
+}
+
+/// What every container of the controller requests, and what that comes to.
+#[test]
+fn memory_of_the_controller_is_stated() {
+    let mut sum = 0;
+    for list in ["containers", "initContainers"] {
+        for part in containers(controller(management()), list) {
+            let name = part["name"].as_str().unwrap();
+            let expected = match name {
+                "csi-liveness-probe" => 20,
+                "token-minter-bound-sa-token" => 30,
+                proxy if proxy.ends_with("-kube-rbac-proxy") => 20,
+                _ => 50,
+            };
+            assert_eq!(part["resources"]["requests"]["memory"], format!("{expected}Mi"), "{name}");
+            sum += expected;
+        }
+    }
+    assert_eq!(sum, 400);
+}
+
+/// Sidecars elect their leader in the guest, in a namespace there; in the management cluster they have no Lease to share.
+#[test]
+fn sidecars_of_two_guests_do_not_meet() {
+    for name in SIDECARS {
+        let arguments = arguments(&container(controller(management()), name));
+        assert!(arguments.contains(&format!("--leader-election-namespace={DRIVERS}")), "{name}");
+        assert!(arguments.contains(&"--kubeconfig=$(KUBECONFIG)".to_owned()), "{name}");
+        let role = format!("ebs-external-{}-role", name.strip_prefix("csi-").unwrap());
+        let role = find(guest(), "ClusterRole", &role);
+        assert!(allows(role, "coordination.k8s.io", "leases", "create"), "{name}");
+    }
+    assert!(has(guest(), "Namespace", DRIVERS));
+    assert!(!management().iter().any(|object| object["subjects"].to_string().contains(ACCOUNT)));
+}
