@@ -73,7 +73,7 @@ struct Inputs {
     /// The Infrastructure of the guest from which parameters are read
     #[arg(long, value_name = "FILE")]
     infrastructure: Option<PathBuf>,
-    /// The ClusterCSIDriver of the guest from which parameters are read
+    /// The `ClusterCSIDriver` of the guest from which parameters are read
     #[arg(long, value_name = "FILE")]
     cluster_csi_driver: Option<PathBuf>,
     /// The images of one of the two releases, in the form of image-references; without it, the payload's own

@@ -34,11 +34,11 @@ fn render_writes_in_the_order_of_application() {
             serde_json::from_str::<serde_json::Value>(line).unwrap()["kind"].as_str().unwrap().to_owned()
         })
         .collect();
-    assert_eq!(kinds.len(), 97);
+    assert_eq!(kinds.len(), 98);
     // CRDs, then the namespace that the rest is in, and last what needs the custom kinds.
     assert!(kinds[..4].iter().all(|kind| kind == "CustomResourceDefinition"), "{kinds:?}");
     assert_eq!(kinds[4], "Namespace");
-    assert_eq!(kinds[96], "VolumeSnapshotClass");
+    assert_eq!(kinds[97], "VolumeSnapshotClass");
 }
 
 /// What only one profile has, what differs, nothing of what is the same, and nothing that is secret.

@@ -131,7 +131,7 @@ fn what_is_different_on_purpose() {
         ),
         (
             "/spec/template/spec/volumes/1/secret/secretName",
-            json!("serving-cert"),
+            json!("csi-snapshot-controller-operator-serving-cert"),
             "the name that the manifest asks for",
         ),
     ];

@@ -127,7 +127,7 @@ fn the_payload_that_runs_now_switches_capabilities_on() {
 fn a_profile_says_the_cluster() {
     let run = run_in(&repository(), &["list", "--profile", "standalone", "-o", "json"], "");
     let rows = rows(&run);
-    assert_eq!(rows.len(), 97);
+    assert_eq!(rows.len(), 98);
     assert!(
         rows.iter().all(|row| row["included"] == true && row["cluster"] == "both" && row["reason"].is_null())
     );

@@ -503,7 +503,7 @@ fn a_minter_by_itself() {
     let folder = folder(DEPLOYMENT, &format!("uses:\n- {minter}\n"));
     assert_eq!(
         named(&render(&folder, MC, &[]), "initContainers", "m").to_string(),
-        r#"{"args":["--service-account-namespace=old","--service-account-name=robot","--token-audience=a","--token-file=/data/f","--oneshot","--kubeconfig=/etc/guest-kubeconfig/kubeconfig"],"command":["/usr/bin/control-plane-operator","token-minter"],"image":"q/token-minter","imagePullPolicy":"IfNotPresent","name":"m","resources":{"requests":{"cpu":"10m","memory":"30Mi"}},"securityContext":{"readOnlyRootFilesystem":true},"terminationMessagePolicy":"FallbackToLogsOnError","volumeMounts":[{"mountPath":"/data","name":"data"},{"mountPath":"/etc/guest-kubeconfig","name":"guest-kubeconfig","readOnly":true},{"mountPath":"/tmp","name":"tmp-dir"}]}"#
+        r#"{"args":["--service-account-namespace=old","--service-account-name=robot","--token-audience=a","--token-file=/data/f","--oneshot","--kubeconfig=/etc/guest-kubeconfig/kubeconfig"],"command":["/usr/bin/control-plane-operator","token-minter"],"image":"q/token-minter","imagePullPolicy":"IfNotPresent","name":"m","resources":{"requests":{"cpu":"10m","memory":"30Mi"}},"securityContext":{"allowPrivilegeEscalation":false,"capabilities":{"drop":["ALL"]},"readOnlyRootFilesystem":true},"terminationMessagePolicy":"FallbackToLogsOnError","volumeMounts":[{"mountPath":"/data","name":"data"},{"mountPath":"/etc/guest-kubeconfig","name":"guest-kubeconfig","readOnly":true},{"mountPath":"/tmp","name":"tmp-dir"}]}"#
     );
 }
 

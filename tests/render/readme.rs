@@ -42,7 +42,7 @@ fn the_command_to_run_renders_the_bundled_payload() {
         blocks(&text, "sh").iter().find_map(|block| block.strip_prefix("cargo run --release -- ")).unwrap();
     let rendered = shell(&format!("transship {}", run.trim_end()));
     assert_eq!(rendered.code, 0);
-    assert_eq!(rendered.stdout.matches("\nkind: ").count(), 97);
+    assert_eq!(rendered.stdout.matches("\nkind: ").count(), 98);
 }
 
 #[test]

@@ -207,6 +207,19 @@ fn assert_minter(workload: &str, part: &str, volume: &str) {
     assert_eq!(volume_at(workload, part, TOKEN), &shared);
     assert_eq!(volume_at(workload, minter["name"].as_str().unwrap(), TOKEN), &shared);
     assert_eq!(find(guest(), "ServiceAccount", ACCOUNT)["metadata"]["namespace"], DRIVERS);
+    let name = format!("{}-token-minter", workload["metadata"]["name"].as_str().unwrap());
+    let rule = |resource: &str, verb: &str| json!({"apiGroups": [""], "resources": [resource], "resourceNames": [ACCOUNT], "verbs": [verb]});
+    let right = find(guest(), "Role", &name);
+    assert_eq!(
+        (&right["metadata"]["namespace"], &right["rules"]),
+        (&json!(DRIVERS), &json!([rule("serviceaccounts", "get"), rule("serviceaccounts/token", "create")]))
+    );
+    let account = pod(workload)["serviceAccountName"].clone();
+    let binding = find(guest(), "RoleBinding", &name);
+    assert_eq!(
+        (&binding["roleRef"]["name"], &binding["subjects"]),
+        (&json!(name), &json!([{"kind": "ServiceAccount", "name": account, "namespace": DRIVERS}]))
+    );
 }
 
 /// The driver's operator is known to the cloud by a token that the guest has issued.

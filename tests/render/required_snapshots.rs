@@ -47,7 +47,28 @@ fn each_part_of_the_snapshots_has_a_kubeconfig_of_its_own() {
 fn the_snapshot_operator_serves_metrics_with_a_certificate() {
     let operator = "csi-snapshot-controller-operator";
     let service = "csi-snapshot-controller-operator-metrics";
-    assert_certificate(service, "serving-cert", operator, operator, "/var/run/secrets/serving-cert");
+    let secret = "csi-snapshot-controller-operator-serving-cert";
+    assert_certificate(service, secret, operator, operator, "/var/run/secrets/serving-cert");
+}
+
+/// Somebody collects the operator's metrics wherever it runs, and trusts whoever signed its certificate there.
+#[test]
+fn metrics_of_the_snapshot_operator_are_collected() {
+    let name = "csi-snapshot-controller-operator";
+    let service_ca = json!({"caFile": "/etc/prometheus/configmaps/serving-certs-ca-bundle/service-ca.crt"});
+    let root_ca = json!({"ca": {"configMap": {"name": "root-ca", "key": "ca.crt"}}});
+    for (objects, namespace, trust) in
+        [(standalone(), "openshift-cluster-storage-operator", service_ca), (management(), HOSTED, root_ca)]
+    {
+        let monitor = find(objects, "ServiceMonitor", name);
+        let service = find(objects, "Service", "csi-snapshot-controller-operator-metrics");
+        assert_eq!(monitor["spec"]["selector"]["matchLabels"], service["metadata"]["labels"]);
+        let endpoint = &monitor["spec"]["endpoints"][0];
+        assert_eq!(endpoint["port"], service["spec"]["ports"][0]["name"]);
+        let mut expected = trust;
+        expected["serverName"] = json!(format!("csi-snapshot-controller-operator-metrics.{namespace}.svc"));
+        assert_eq!(endpoint["tlsConfig"], expected);
+    }
 }
 
 /// The ConfigMap is of use: the operator starts with it. It is where the operator is.

@@ -314,9 +314,9 @@ fn operands_of_operators() {
             "cluster-storage-operator-kubeconfig",
             "cluster-storage-operator-serving-cert",
             "csi-snapshot-controller-operator-kubeconfig",
+            "csi-snapshot-controller-operator-serving-cert",
             "csi-snapshot-webhook-secret",
             "ebs-cloud-credentials",
-            "serving-cert",
         ]
     );
 }
@@ -327,4 +327,32 @@ fn a_guest_without_nodes() {
     for profile in [MANAGEMENT, GUEST] {
         assert_eq!(render(profile, &["--params", "profiles/sets/no-nodes.yaml"]), render(profile, &[]));
     }
+}
+
+/// A standalone cluster's proxy is the one that the driver's operator has observed; what a hosted control plane says comes
+/// first.
+#[test]
+fn the_proxy_is_the_observed_one() {
+    let variables = |more: &[&str]| -> Vec<(String, String)> {
+        let objects = render(
+            "standalone",
+            &[&["--cluster-csi-driver", "tests/data/cluster-csi-driver.yaml"][..], more].concat(),
+        );
+        let controller = find(&objects, "Deployment", "aws-ebs-csi-driver-controller");
+        let driver =
+            containers(controller, "containers").into_iter().find(|one| one["name"] == "csi-driver").unwrap();
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let all =
+            driver["env"].as_array().unwrap().iter().map(|one| (text(&one["name"]), text(&one["value"])));
+        all.filter(|(name, _)| name.ends_with("_PROXY")).collect()
+    };
+    let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let observed = [pair("HTTP_PROXY", "http://observed.example:3128"), pair("NO_PROXY", ".cluster.local")];
+    assert_eq!(variables(&[]), observed);
+    let folder = crate::support::Folder::new();
+    let hosted =
+        "kind: HostedControlPlane\nspec: {configuration: {proxy: {httpProxy: 'http://hosted.example'}}}\n";
+    folder.write("hosted.yaml", hosted);
+    let file = folder.path().join("hosted.yaml").display().to_string();
+    assert_eq!(variables(&["--hosted-control-plane", &file])[0], pair("HTTP_PROXY", "http://hosted.example"));
 }

@@ -132,7 +132,12 @@ fn a_token_is_minted_in_the_form_that_the_management_cluster_runs() {
         );
     }
     let guest = render(&folder, "hypershift-guest", &[]);
-    assert_eq!(guest.len(), 1);
+    let names: Vec<&str> = guest.iter().map(|object| object["kind"].as_str().unwrap()).collect();
+    assert_eq!(
+        names,
+        ["ServiceAccount", "Role", "RoleBinding"],
+        "the account, and the right to mint its tokens"
+    );
     assert_eq!(
         guest[0].to_string(),
         r#"{"apiVersion":"v1","kind":"ServiceAccount","metadata":{"name":"sa","namespace":"old"}}"#
