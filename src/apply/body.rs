@@ -19,6 +19,8 @@ pub(super) struct Body {
     pub(super) applied: Value,
     /// What is given once, when the object is created, in another manager's name: so that it is nobody's afterwards.
     pub(super) seed: Option<Value>,
+    /// What is held of an object that is otherwise only created, whoever edits it.
+    pub(super) pinned: Option<Value>,
     /// The manifest as it was rendered, with what it says about its status.
     pub(super) manifest: Value,
     /// A digest of what is applied.
@@ -65,8 +67,22 @@ impl<'a> Policy<'a> {
         }
         drop_nulls(&mut applied);
         applied["metadata"]["labels"][PART_OF] = json!(self.set);
+        let pinned = self.pinned(&object.id, &manifest);
         let digest = hex(&Sha256::digest(applied.to_string()));
-        Body { applied, seed, manifest, digest }
+        Body { applied, seed, pinned, manifest, digest }
+    }
+
+    fn pinned(&self, id: &ObjectId, manifest: &Value) -> Option<Value> {
+        let pins = self.profile.pins.0.iter().filter(|(selector, _)| selector.value.matches(id));
+        let mut pinned = pins.filter_map(|(_, fields)| {
+            let fields: Value = serde_json::from_str(&yaml::json::write(fields)).unwrap_or_default();
+            same_fields(manifest, &fields)
+        });
+        let mut all = pinned.next()?;
+        pinned.for_each(|more| merge(&mut all, &more));
+        merge(&mut all, &identity(manifest));
+        all["metadata"]["labels"][PART_OF] = json!(self.set);
+        Some(all)
     }
 
     fn is_scaled(&self, id: &ObjectId) -> bool {
@@ -122,17 +138,54 @@ fn remove(value: &mut Value, place: &[Step]) {
 
 /// An object with nothing but its identity and these places. Nothing where there are none.
 fn seed(manifest: &Value, places: &[Vec<Step>]) -> Option<Value> {
-    let mut seed = json!({"apiVersion": manifest["apiVersion"], "kind": manifest["kind"], "metadata": {
-        "name": manifest["metadata"]["name"],
-    }});
-    if let Some(namespace) = manifest["metadata"].get("namespace") {
-        seed["metadata"]["namespace"] = namespace.clone();
-    }
+    let mut seed = identity(manifest);
     let mut any = false;
     for place in places {
         any |= copy(manifest, &mut seed, place).is_some();
     }
     any.then_some(seed)
+}
+
+/// An object with nothing but what says which one it is.
+fn identity(manifest: &Value) -> Value {
+    let metadata = &manifest["metadata"];
+    let mut identity = json!({
+        "apiVersion": manifest["apiVersion"], "kind": manifest["kind"], "metadata": {"name": metadata["name"]},
+    });
+    if let Some(namespace) = metadata.get("namespace") {
+        identity["metadata"]["namespace"] = namespace.clone();
+    }
+    identity
+}
+
+/// The values that an object has in these fields.
+fn same_fields(object: &Value, fields: &Value) -> Option<Value> {
+    let (Some(object), Some(fields)) = (object.as_object(), fields.as_object()) else {
+        return Some(object.clone());
+    };
+    let kept =
+        fields.iter().filter_map(|(key, below)| Some((key.clone(), same_fields(object.get(key)?, below)?)));
+    Some(Value::Object(kept.collect()))
+}
+
+/// Lays one object over another; items of lists are the same by their names.
+pub(super) fn merge(into: &mut Value, other: &Value) {
+    match (into, other) {
+        (Value::Object(into), Value::Object(other)) => {
+            for (key, value) in other {
+                merge(into.entry(key.clone()).or_insert(Value::Null), value);
+            }
+        }
+        (Value::Array(into), Value::Array(other)) => {
+            for item in other {
+                match into.iter_mut().find(|one| one["name"] == item["name"]) {
+                    Some(one) => merge(one, item),
+                    None => into.push(item.clone()),
+                }
+            }
+        }
+        (into, other) => *into = other.clone(),
+    }
 }
 
 /// Copies what is at a place, with the names of the list items on the way there.

@@ -11,6 +11,8 @@ use crate::object::{Cluster, ObjectId};
 pub struct Event {
     /// In which cluster.
     pub cluster: Cluster,
+    /// At which run-level, where there is one.
+    pub level: String,
     /// To which object; none where it is about the cluster.
     pub object: Option<ObjectId>,
     /// What.
@@ -77,6 +79,18 @@ impl What {
     }
 }
 
+impl Event {
+    /// About a cluster as a whole.
+    pub(super) fn of_cluster(cluster: Cluster, what: What, message: String) -> Self {
+        Self { cluster, level: String::new(), object: None, what, message }
+    }
+
+    /// About an object that left the payload, and so is at no level.
+    pub(super) fn of_object(cluster: Cluster, id: &ObjectId, what: What, message: impl Into<String>) -> Self {
+        Self { object: Some(id.clone()), ..Self::of_cluster(cluster, what, message.into()) }
+    }
+}
+
 /// What all of it comes to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
@@ -115,7 +129,7 @@ impl Event {
         let object = self.object.as_ref().map(ToString::to_string).unwrap_or_default();
         let about = [object.as_str(), self.message.as_str()];
         let about: Vec<&str> = about.into_iter().filter(|part| !part.is_empty()).collect();
-        format!("{:<10} {:<9}  {}", self.cluster.name(), self.what.word(), about.join(": "))
+        format!("{:<10} {:>4} {:<9} {}", name(self.cluster), self.level, self.what.word(), about.join(": "))
     }
 
     /// The event as a line of JSON.
@@ -124,9 +138,15 @@ impl Event {
             serde_json::json!({"group": group, "kind": kind, "namespace": namespace, "name": name})
         });
         let cluster = self.cluster.name();
-        serde_json::json!({"cluster": cluster, "event": self.what, "object": object, "message": self.message})
+        let (event, level, message) = (self.what, &self.level, &self.message);
+        serde_json::json!({"cluster": cluster, "level": level, "event": event, "object": object, "message": message})
             .to_string()
     }
+}
+
+/// A standalone cluster is both at once, which says nothing to anybody who has only one.
+fn name(cluster: Cluster) -> &'static str {
+    if cluster == Cluster::Both { "cluster" } else { cluster.name() }
 }
 
 impl Summary {
@@ -140,7 +160,7 @@ impl Summary {
             }
             let parts: Vec<String> =
                 counts.iter().map(|(what, count)| format!("{count} {}", what.word())).collect();
-            format!("{}: {}\n", cluster.name(), parts.join(", "))
+            format!("{}: {}\n", name(*cluster), parts.join(", "))
         };
         self.counts.iter().map(line).collect()
     }

@@ -8,7 +8,7 @@
 //! | `inventory`, `prune` | what is ours, and what of it may go: pure |
 //! | `ready` | when an object is what it says: pure |
 //! | `side`, `step`, `run`, `remove` | a cluster, an object, all of them, and away again |
-//! | `preview` | what would be done |
+//! | `preview`, `live` | what would be done, and what would change |
 
 mod body;
 mod client;
@@ -18,6 +18,7 @@ mod fields;
 mod gate;
 mod inventory;
 mod kinds;
+mod live;
 mod preview;
 mod prune;
 mod ready;
@@ -37,6 +38,7 @@ use tokio::time::Instant;
 pub use client::{Endpoint, connect};
 pub use event::{Event, Summary, What};
 pub use inventory::{Entry, Home, Inventory};
+pub use live::{Change, changes};
 pub use preview::preview;
 pub use prune::{Approval, Leaving, leaving};
 pub use ready::{Readiness, readiness};
@@ -132,7 +134,7 @@ pub async fn apply(
             None => Ok(()),
         };
         if let (Err(why), Some(known)) = (written, side.as_ref()) {
-            tell(Event { cluster: known.cluster, object: None, what: What::Failed, message: why });
+            tell(Event::of_cluster(known.cluster, What::Failed, why));
             *side = None;
         }
     }
@@ -170,7 +172,7 @@ async fn look<'a>(
 
 fn lost(cluster: Cluster, failure: &Failure) -> Event {
     let what = if matches!(failure, Failure::NoAnswer(_)) { What::Lost } else { What::Failed };
-    Event { cluster, object: None, what, message: failure.words(false) }
+    Event::of_cluster(cluster, what, failure.words(false))
 }
 
 /// Everything that will be there is in the inventory before it is: whatever cuts us off, nothing is forgotten.
@@ -233,12 +235,12 @@ async fn finish(
     if now != side.known
         && let Err(why) = side.write_inventory(&now).await
     {
-        tell(Event { cluster: side.cluster, object: None, what: What::Failed, message: why });
+        tell(Event::of_cluster(side.cluster, What::Failed, why));
     }
 }
 
 fn held(side: &Side<'_>, entry: &Entry, message: String) -> Event {
-    Event { cluster: side.cluster, object: Some(entry.id.clone()), what: What::Held, message }
+    Event::of_object(side.cluster, &entry.id, What::Held, message)
 }
 
 /// Takes everything away that the inventories name. A cluster that does not answer holds no other one back.
@@ -261,7 +263,7 @@ pub async fn delete(
         left.reverse();
         let left = Inventory { installed: false, entries: left };
         if let Err(why) = remove::remove_inventory(&side, &left).await {
-            tell(Event { cluster: side.cluster, object: None, what: What::Failed, message: why });
+            tell(Event::of_cluster(side.cluster, What::Failed, why));
         }
     }
     Ok(summary)

@@ -34,7 +34,8 @@ pub async fn preview(
                 .collect();
             let message =
                 if needs.is_empty() { String::new() } else { format!("after {}", needs.join("; ")) };
-            tell(Event { cluster: side.cluster, object: Some(step.object.id.clone()), what, message });
+            let level = step.level.unwrap_or_default().to_owned();
+            tell(Event { level, ..Event::of_object(side.cluster, &step.object.id, what, message) });
         }
         let alive = own.filter(|step| !is_tombstone(&step.object.root));
         let wanted: Vec<ObjectId> = alive.map(|step| step.object.id.clone()).collect();
@@ -42,10 +43,10 @@ pub async fn preview(
         for entry in found.go {
             let (what, message) =
                 if options.prune { (What::Pruned, "") } else { (What::Held, "--prune takes it away") };
-            tell(Event { cluster: side.cluster, object: Some(entry.id), what, message: message.to_owned() });
+            tell(Event::of_object(side.cluster, &entry.id, what, message));
         }
         for (entry, message) in found.held {
-            tell(Event { cluster: side.cluster, object: Some(entry.id), what: What::Held, message });
+            tell(Event::of_object(side.cluster, &entry.id, What::Held, message));
         }
     }
     Ok(summary)

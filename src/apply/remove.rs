@@ -8,7 +8,7 @@ use super::event::{Event, What};
 use super::inventory::{Entry, Inventory};
 use super::side::Side;
 use super::step::{Problem, take_away};
-use crate::object::{ObjectId, Scopes};
+use crate::object::Scopes;
 
 /// What became of one object.
 enum Removed {
@@ -30,7 +30,12 @@ pub(super) async fn remove(
     for phase in phases(entries) {
         if let Some(why) = &lost {
             for entry in phase {
-                tell(event(side, &entry.id, What::Blocked, format!("its cluster does not answer: {why}")));
+                tell(Event::of_object(
+                    side.cluster,
+                    &entry.id,
+                    What::Blocked,
+                    format!("its cluster does not answer: {why}"),
+                ));
                 left.push(entry);
             }
             continue;
@@ -38,23 +43,21 @@ pub(super) async fn remove(
         let results = join_all(phase.iter().map(|entry| remove_one(side, entry, deadline))).await;
         for (entry, result) in phase.into_iter().zip(results) {
             match result {
-                Ok(Removed::Gone) => tell(event(side, &entry.id, what, String::new())),
-                Ok(Removed::NotOurs(why)) => tell(event(side, &entry.id, What::Forgotten, why)),
+                Ok(Removed::Gone) => tell(Event::of_object(side.cluster, &entry.id, what, String::new())),
+                Ok(Removed::NotOurs(why)) => {
+                    tell(Event::of_object(side.cluster, &entry.id, What::Forgotten, why))
+                }
                 Err(problem) => {
                     if problem.lost {
                         lost = Some(problem.message.clone());
                     }
-                    tell(event(side, &entry.id, What::Failed, problem.message));
+                    tell(Event::of_object(side.cluster, &entry.id, What::Failed, problem.message));
                     left.push(entry);
                 }
             }
         }
     }
     left
-}
-
-fn event(side: &Side<'_>, id: &ObjectId, what: What, message: String) -> Event {
-    Event { cluster: side.cluster, object: Some(id.clone()), what, message }
 }
 
 /// What calls for others first, then objects of custom kinds while whoever looks after them is there, then the rest,

@@ -38,6 +38,8 @@ pub struct Step<'a> {
     pub action: Action,
     /// When: the number of its stage in its cluster.
     pub stage: usize,
+    /// The run-level, as files name it.
+    pub level: Option<&'a str>,
     /// The steps that must be done before it, and why.
     pub needs: Vec<(usize, Need)>,
 }
@@ -88,10 +90,12 @@ impl<'a> Rollout<'a> {
             let first = steps.len();
             let objects: Vec<&Object> = plan.objects.iter().collect();
             for (stage, chunks) in plan.stages.iter().enumerate() {
-                for at in chunks.chunks.iter().flat_map(|chunk| chunk.objects.clone()) {
-                    let object = objects[at];
-                    let action = action(object);
-                    steps.push(Step { half, object, action, stage, needs: Vec::new() });
+                for chunk in &chunks.chunks {
+                    let level = chunk.run_level.as_deref();
+                    steps.extend(objects[chunk.objects.clone()].iter().map(|object| {
+                        let (action, needs) = (action(object), Vec::new());
+                        Step { half, object, action, stage, level, needs }
+                    }));
                 }
             }
             for edge in edges(&objects) {

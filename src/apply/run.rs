@@ -19,8 +19,9 @@ use super::side::{Side, version_of};
 use super::step::{self, Done, Problem};
 use crate::object::ObjectId;
 
-/// How often what is waited for is looked at.
-const LOOK: Duration = Duration::from_millis(500);
+/// How soon what is waited for is looked at: soon at first, since definitions are established in no time.
+const FIRST_LOOK: Duration = Duration::from_millis(100);
+const LAST_LOOK: Duration = Duration::from_secs(1);
 
 /// How far a step is.
 enum State {
@@ -88,7 +89,7 @@ impl<'r, 'a> Run<'r, 'a> {
 
     pub(super) async fn walk(mut self) -> Ended {
         let mut work: FuturesUnordered<Work<'r>> = FuturesUnordered::new();
-        let mut looking = false;
+        let (mut looking, mut pause) = (false, FIRST_LOOK);
         loop {
             self.block();
             for at in self.startable() {
@@ -98,12 +99,14 @@ impl<'r, 'a> Run<'r, 'a> {
             let waiting: Vec<usize> = self.waiting();
             if !waiting.is_empty() && !looking {
                 looking = true;
-                work.push(self.look(waiting));
+                work.push(self.look(waiting, pause));
+                pause = (pause * 2).min(LAST_LOOK);
             }
             let Some(outcome) = work.next().await else { break };
             looking &= !matches!(outcome, Outcome::Looked(..));
             match outcome {
                 Outcome::Performed(at, result) => {
+                    pause = FIRST_LOOK;
                     if let Some(next) = self.performed(at, result) {
                         work.push(next);
                     }
@@ -140,7 +143,8 @@ impl<'r, 'a> Run<'r, 'a> {
     fn tell(&mut self, at: usize, what: What, message: String) {
         let step = self.step(at);
         let Some(side) = &self.sides[step.half] else { return };
-        (self.tell)(Event { cluster: side.cluster, object: Some(step.object.id.clone()), what, message });
+        let level = step.level.unwrap_or_default().to_owned();
+        (self.tell)(Event { level, ..Event::of_object(side.cluster, &step.object.id, what, message) });
     }
 
     /// Whether others that need a step may begin: it is there, or ready where that is what they need.
@@ -244,10 +248,10 @@ impl<'r, 'a> Run<'r, 'a> {
     }
 
     /// Looks at everything that is waited for: one list for every kind and cluster.
-    fn look(&self, waiting: Vec<usize>) -> Work<'r> {
+    fn look(&self, waiting: Vec<usize>, pause: Duration) -> Work<'r> {
         let (rollout, sides) = (self.rollout, self.sides);
         Box::pin(async move {
-            sleep(LOOK).await;
+            sleep(pause).await;
             let mut by_kind: BTreeMap<(usize, &str, &str), Vec<usize>> = BTreeMap::new();
             for at in waiting {
                 let step = &rollout.steps[at];

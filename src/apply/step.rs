@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use http::Method;
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use tokio::time::{Instant, sleep};
 
+use super::body::{Body, merge};
 use super::event::What;
 use super::failure::{Failure, Refusal};
 use super::fields;
@@ -69,6 +71,16 @@ pub(super) async fn perform(
         Action::Apply => one.apply().await,
         Action::Create => one.create().await,
         Action::Delete => one.delete().await,
+    }
+}
+
+/// What the API server would make of an object.
+pub(super) async fn dry_run(side: &Side<'_>, object: &Object, body: &Value) -> Result<Value, Problem> {
+    let path = side.path(object).unwrap_or_default();
+    let path = format!("{path}?fieldManager={MANAGER}&fieldValidation=Strict&force=true&dryRun=All");
+    match side.server.send(Method::PATCH, &path, Content::Apply(&body.to_string())).await {
+        Ok(answer) => Ok(answer.value),
+        Err(failure) => Err(Problem::of(&failure, &object.id)),
     }
 }
 
@@ -253,28 +265,44 @@ impl One<'_> {
         }
     }
 
-    /// An object that is only ever created.
+    /// An object that is only ever created, but for the fields of it that are held.
     async fn create(&self) -> Result<Done, Problem> {
         let body = self.side.body(self.object);
         let mut live = self.side.live.get(&self.object.id).cloned();
         if live.is_none() {
             live = self.side.get(&self.path).await.map_err(|failure| self.problem(&failure))?;
         }
-        if let Some(live) = live {
-            return Ok(self.done(What::Unchanged, live, &body.digest));
+        let (what, live) = match live {
+            Some(live) => (What::Unchanged, live),
+            None => (What::Created, self.post(&body).await?),
+        };
+        let Some(pinned) = &body.pinned else { return Ok(self.done(what, live, &body.digest)) };
+        let digest = super::body::hex(&Sha256::digest(pinned.to_string()));
+        let entry = self.side.known.find(&self.object.id);
+        if what == What::Unchanged && entry.is_some_and(|entry| is_as_applied(entry, &live, &digest)) {
+            return Ok(self.done(what, live, &digest));
         }
+        let (held, now) = self.write(pinned, true, Some(&live)).await?;
+        Ok(self.done(if what == What::Created { what } else { held }, now, &digest))
+    }
+
+    /// Makes an object, in the name of those who give things away.
+    async fn post(&self, body: &Body) -> Result<Value, Problem> {
         let collection = self.path.rsplit_once('/').map_or(self.path.as_str(), |(collection, _)| collection);
-        let path = format!("{collection}?fieldManager={MANAGER}&fieldValidation=Strict");
+        let path = format!("{collection}?fieldManager={SEEDER}&fieldValidation=Strict");
         let mut whole = body.applied.clone();
-        if let Some(seed) = body.seed {
-            merge(&mut whole, &seed);
+        if let Some(seed) = &body.seed {
+            merge(&mut whole, seed);
         }
         match self.side.server.send(Method::POST, &path, Content::Json(&whole.to_string())).await {
-            Ok(answer) => Ok(self.done(What::Created, answer.value, &body.digest)),
-            Err(failure) if failure.code() == Some(409) => {
-                let live = self.side.get(&self.path).await.map_err(|failure| self.problem(&failure))?;
-                Ok(self.done(What::Created, live.unwrap_or_default(), &body.digest))
-            }
+            Ok(answer) => Ok(answer.value),
+            // The answer to an earlier try was lost, or somebody was faster: it is there.
+            Err(failure) if failure.code() == Some(409) => Ok(self
+                .side
+                .get(&self.path)
+                .await
+                .map_err(|failure| self.problem(&failure))?
+                .unwrap_or_default()),
             Err(failure) => Err(self.problem(&failure)),
         }
     }
@@ -396,25 +424,6 @@ fn union_loser(refusal: &Refusal, id: &ObjectId) -> Option<(&'static str, &'stat
     let forbidden =
         refusal.causes.iter().any(|cause| cause.field == field && cause.reason == "FieldValueForbidden");
     (refusal.code == 422 && forbidden).then_some((parent, "rollingUpdate"))
-}
-
-fn merge(into: &mut Value, other: &Value) {
-    match (into, other) {
-        (Value::Object(into), Value::Object(other)) => {
-            for (key, value) in other {
-                merge(into.entry(key.clone()).or_insert(Value::Null), value);
-            }
-        }
-        (Value::Array(into), Value::Array(other)) => {
-            for item in other {
-                match into.iter_mut().find(|one| one["name"] == item["name"]) {
-                    Some(one) => merge(one, item),
-                    None => into.push(item.clone()),
-                }
-            }
-        }
-        (into, other) => *into = other.clone(),
-    }
 }
 
 /// Waits until what a definition defines is served.

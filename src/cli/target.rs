@@ -20,7 +20,7 @@ const NAMESPACE: &str = "openshift-config-managed";
 pub(super) struct Clusters {
     /// The topology
     #[arg(long, value_name = "NAME")]
-    pub(super) topology: String,
+    topology: Option<String>,
     /// The kubeconfig of a standalone cluster; without it, KUBECONFIG, ~/.kube/config, or the pod's own token
     #[arg(long, value_name = "FILE", help_heading = "Clusters")]
     kubeconfig: Option<PathBuf>,
@@ -64,13 +64,18 @@ enum Format {
 impl Clusters {
     /// The profiles of the topology.
     pub(super) fn profiles<'p>(&self, project: &'p Project) -> Result<Vec<&'p Profile>, Diagnostics> {
-        let found: Vec<&Profile> =
-            project.profiles.iter().filter(|profile| profile.topology == self.topology).collect();
+        let all: Vec<&Profile> = project.profiles.iter().collect();
+        let mut names: Vec<&str> = all.iter().map(|profile| profile.topology.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        let Some(topology) = &self.topology else {
+            return Err(Diagnostic::error("which topology?")
+                .help(format!("choose one with --topology: {}", names.join(", ")))
+                .into());
+        };
+        let found: Vec<&Profile> = all.into_iter().filter(|profile| profile.topology == *topology).collect();
         if found.is_empty() {
-            let mut names: Vec<&str> =
-                project.profiles.iter().map(|profile| profile.topology.as_str()).collect();
-            names.dedup();
-            return Err(Diagnostic::error(format!("there is no topology `{}`", self.topology))
+            return Err(Diagnostic::error(format!("there is no topology `{topology}`"))
                 .help(format!("there are {}", names.join(", ")))
                 .into());
         }
