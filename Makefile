@@ -1,8 +1,8 @@
 .DEFAULT_GOAL := help
-.PHONY: help test lint deny bench golden docs schema fuzz
+.PHONY: help test lint deny bench golden docs schema fuzz playground
 
 help: ## What there is to make
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 test: ## Run all tests
 	cargo test --locked
@@ -33,3 +33,6 @@ fuzz: ## Feed the YAML reader junk for two minutes
 	@command -v cargo-fuzz > /dev/null || cargo install --locked cargo-fuzz
 	@mkdir -p fuzz/found
 	RUSTC_BOOTSTRAP=1 cargo fuzz run --sanitizer none yaml fuzz/found fuzz/corpus/yaml -- -max_total_time=120 -timeout=5 -rss_limit_mb=1024
+
+playground: ## Two clusters to try things out in, until Ctrl-C
+	TRANSSHIP_PLAYGROUND=1 cargo test --locked --quiet --test cluster

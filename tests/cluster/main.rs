@@ -1,42 +1,99 @@
-//! Everything that talks to a cluster, against real API servers: one is started for all cases, and ended with them.
+//! Everything that talks to a cluster, against real API servers: what the chosen cases need is started for all of them,
+//! and ended with them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::print_stderr, clippy::exit, reason = "this is the test runner")]
 
+mod audit;
+mod base_state;
+mod bed;
+mod bed_itself;
+mod call;
 mod checks;
 mod control_plane;
+mod credentials;
+mod etcd;
+mod faults;
+mod platform;
+mod playground;
+mod process;
+mod proxy;
+mod proxy_itself;
+mod servers;
+mod side;
+mod stand_in;
 mod tools;
+mod upstream;
 mod wait_for;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
+use bed::Bed;
 use control_plane::ControlPlane;
 use libtest_mimic::{Arguments, Failed, Trial};
 
+/// A case that needs one API server, beside others that do.
 type Case = (&'static str, fn(&ControlPlane));
+/// A case that needs two whole clusters for itself.
+type BedCase = (&'static str, fn(&Bed));
+
+const CASES: [&[Case]; 2] = [checks::CASES, wait_for::CASES];
+const BED_CASES: [&[BedCase]; 2] = [bed_itself::CASES, proxy_itself::CASES];
 
 fn main() {
-    let arguments = Arguments::from_args();
-    let wanted = |(name, _): &&Case| {
-        let fits =
-            |filter: &String| if arguments.exact { name == filter } else { name.contains(filter.as_str()) };
-        arguments.filter.as_ref().is_none_or(fits) && !arguments.skip.iter().any(fits)
-    };
-    let cases: Vec<Case> = [checks::CASES, wait_for::CASES].concat();
-    let chosen: Vec<&Case> = cases.iter().filter(wanted).collect();
-    if arguments.list || chosen.is_empty() {
-        let nothing = |case: &&Case| Trial::test(case.0, || Ok(()));
-        libtest_mimic::run(&arguments, chosen.iter().map(nothing).collect()).exit();
+    process::become_the_tool();
+    if std::env::var("TRANSSHIP_PLAYGROUND").is_ok_and(|value| value == "1") {
+        return playground::run();
     }
-    let Some(tools) = tools::find() else { return };
-    let control_plane = Arc::new(ControlPlane::start(&tools));
-    let trial = |case: &&Case| {
-        let (control_plane, (name, run)) = (Arc::clone(&control_plane), **case);
-        Trial::test(name, move || {
+    let arguments = Arguments::from_args();
+    let cases: Vec<Case> =
+        CASES.concat().into_iter().filter(|(name, _)| is_wanted(&arguments, name)).collect();
+    let bed_cases: Vec<BedCase> =
+        BED_CASES.concat().into_iter().filter(|(name, _)| is_wanted(&arguments, name)).collect();
+    if arguments.list || (cases.is_empty() && bed_cases.is_empty()) {
+        let names = cases.iter().map(|case| case.0).chain(bed_cases.iter().map(|case| case.0));
+        let nothing = names.map(|name| Trial::test(name, || Ok(()))).collect();
+        libtest_mimic::run(&arguments, nothing).exit();
+    }
+    let Some(tools) = tools::find(!bed_cases.is_empty()) else { return };
+    run(&arguments, &cases, &bed_cases, &tools).exit();
+}
+
+fn is_wanted(arguments: &Arguments, name: &str) -> bool {
+    let fits =
+        |filter: &String| if arguments.exact { name == filter } else { name.contains(filter.as_str()) };
+    arguments.filter.as_ref().is_none_or(fits) && !arguments.skip.iter().any(fits)
+}
+
+/// Cases of one API server come first, while the bed is being made.
+fn run(
+    arguments: &Arguments,
+    cases: &[Case],
+    bed_cases: &[BedCase],
+    tools: &std::path::Path,
+) -> libtest_mimic::Conclusion {
+    let (for_one, for_bed) = (tools.to_owned(), tools.to_owned());
+    let control_plane = Arc::new(LazyLock::new(move || ControlPlane::start(&for_one)));
+    let bed = Arc::new(LazyLock::new(move || Bed::start(&for_bed)));
+    let mut trials = Vec::new();
+    for (name, run) in cases.iter().copied() {
+        let control_plane = Arc::clone(&control_plane);
+        trials.push(Trial::test(name, move || {
             run(&control_plane);
             Ok::<(), Failed>(())
-        })
-    };
-    let conclusion = libtest_mimic::run(&arguments, chosen.iter().map(trial).collect());
-    drop(control_plane);
-    conclusion.exit();
+        }));
+    }
+    for (name, run) in bed_cases.iter().copied() {
+        let bed = Arc::clone(&bed);
+        trials.push(Trial::test(name, move || {
+            bed.run(run);
+            Ok::<(), Failed>(())
+        }));
+    }
+    let early = (!bed_cases.is_empty()).then(|| {
+        let bed = Arc::clone(&bed);
+        std::thread::spawn(move || _ = LazyLock::force(&bed))
+    });
+    let conclusion = libtest_mimic::run(arguments, trials);
+    early.map(std::thread::JoinHandle::join);
+    conclusion
 }

@@ -6,14 +6,18 @@ use std::process::{Command, Stdio};
 /// What a build says when there is no Go.
 const NO_GO: i32 = 3;
 
-/// The folder with the binaries. `None`: there are none and none can be built, which is told.
-pub(crate) fn find() -> Option<PathBuf> {
-    if let Some(folder) = std::env::var_os("KUBEBUILDER_ASSETS").filter(|folder| !folder.is_empty()) {
-        return Some(folder.into());
+/// The folder with the binaries. `None`: there are none and none can be built, which is told. The assets of kubebuilder
+/// are taken only if they have all that is needed: usually they have no controllers.
+pub(crate) fn find(with_controllers: bool) -> Option<PathBuf> {
+    let mut needed = vec!["etcd", "kube-apiserver"];
+    needed.extend(with_controllers.then_some("kube-controller-manager"));
+    let assets =
+        std::env::var_os("KUBEBUILDER_ASSETS").filter(|folder| !folder.is_empty()).map(PathBuf::from);
+    if let Some(folder) = assets.filter(|folder| needed.iter().all(|tool| folder.join(tool).exists())) {
+        return Some(folder);
     }
     let build = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/tools/build");
-    let output =
-        Command::new(build).args(["etcd", "kube-apiserver"]).stderr(Stdio::inherit()).output().unwrap();
+    let output = Command::new(build).args(needed).stderr(Stdio::inherit()).output().unwrap();
     match output.status.code() {
         Some(0) => Some(String::from_utf8(output.stdout).unwrap().trim().into()),
         Some(NO_GO) if std::env::var("CI").as_deref() != Ok("true") => {

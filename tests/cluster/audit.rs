@@ -1,0 +1,131 @@
+//! What an API server says about the requests that it got. It is the witness: no program counts its own requests.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// A request that was answered; of a watch, whose answer began.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) verb: String,
+    pub(crate) uri: String,
+    pub(crate) user_agent: String,
+    pub(crate) code: u16,
+    pub(crate) dry_run: bool,
+}
+
+impl Entry {
+    pub(crate) fn is_write(&self) -> bool {
+        matches!(self.verb.as_str(), "create" | "update" | "patch" | "delete" | "deletecollection")
+    }
+
+    /// Whether it was made by the program under test.
+    pub(crate) fn is_ours(&self) -> bool {
+        self.user_agent.starts_with("transship")
+    }
+}
+
+/// The program's own requests that were meant to change something, whether they were dry or not.
+pub(crate) fn writes(entries: &[Entry]) -> Vec<&Entry> {
+    entries.iter().filter(|entry| entry.is_ours() && entry.is_write()).collect()
+}
+
+/// A place in the log.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mark(usize);
+
+pub(crate) struct Audit {
+    path: PathBuf,
+    told: Mutex<Told>,
+}
+
+/// What has been read so far.
+#[derive(Default)]
+struct Told {
+    offset: u64,
+    entries: Vec<Entry>,
+    /// Requests that arrived, and of whose answers nothing has been read.
+    open: BTreeSet<String>,
+}
+
+impl Audit {
+    pub(crate) fn new(folder: &Path) -> Self {
+        Self { path: folder.join("audit.log"), told: Mutex::default() }
+    }
+
+    /// Everything up to now is before it.
+    pub(crate) fn mark(&self) -> Mark {
+        Mark(self.settled(|told| told.entries.len()))
+    }
+
+    /// Every request that was answered after a mark, in the order of the answers.
+    pub(crate) fn since(&self, mark: Mark) -> Vec<Entry> {
+        self.settled(|told| told.entries[mark.0..].to_vec())
+    }
+
+    /// An arrival is told before a request is handled, its end only after the answer was sent. So whoever has an answer
+    /// finds at least the arrival here, and knows that there is more to come. Servers that were killed tell no end.
+    fn settled<T>(&self, look: impl Fn(&Told) -> T) -> T {
+        let deadline = Instant::now() + Duration::from_secs(2);
+        let mut told = self.told.lock().unwrap();
+        loop {
+            told.read(&self.path);
+            if told.open.is_empty() || Instant::now() > deadline {
+                told.open.clear();
+                return look(&told);
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Told {
+    fn read(&mut self, path: &Path) {
+        let Ok(mut file) = File::open(path) else { return };
+        file.seek(SeekFrom::Start(self.offset)).unwrap();
+        let mut text = Vec::new();
+        file.read_to_end(&mut text).unwrap();
+        // The last line may be half written.
+        let complete = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        self.offset += complete as u64;
+        for line in text[..complete].split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            // One that was killed while it wrote leaves half a line behind.
+            if let Ok(event) = serde_json::from_slice(line) {
+                self.hear(&event);
+            }
+        }
+    }
+
+    fn hear(&mut self, event: &Value) {
+        let text = |key: &str| event[key].as_str().unwrap_or_default().to_owned();
+        let id = text("auditID");
+        match text("stage").as_str() {
+            "RequestReceived" => {
+                self.open.insert(id);
+            }
+            // Only of watches: their ends are no news.
+            "ResponseComplete" if text("verb") == "watch" => {
+                self.open.remove(&id);
+            }
+            _ => {
+                self.open.remove(&id);
+                let uri = text("requestURI");
+                self.entries.push(Entry {
+                    dry_run: uri.contains("dryRun=All"),
+                    verb: text("verb"),
+                    user_agent: text("userAgent"),
+                    code: event["responseStatus"]["code"]
+                        .as_u64()
+                        .and_then(|code| code.try_into().ok())
+                        .unwrap_or(0),
+                    uri,
+                });
+            }
+        }
+    }
+}

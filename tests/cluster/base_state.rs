@@ -1,0 +1,146 @@
+//! What is in a cluster before a case begins, and how it gets back there: not by the API, which takes its time over
+//! finalizers and namespaces, but in etcd itself. API server and controllers see that as they see any other change.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use kube::Client;
+use serde_json::Value;
+
+use crate::call::{block_on, open_client};
+use crate::control_plane::ControlPlane;
+use crate::credentials::STAND_IN;
+use crate::etcd::{self, Change, Stored};
+
+/// Between two looks: long enough for a controller to answer to what changed.
+const PAUSE: Duration = Duration::from_millis(60);
+/// So many looks must find nothing to do.
+const QUIET: usize = 2;
+/// More than this is a cluster that somebody else works in.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+pub(crate) struct BaseState {
+    stored: Mutex<BTreeMap<String, Stored>>,
+    served: BTreeSet<String>,
+}
+
+impl BaseState {
+    /// Waits until nothing changes any more, and remembers everything.
+    pub(crate) fn remember(cluster: &ControlPlane) -> Self {
+        block_on(async {
+            let client = open_client(cluster.etcd_port());
+            let mut before = BTreeMap::new();
+            for _ in 0..100 {
+                let now = etcd::read(&client, false).await.into_iter();
+                let now: BTreeMap<_, _> =
+                    now.filter(|(key, _)| !is_restless(key)).map(|(key, it)| (key, it.revision)).collect();
+                if now == before {
+                    break;
+                }
+                before = now;
+                tokio::time::sleep(Duration::from_millis(500)).await;
+            }
+            let mut stored = etcd::read(&client, true).await;
+            stored.retain(|key, _| !is_restless(key));
+            Self { stored: Mutex::new(stored), served: served(&api_client(cluster).await).await }
+        })
+    }
+
+    /// Makes it so again, and waits until API server and controllers have come to terms with it.
+    pub(crate) fn restore(&self, cluster: &ControlPlane) {
+        let deadline = Instant::now() + PATIENCE;
+        block_on(async {
+            let etcd = open_client(cluster.etcd_port());
+            let api = api_client(cluster).await;
+            let mut quiet = 0;
+            while quiet < QUIET {
+                let differs = self.restore_once(&etcd).await || served(&api).await != self.served;
+                quiet = if differs { 0 } else { quiet + 1 };
+                assert!(Instant::now() < deadline, "the cluster does not come to rest");
+                tokio::time::sleep(PAUSE).await;
+            }
+        });
+    }
+
+    /// Whether anything but events had to be put right.
+    async fn restore_once(&self, etcd: &Client) -> bool {
+        let now = etcd::read(etcd, false).await;
+        let changes = self.changes(&now);
+        let differs = changes.iter().any(|change| !change.key().starts_with("/registry/events/"));
+        for round in rounds(changes) {
+            let revision = etcd::change(etcd, &round).await;
+            let mut stored = self.stored.lock().unwrap();
+            for key in round.iter().map(Change::key) {
+                if let Some(stored) = stored.get_mut(key) {
+                    stored.revision.clone_from(&revision);
+                }
+            }
+        }
+        differs
+    }
+
+    fn changes(&self, now: &BTreeMap<String, Stored>) -> Vec<Change> {
+        let stored = self.stored.lock().unwrap();
+        let new = now.keys().filter(|key| !stored.contains_key(*key) && !is_lease_of_a_server(key));
+        let changed =
+            stored.iter().filter(|(key, it)| now.get(*key).is_none_or(|now| now.revision != it.revision));
+        new.map(|key| Change::Delete(key.clone()))
+            .chain(changed.map(|(key, it)| Change::Put(key.clone(), it.value.clone())))
+            .collect()
+    }
+}
+
+/// An API server takes it for granted that a revision has one change. Those of one revision are therefore of different
+/// kinds each, and no watch sees two of them.
+fn rounds(changes: Vec<Change>) -> Vec<Vec<Change>> {
+    let mut rounds: Vec<Vec<Change>> = Vec::new();
+    let mut so_far: BTreeMap<String, usize> = BTreeMap::new();
+    for change in changes {
+        let kind = change.key().split('/').nth(2).unwrap_or_default().to_owned();
+        let round = so_far.entry(kind).or_default();
+        if *round == rounds.len() {
+            rounds.push(Vec::new());
+        }
+        rounds[*round].push(change);
+        *round += 1;
+    }
+    rounds
+}
+
+/// Renewed all the time, and of no interest to anybody here.
+fn is_lease_of_a_server(key: &str) -> bool {
+    key.starts_with("/registry/leases/kube-system/apiserver-") || key.starts_with("/registry/masterleases/")
+}
+
+fn is_restless(key: &str) -> bool {
+    is_lease_of_a_server(key) || key.starts_with("/registry/events/")
+}
+
+/// Not the admin: what is asked here is not in the audit log.
+async fn api_client(cluster: &ControlPlane) -> Client {
+    crate::call::client(&cluster.kubeconfig(STAND_IN), "test").await
+}
+
+/// Every kind that the API server says it serves. Those that a case brought must be gone: the next one waits for them.
+async fn served(client: &Client) -> BTreeSet<String> {
+    let request = http::Request::builder()
+        .uri("/apis")
+        .header("accept", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList");
+    let Ok(groups) = client.request::<Value>(request.body(Vec::new()).unwrap()).await else {
+        return BTreeSet::new();
+    };
+    let list = |value: &Value, key: &str| value[key].as_array().cloned().unwrap_or_default();
+    let mut served = BTreeSet::new();
+    for group in list(&groups, "items") {
+        for version in list(&group, "versions") {
+            for resource in list(&version, "resources") {
+                served.insert(format!(
+                    "{}/{}/{}",
+                    group["metadata"]["name"], version["version"], resource["resource"]
+                ));
+            }
+        }
+    }
+    served
+}

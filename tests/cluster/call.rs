@@ -1,0 +1,88 @@
+//! One request at a time, with an agent that the audit log can tell from others.
+
+use std::future::Future;
+use std::path::Path;
+use std::time::Duration;
+
+use http::{HeaderName, HeaderValue, Request};
+use http_body_util::BodyExt;
+use kube::client::Body;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use serde_json::Value;
+
+/// What a server said.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) code: u16,
+    pub(crate) text: String,
+}
+
+impl Answer {
+    /// The body, of a request that went well.
+    pub(crate) fn ok(self) -> Result<Value, String> {
+        match self.code {
+            200..=299 => Ok(serde_json::from_str(&self.text).unwrap_or(Value::Null)),
+            code => Err(format!("{code}: {}", self.text)),
+        }
+    }
+}
+
+/// Runs something that waits, on this thread.
+pub(crate) fn block_on<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
+}
+
+/// A client that tries everything once, and calls itself by this name.
+pub(crate) async fn client(kubeconfig: &Path, agent: &'static str) -> Client {
+    let kubeconfig = Kubeconfig::read_from(kubeconfig).unwrap();
+    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();
+    client_of(config, agent)
+}
+
+/// The same for a server that asks for no credentials.
+pub(crate) fn open_client(port: u16) -> Client {
+    client_of(Config::new(format!("http://127.0.0.1:{port}").parse().unwrap()), "test")
+}
+
+fn client_of(mut config: Config, agent: &'static str) -> Client {
+    config.headers.push((HeaderName::from_static("user-agent"), HeaderValue::from_static(agent)));
+    config.default_retry = false;
+    config.read_timeout = Some(Duration::from_secs(10));
+    config.reset_reader_on_write = true;
+    Client::try_from(config).unwrap()
+}
+
+/// Makes a request. An error is no answer at all.
+pub(crate) async fn call(
+    client: &Client,
+    method: &str,
+    path: &str,
+    content_type: &str,
+    body: Vec<u8>,
+) -> Result<Answer, kube::Error> {
+    let request = Request::builder().method(method).uri(path).header("content-type", content_type);
+    let answer = client.send(request.body(Body::from(body)).unwrap()).await?;
+    let code = answer.status().as_u16();
+    let text = answer.into_body().collect().await?.to_bytes();
+    Ok(Answer { code, text: String::from_utf8_lossy(&text).into_owned() })
+}
+
+/// Sends a JSON body.
+pub(crate) async fn send(
+    client: &Client,
+    method: &str,
+    path: &str,
+    body: &Value,
+) -> Result<Answer, kube::Error> {
+    let content_type = match method {
+        "PATCH" => "application/merge-patch+json",
+        _ => "application/json",
+    };
+    call(client, method, path, content_type, serde_json::to_vec(body).unwrap()).await
+}
+
+/// Reads.
+pub(crate) async fn get(client: &Client, path: &str) -> Result<Answer, kube::Error> {
+    call(client, "GET", path, "application/json", Vec::new()).await
+}

@@ -1,0 +1,54 @@
+//! What a cluster has before anything of the payload comes, in the files of `platform/`, one folder for each kind of
+//! cluster; and the applying of manifests as the admin.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use kube::Client;
+use kube::api::{Api, DynamicObject, Patch, PatchParams};
+use kube::core::GroupVersionKind;
+use kube::discovery::{self, Scope};
+use serde_json::Value;
+use transship::yaml::{self, SourceId, json};
+
+/// A kind is served, and a namespace has its service account, a moment after somebody asked for it.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The text of every manifest of a folder of `platform/`, in the order of their names.
+pub(crate) fn manifests(folder: &str) -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cluster/platform").join(folder);
+    let mut files: Vec<PathBuf> = folder.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files.iter().map(|file| std::fs::read_to_string(file).unwrap()).collect()
+}
+
+/// Applies every object of a text, those first that bring kinds, and waits for these.
+pub(crate) async fn apply(client: &Client, text: &str) {
+    let documents = yaml::read(text, SourceId(0)).unwrap().into_iter();
+    let mut objects: Vec<Value> =
+        documents.map(|it| serde_json::from_str(&json::write(&it.root)).unwrap()).collect();
+    objects.sort_by_key(|object| object["kind"] != "CustomResourceDefinition");
+    for object in objects {
+        let deadline = Instant::now() + PATIENCE;
+        while let Err(error) = apply_one(client, &object).await {
+            assert!(Instant::now() < deadline, "{} {}: {error}", object["kind"], object["metadata"]["name"]);
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+}
+
+async fn apply_one(client: &Client, object: &Value) -> Result<(), kube::Error> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let version = text(&object["apiVersion"]);
+    let (group, version) = version.split_once('/').unwrap_or(("", &version));
+    let kind = GroupVersionKind::gvk(group, version, &text(&object["kind"]));
+    let (resource, capabilities) = discovery::pinned_kind(client, &kind).await?;
+    let api: Api<DynamicObject> = match (capabilities.scope, object["metadata"]["namespace"].as_str()) {
+        (Scope::Cluster, _) => Api::all_with(client.clone(), &resource),
+        (Scope::Namespaced, namespace) => {
+            Api::namespaced_with(client.clone(), namespace.unwrap_or("default"), &resource)
+        }
+    };
+    let params = PatchParams::apply("test").force();
+    api.patch(&text(&object["metadata"]["name"]), &params, &Patch::Apply(object)).await.map(drop)
+}

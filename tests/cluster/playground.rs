@@ -1,0 +1,29 @@
+//! `make playground`: the test bed, to try things out by hand.
+
+use crate::bed::Bed;
+use crate::call::block_on;
+use crate::tools;
+
+/// Starts both clusters, says how to get at them, and ends them at Ctrl-C.
+pub(crate) fn run() {
+    let Some(tools) = tools::find(true) else { return };
+    eprintln!("starting a management cluster and a guest's");
+    let bed = Bed::start(&tools);
+    let folder = tempfile::tempdir().unwrap();
+    for (name, side) in [("management", &bed.management), ("guest", &bed.guest)] {
+        std::fs::copy(side.direct(), folder.path().join(name)).unwrap();
+    }
+    let management = folder.path().join("management").display().to_string();
+    let guest = folder.path().join("guest").display().to_string();
+    let kubectl = tools.join("kubectl");
+    let kubectl = if kubectl.exists() { kubectl.display().to_string() } else { "kubectl".to_owned() };
+    eprintln!(
+        "kubeconfigs:\n  {management}\n  {guest}\n\
+         try:\n  transship apply --topology hypershift --management-kubeconfig {management} --guest-kubeconfig {guest}\n  \
+         {kubectl} --kubeconfig {management} -n clusters-example get deployments,pods\n  \
+         {kubectl} --kubeconfig {guest} get clusteroperators\n\
+         Ctrl-C ends both."
+    );
+    block_on(tokio::signal::ctrl_c()).unwrap();
+    eprintln!("ending");
+}

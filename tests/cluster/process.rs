@@ -1,0 +1,75 @@
+//! Processes that never outlive the tests: not when a case panics, and not when the whole run is killed.
+
+use std::fs::{File, OpenOptions};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::sync::LazyLock;
+use std::sync::mpsc::{Sender, channel};
+
+/// Holds the process id of the test run. Where it is set, this program is only a shell around another one.
+const SHELL: &str = "TRANSSHIP_TEST_SHELL_OF";
+
+/// Ends with its owner.
+pub(crate) struct Process(Child);
+
+impl Process {
+    /// Starts a program in a folder; what it says goes to a log there.
+    pub(crate) fn start(program: &Path, folder: &Path, arguments: &[String]) -> Self {
+        let log = log_file(&folder.join(program.file_name().unwrap()).with_extension("log"));
+        let errors = log.try_clone().unwrap();
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.env(SHELL, std::process::id().to_string()).arg(program).args(arguments);
+        command.current_dir(folder).stdout(log).stderr(errors);
+        Self(spawn(command))
+    }
+
+    pub(crate) fn has_ended(&mut self) -> bool {
+        !matches!(self.0.try_wait(), Ok(None))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A server that is started again goes on in the same log.
+fn log_file(path: &Path) -> File {
+    OpenOptions::new().create(true).append(true).open(path).unwrap()
+}
+
+/// Spawns from a thread that lives as long as this process: Linux sends the signal of a parent's death when the thread
+/// ends that made the child, and the threads of cases come and go.
+fn spawn(command: Command) -> Child {
+    type Order = (Command, Sender<std::io::Result<Child>>);
+    static SPAWNER: LazyLock<Sender<Order>> = LazyLock::new(|| {
+        let (orders, inbox) = channel::<Order>();
+        std::thread::spawn(move || {
+            for (mut command, answer) in inbox {
+                let _ = answer.send(command.spawn());
+            }
+        });
+        orders
+    });
+    let (answer, child) = channel();
+    SPAWNER.send((command, answer)).unwrap();
+    child.recv().unwrap().unwrap()
+}
+
+/// Where this process was started as a shell: asks to be killed with the test run, and becomes the program that its
+/// arguments name. (Nothing safe can be done between fork and exec; this is done after exec, and then again.)
+pub(crate) fn become_the_tool() {
+    let Ok(parent) = std::env::var(SHELL) else { return };
+    #[cfg(target_os = "linux")]
+    nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL).unwrap();
+    // It may have died before the line above.
+    if nix::unistd::getppid().to_string() != parent {
+        std::process::exit(1);
+    }
+    let mut arguments = std::env::args_os().skip(1);
+    let program = arguments.next().unwrap();
+    panic!("{}", Command::new(program).args(arguments).env_remove(SHELL).exec());
+}

@@ -1,0 +1,77 @@
+//! The servers of a control plane, each with the arguments that make it small, quick and local.
+
+use std::path::Path;
+
+use crate::credentials::CONTROLLERS;
+use crate::process::Process;
+
+/// Where each of them listens, on loopback.
+#[derive(Clone, Copy)]
+pub(crate) struct Ports {
+    pub(crate) etcd: u16,
+    pub(crate) peer: u16,
+    pub(crate) api: u16,
+}
+
+/// What is told about every request of people; controllers and stand-ins make many, and no case asks for them.
+/// That a request arrived is told as well: only so can be known that all of its story has been written.
+pub(crate) const AUDIT_POLICY: &str = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n\
+    - level: None\n  users: [system:apiserver, controllers, stand-in]\n\
+    - level: Metadata\n";
+
+pub(crate) fn etcd(tools: &Path, folder: &Path, ports: Ports) -> Process {
+    let client = format!("http://127.0.0.1:{}", ports.etcd);
+    let peer = format!("http://127.0.0.1:{}", ports.peer);
+    let arguments = [
+        "--data-dir=etcd".to_owned(),
+        "--unsafe-no-fsync".to_owned(),
+        "--log-level=error".to_owned(),
+        format!("--listen-client-urls={client}"),
+        format!("--advertise-client-urls={client}"),
+        format!("--listen-peer-urls={peer}"),
+        format!("--initial-advertise-peer-urls={peer}"),
+        format!("--initial-cluster=default={peer}"),
+    ];
+    Process::start(&tools.join("etcd"), folder, &arguments)
+}
+
+pub(crate) fn api_server(tools: &Path, folder: &Path, ports: Ports) -> Process {
+    std::fs::write(folder.join("audit-policy.yaml"), AUDIT_POLICY).unwrap();
+    let arguments = [
+        format!("--etcd-servers=http://127.0.0.1:{}", ports.etcd),
+        format!("--secure-port={}", ports.api),
+        "--bind-address=127.0.0.1".to_owned(),
+        "--cert-dir=certificates".to_owned(),
+        "--tls-cert-file=server.crt".to_owned(),
+        "--tls-private-key-file=server.key".to_owned(),
+        "--service-account-issuer=https://kubernetes.default.svc".to_owned(),
+        "--service-account-signing-key-file=server.key".to_owned(),
+        "--service-account-key-file=server.pub".to_owned(),
+        "--service-cluster-ip-range=10.0.0.0/24".to_owned(),
+        "--authorization-mode=RBAC".to_owned(),
+        "--token-auth-file=tokens.csv".to_owned(),
+        "--endpoint-reconciler-type=none".to_owned(),
+        "--audit-policy-file=audit-policy.yaml".to_owned(),
+        "--audit-log-path=audit.log".to_owned(),
+        "--audit-log-mode=blocking".to_owned(),
+        "--audit-log-maxsize=0".to_owned(),
+    ];
+    Process::start(&tools.join("kube-apiserver"), folder, &arguments)
+}
+
+/// Without a kubelet nobody renews the nodes' leases, and without the grace period they would soon be taken for lost.
+pub(crate) fn controller_manager(tools: &Path, folder: &Path) -> Process {
+    let arguments = [
+        format!("--kubeconfig={CONTROLLERS}"),
+        "--controllers=*".to_owned(),
+        "--leader-elect=false".to_owned(),
+        "--secure-port=0".to_owned(),
+        "--bind-address=127.0.0.1".to_owned(),
+        "--root-ca-file=authority.crt".to_owned(),
+        "--service-account-private-key-file=server.key".to_owned(),
+        "--node-monitor-grace-period=24h".to_owned(),
+        "--kube-api-qps=500".to_owned(),
+        "--kube-api-burst=1000".to_owned(),
+    ];
+    Process::start(&tools.join("kube-controller-manager"), folder, &arguments)
+}

@@ -1,0 +1,153 @@
+//! One cluster of the test bed, with everything that stands around it.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::audit::Audit;
+use crate::base_state::BaseState;
+use crate::call::{self, Answer, block_on};
+use crate::control_plane::{ADMIN, ControlPlane};
+use crate::credentials::{STAND_IN, kubeconfig};
+use crate::platform;
+use crate::proxy::Proxy;
+use crate::stand_in::StandIn;
+
+/// The helpers talk to the API server itself, as the admin, and call themselves `test`.
+pub(crate) struct Side {
+    base: BaseState,
+    pub(crate) stand_in: StandIn,
+    pub(crate) proxy: Proxy,
+    pub(crate) audit: Audit,
+    pub(crate) control_plane: ControlPlane,
+    through_proxy: PathBuf,
+}
+
+impl Side {
+    /// Starts a cluster with the platform of a folder of `platform/`.
+    pub(crate) fn start(tools: &Path, folder: &str) -> Self {
+        let control_plane = ControlPlane::with_controllers(tools);
+        let direct = control_plane.kubeconfig(ADMIN);
+        let stand_in = StandIn::start(&control_plane.kubeconfig(STAND_IN));
+        apply(&direct, &platform::manifests(folder).join("\n---\n"));
+        controllers_work(&direct);
+        let proxy = Proxy::start(&direct);
+        let through_proxy = control_plane.folder().join("through-the-proxy");
+        let text = kubeconfig(&format!("http://127.0.0.1:{}", proxy.port()), None, ADMIN);
+        std::fs::write(&through_proxy, text).unwrap();
+        let audit = Audit::new(control_plane.folder());
+        let base = BaseState::remember(&control_plane);
+        Self { base, stand_in, proxy, audit, control_plane, through_proxy }
+    }
+
+    /// As it was when it had just been started.
+    pub(crate) fn reset(&self) {
+        self.proxy.reset();
+        self.stand_in.pause(true);
+        self.control_plane.restart();
+        self.base.restore(&self.control_plane);
+        self.stand_in.reset();
+    }
+
+    /// A kubeconfig of the admin, through the proxy.
+    pub(crate) fn kubeconfig(&self) -> &Path {
+        &self.through_proxy
+    }
+
+    /// A kubeconfig of the admin, to the API server itself.
+    pub(crate) fn direct(&self) -> PathBuf {
+        self.control_plane.kubeconfig(ADMIN)
+    }
+
+    /// An object, if it is there.
+    pub(crate) fn get(&self, path: &str) -> Option<Value> {
+        let answer = self.call("GET", path, "application/json", "");
+        if answer.code == 404 { None } else { Some(answer.ok().unwrap()) }
+    }
+
+    /// The objects of a list; none, if the kind is not served.
+    pub(crate) fn list(&self, path: &str) -> Vec<Value> {
+        let list = self.get(path).unwrap_or_default();
+        list["items"].as_array().cloned().unwrap_or_default()
+    }
+
+    /// Applies every object of a text, by force, and waits for kinds that are not served yet.
+    pub(crate) fn apply_yaml(&self, text: &str) {
+        apply(&self.direct(), text);
+    }
+
+    /// Patches an object, which comes back.
+    pub(crate) fn patch(&self, path: &str, content_type: &str, body: &str) -> Value {
+        self.call("PATCH", path, content_type, body).ok().unwrap()
+    }
+
+    /// Deletes an object, if it is there.
+    pub(crate) fn delete(&self, path: &str) {
+        let answer = self.call("DELETE", path, "application/json", "");
+        assert!(matches!(answer.code, 200..=299 | 404), "{answer:?}");
+    }
+
+    /// Makes any request; again, where the server asks for it because a kind is only just being served.
+    pub(crate) fn call(&self, method: &str, path: &str, content_type: &str, body: &str) -> Answer {
+        let deadline = Instant::now() + Duration::from_secs(10);
+        block_on(async {
+            let client = call::client(&self.direct(), "test").await;
+            loop {
+                let answer = call::call(&client, method, path, content_type, body.into()).await.unwrap();
+                if answer.code != 429 || Instant::now() > deadline {
+                    return answer;
+                }
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        })
+    }
+
+    /// Waits until something is so about an object, which comes back.
+    pub(crate) fn wait(&self, path: &str, is_so: impl Fn(&Value) -> bool) -> Value {
+        let mut last = None;
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while Instant::now() < deadline {
+            last = self.get(path);
+            match last {
+                Some(object) if is_so(&object) => return object,
+                _ => std::thread::sleep(Duration::from_millis(50)),
+            }
+        }
+        panic!("{path} never becomes what it should be: {last:#?}")
+    }
+}
+
+fn apply(kubeconfig: &Path, text: &str) {
+    block_on(async {
+        let client = call::client(kubeconfig, "test").await;
+        platform::apply(&client, text).await;
+    });
+}
+
+/// Waits until the controllers have done what they do in every namespace, which they begin with.
+fn controllers_work(kubeconfig: &Path) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    block_on(async {
+        let client = call::client(kubeconfig, "test").await;
+        let count = async |path: &str| {
+            let list =
+                call::get(&client, path).await.ok().and_then(|answer| answer.ok().ok()).unwrap_or_default();
+            list["items"].as_array().map_or(0, Vec::len)
+        };
+        loop {
+            let namespaces = count("/api/v1/namespaces").await;
+            let named = "?fieldSelector=metadata.name%3D";
+            let accounts = count(&format!("/api/v1/serviceaccounts{named}default")).await;
+            let authorities = count(&format!("/api/v1/configmaps{named}kube-root-ca.crt")).await;
+            if namespaces > 0
+                && (namespaces, namespaces) == (accounts, authorities)
+                && count("/api/v1/nodes").await == 1
+            {
+                return;
+            }
+            assert!(Instant::now() < deadline, "the controllers do not work");
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    });
+}

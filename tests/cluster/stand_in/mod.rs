@@ -1,0 +1,146 @@
+//! Plays everybody whom these clusters lack: scheduler and kubelet for pods, and the operators for what reports on
+//! them. It looks at everything a few times a second, which is simple and never misses anything.
+
+mod nodes;
+mod operators;
+mod pods;
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use kube::Client;
+use serde_json::{Value, json};
+
+use crate::call;
+
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(150);
+/// What operators say they have brought about, unless a case wants something else.
+const VERSION: &str = "4.22.0";
+
+/// How it behaves.
+pub(crate) struct Switches {
+    pods_fail: AtomicBool,
+    operators_fail: AtomicBool,
+    paused: AtomicBool,
+    nodes: AtomicUsize,
+    version: Mutex<String>,
+    ends: AtomicBool,
+    /// Held during a look, so that whoever pauses it knows when the last one is over.
+    looking: Mutex<()>,
+}
+
+pub(crate) struct StandIn {
+    switches: Arc<Switches>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl StandIn {
+    /// Starts one, with a kubeconfig of its own.
+    pub(crate) fn start(kubeconfig: &Path) -> Self {
+        let switches = Arc::new(Switches {
+            pods_fail: AtomicBool::new(false),
+            operators_fail: AtomicBool::new(false),
+            paused: AtomicBool::new(false),
+            nodes: AtomicUsize::new(1),
+            version: Mutex::new(VERSION.to_owned()),
+            ends: AtomicBool::new(false),
+            looking: Mutex::new(()),
+        });
+        let (its, kubeconfig) = (Arc::clone(&switches), kubeconfig.to_owned());
+        let thread = Some(std::thread::spawn(move || live(&its, &kubeconfig)));
+        Self { switches, thread }
+    }
+
+    /// Pods are scheduled, and then none of their containers ever starts. Those that run already go on.
+    pub(crate) fn pods_fail(&self, fail: bool) {
+        self.switches.pods_fail.store(fail, Ordering::SeqCst);
+    }
+
+    /// Operators say that they are unavailable and degraded, and why.
+    pub(crate) fn operators_fail(&self, fail: bool) {
+        self.switches.operators_fail.store(fail, Ordering::SeqCst);
+    }
+
+    /// Nothing happens any more, from now on: what it was about to do is done when this returns.
+    pub(crate) fn pause(&self, pause: bool) {
+        self.switches.paused.store(pause, Ordering::SeqCst);
+        drop(self.switches.looking.lock().unwrap());
+    }
+
+    /// The cluster has so many nodes: `node-1` and on.
+    pub(crate) fn nodes(&self, count: usize) {
+        self.switches.nodes.store(count, Ordering::SeqCst);
+    }
+
+    /// The version that operators report.
+    pub(crate) fn version(&self, version: &str) {
+        version.clone_into(&mut self.switches.version.lock().unwrap());
+    }
+
+    /// As it was at first.
+    pub(crate) fn reset(&self) {
+        self.pods_fail(false);
+        self.operators_fail(false);
+        self.nodes(1);
+        self.version(VERSION);
+        self.pause(false);
+    }
+}
+
+impl Drop for StandIn {
+    fn drop(&mut self) {
+        self.switches.ends.store(true, Ordering::SeqCst);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn live(switches: &Switches, kubeconfig: &Path) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let client = runtime.block_on(call::client(kubeconfig, "stand-in"));
+    while !switches.ends.load(Ordering::SeqCst) {
+        {
+            let _looking = switches.looking.lock().unwrap();
+            if !switches.paused.load(Ordering::SeqCst) {
+                runtime.block_on(look(switches, &client));
+            }
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+async fn look(switches: &Switches, client: &Client) {
+    let nodes = switches.nodes.load(Ordering::SeqCst);
+    nodes::look(client, nodes).await;
+    pods::look(client, nodes, switches.pods_fail.load(Ordering::SeqCst)).await;
+    let version = switches.version.lock().unwrap().clone();
+    operators::look(client, &version, switches.operators_fail.load(Ordering::SeqCst)).await;
+}
+
+/// Everything of a kind; nothing, if the kind is not served or the server is not there. The answer may be a moment old.
+async fn list(client: &Client, path: &str) -> Vec<Value> {
+    let answer = call::get(client, &format!("{path}?resourceVersion=0")).await.ok();
+    let list = answer.and_then(|answer| answer.ok().ok()).unwrap_or_default();
+    list["items"].as_array().cloned().unwrap_or_default()
+}
+
+/// Sends something. What fails is tried again at the next look, if it is still necessary.
+async fn send(client: &Client, method: &str, path: &str, body: &Value) {
+    let _ = call::send(client, method, path, body).await;
+}
+
+/// A condition as all kinds have it.
+fn condition(kind: &str, holds: bool, reason: &str, message: &str) -> Value {
+    let status = if holds { "True" } else { "False" };
+    json!({"type": kind, "status": status, "reason": reason, "message": message, "lastTransitionTime": now()})
+}
+
+fn now() -> String {
+    let now = k8s_openapi::jiff::Timestamp::now();
+    k8s_openapi::jiff::Timestamp::from_second(now.as_second()).unwrap().to_string()
+}

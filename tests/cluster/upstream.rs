@@ -1,0 +1,140 @@
+//! The proxy's way to the API server, and the bodies that it sends back.
+
+use std::fmt;
+use std::path::Path;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use http::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
+use http::{Request, Response, Uri};
+use http_body_util::BodyExt;
+use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::TokioExecutor;
+use kube::Config;
+use kube::client::ConfigExt;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use tokio::time::Sleep;
+
+use crate::faults::Reply;
+
+/// Why a connection ends where nobody expects it.
+#[derive(Debug)]
+pub(crate) struct Broken;
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the connection is cut")
+    }
+}
+
+impl std::error::Error for Broken {}
+
+type Passer = Box<
+    dyn Fn(Request<Incoming>) -> Pin<Box<dyn Future<Output = Option<Response<Incoming>>> + Send>>
+        + Send
+        + Sync,
+>;
+
+/// A client of one API server, without credentials of its own.
+pub(crate) struct Upstream {
+    server: Uri,
+    send: Passer,
+}
+
+impl Upstream {
+    pub(crate) fn new(kubeconfig: &Path) -> Self {
+        let kubeconfig = Kubeconfig::read_from(kubeconfig).unwrap();
+        let options = KubeConfigOptions::default();
+        let config = crate::call::block_on(Config::from_custom_kubeconfig(kubeconfig, &options)).unwrap();
+        let connector = config.rustls_https_connector().unwrap();
+        let client = Client::builder(TokioExecutor::new()).build::<_, Incoming>(connector);
+        let send: Passer = Box::new(move |request| {
+            let answer = client.request(request);
+            Box::pin(async { answer.await.ok() })
+        });
+        Self { server: config.cluster_url, send }
+    }
+
+    /// Passes a request on; the bodies of both directions flow while they come.
+    pub(crate) async fn pass_on(&self, request: Request<Incoming>) -> Result<Response<Incoming>, Broken> {
+        let (mut head, body) = request.into_parts();
+        let mut to = self.server.clone().into_parts();
+        to.path_and_query = head.uri.path_and_query().cloned();
+        head.uri = Uri::from_parts(to).map_err(|_| Broken)?;
+        head.headers.remove(HOST);
+        (self.send)(Request::from_parts(head, body)).await.ok_or(Broken)
+    }
+}
+
+/// The body of an answer.
+pub(crate) enum AnswerBody {
+    /// The real one, while it comes.
+    Streamed(Incoming),
+    /// Somebody else's, or a part of the real one; and what there is to wait for before the connection breaks.
+    Text { text: Option<Bytes>, breaks: Option<Pin<Box<Sleep>>> },
+}
+
+impl AnswerBody {
+    /// What somebody else answers.
+    pub(crate) fn reply(reply: &Reply) -> Response<Self> {
+        let mut answer = Response::builder().status(reply.code);
+        for (name, value) in &reply.headers {
+            answer = answer.header(*name, value);
+        }
+        answer.body(Self::Text { text: Some(reply.body.clone().into()), breaks: None }).unwrap()
+    }
+
+    /// Reads all of an answer: only then was the request handled to its end.
+    pub(crate) async fn discard(answer: Response<Incoming>) -> Result<(), Broken> {
+        answer.into_body().collect().await.map(drop).map_err(|_| Broken)
+    }
+
+    /// Half of an answer, or of one that never ends its first events; then the connection breaks.
+    pub(crate) async fn half(answer: Response<Incoming>, endless: bool) -> Result<Response<Self>, Broken> {
+        let (mut head, mut body) = answer.into_parts();
+        let text = if endless {
+            let frame = body.frame().await.and_then(Result::ok).ok_or(Broken)?;
+            frame.into_data().map_err(|_| Broken)?
+        } else {
+            let all = body.collect().await.map_err(|_| Broken)?.to_bytes();
+            if !head.headers.contains_key(TRANSFER_ENCODING) {
+                head.headers.insert(CONTENT_LENGTH, all.len().into());
+            }
+            all.slice(..all.len() / 2)
+        };
+        // What was sent must have left before it breaks.
+        let breaks = Box::pin(tokio::time::sleep(Duration::from_millis(50)));
+        Ok(Response::from_parts(head, Self::Text { text: Some(text), breaks: Some(breaks) }))
+    }
+}
+
+impl Body for AnswerBody {
+    type Data = Bytes;
+    type Error = Broken;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+        match &mut *self {
+            Self::Streamed(body) => {
+                Pin::new(body).poll_frame(context).map(|frame| frame.map(|frame| frame.map_err(|_| Broken)))
+            }
+            Self::Text { text, breaks } => match (text.take(), breaks) {
+                (Some(text), _) => Poll::Ready(Some(Ok(Frame::data(text)))),
+                (None, Some(breaks)) => breaks.as_mut().poll(context).map(|()| Some(Err(Broken))),
+                (None, None) => Poll::Ready(None),
+            },
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Streamed(body) => body.size_hint(),
+            Self::Text { text: Some(text), breaks: None } => SizeHint::with_exact(text.len() as u64),
+            Self::Text { .. } => SizeHint::default(),
+        }
+    }
+}
