@@ -50,12 +50,12 @@ impl<'a> Policy<'a> {
     pub(super) fn body(&self, object: &Object) -> Body {
         let text = yaml::json::write(&object.root);
         let manifest: Value = serde_json::from_str(&text).unwrap_or_default();
-        let seeds =
-            self.places(object, &self.profile.seeds, self.is_scaled(&object.id).then_some("/spec/replicas"));
         let issued =
             object.root.get("metadata").and_then(|metadata| metadata.get("annotations")?.get(ISSUED));
-        // Whoever issues it fills it in.
-        let yields = self.places(object, &self.profile.yields, issued.map(|_| "/data"));
+        // Whoever issues a Secret fills it in, and an autoscaler changes what it scales.
+        let seeded = issued.map(|_| "/data").or(self.is_scaled(&object.id).then_some("/spec/replicas"));
+        let seeds = places_of(object, &self.profile.seeds, seeded);
+        let yields = places_of(object, &self.profile.yields, None);
         let mut applied = manifest.clone();
         let seed = seed(&manifest, &seeds);
         for place in seeds.iter().chain(&yields) {
@@ -88,12 +88,13 @@ impl<'a> Policy<'a> {
     fn is_scaled(&self, id: &ObjectId) -> bool {
         self.scaled.contains(&(id.kind.clone(), id.namespace.clone(), id.name.clone()))
     }
+}
 
-    fn places(&self, object: &Object, left: &[Marked<Left>], also: Option<&str>) -> Vec<Vec<Step>> {
-        let meant = left.iter().filter(|left| left.value.of.matches(&object.id));
-        let paths = meant.map(|left| left.value.path.value.as_str()).chain(also);
-        paths.flat_map(|path| places(&object.root, path)).collect()
-    }
+/// Where an object has fields that are left to others.
+fn places_of(object: &Object, left: &[Marked<Left>], also: Option<&str>) -> Vec<Vec<Step>> {
+    let meant = left.iter().filter(|left| left.value.of.matches(&object.id));
+    let paths = meant.map(|left| left.value.path.value.as_str()).chain(also);
+    paths.flat_map(|path| places(&object.root, path)).collect()
 }
 
 /// The first half of a digest in hexadecimal digits: enough to tell one version of an object from another.

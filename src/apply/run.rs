@@ -307,8 +307,10 @@ impl<'r, 'a> Run<'r, 'a> {
     }
 
     fn ready(&mut self, at: usize) {
+        // Only who has heard that it is waited for wants to hear the end of it.
+        let waited = matches!(&self.states[at], State::There { seen, .. } if !seen.is_empty());
         self.states[at] = State::Done;
-        if self.options.wait {
+        if waited {
             self.tell(at, What::Ready, String::new());
         }
     }

@@ -124,13 +124,26 @@ impl One<'_> {
         {
             self.migrate(live).await?;
         }
-        let (what, mut now) = self.write(&body.applied, known || self.options.adopt, live.as_ref()).await?;
+        let force = known || self.options.adopt;
+        let Some(seed) = &body.seed else {
+            let (what, now) = self.write(&body.applied, MANAGER, force, live.as_ref()).await?;
+            return Ok(self.done(what, now, &body.digest));
+        };
+        let planted = if live.is_none() { Some(self.plant(&body.applied, seed, force).await?) } else { None };
+        let (what, mut now) =
+            self.write(&body.applied, MANAGER, planted.is_some() || force, live.as_ref()).await?;
         // Made just now, or by a run that was cut off before it could say so.
-        let fresh = what == What::Created || entry.is_some_and(|entry| entry.uid.is_empty());
-        if let Some(seed) = body.seed.as_ref().filter(|_| fresh && !has_manager(&now, SEEDER)) {
+        if planted.is_some() || entry.is_some_and(|entry| entry.uid.is_empty()) {
             now = self.seed(seed).await?;
         }
-        Ok(self.done(what, now, &body.digest))
+        Ok(self.done(planted.unwrap_or(what), now, &body.digest))
+    }
+
+    /// Makes an object with its seeds in the name of whoever gives things away: some objects cannot be without them.
+    async fn plant(&self, applied: &Value, seed: &Value, force: bool) -> Result<What, Problem> {
+        let mut whole = applied.clone();
+        merge(&mut whole, seed);
+        Ok(self.write(&whole, SEEDER, force, None).await?.0)
     }
 
     /// Whether an object that is there is ours. Another set's is never touched.
@@ -167,13 +180,14 @@ impl One<'_> {
     async fn write(
         &self,
         body: &Value,
+        manager: &str,
         force: bool,
         before: Option<&Value>,
     ) -> Result<(What, Value), Problem> {
         let deadline = Instant::now() + self.options.patience;
         let mut tries = 0;
         loop {
-            let refusal = match self.send(body, force).await {
+            let refusal = match self.send(body, manager, force).await {
                 Ok(answer) => return Ok((what(&answer, before), answer.value)),
                 Err(Failure::Refused(refusal)) => refusal,
                 Err(failure) => return Err(self.problem(&failure)),
@@ -215,8 +229,8 @@ impl One<'_> {
         self.problem(&Failure::Refused(refusal.clone()))
     }
 
-    async fn send(&self, body: &Value, force: bool) -> Result<Answer, Failure> {
-        let path = format!("{}?fieldManager={MANAGER}&fieldValidation=Strict&force={force}", self.path);
+    async fn send(&self, body: &Value, manager: &str, force: bool) -> Result<Answer, Failure> {
+        let path = format!("{}?fieldManager={manager}&fieldValidation=Strict&force={force}", self.path);
         self.side.server.send(Method::PATCH, &path, Content::Apply(&body.to_string())).await
     }
 
@@ -228,7 +242,7 @@ impl One<'_> {
         let strategy = &live["spec"][parent];
         if strategy.get(field).is_some() {
             as_it_is["spec"][parent] = strategy.clone();
-            self.send(&as_it_is, true).await.map_err(|failure| self.problem(&failure))?;
+            self.send(&as_it_is, MANAGER, true).await.map_err(|failure| self.problem(&failure))?;
         }
         Ok(())
     }
@@ -246,13 +260,13 @@ impl One<'_> {
         if let Some(uid) = live.as_ref().and_then(|live| live["metadata"]["uid"].as_str()) {
             self.take_away(uid).await?;
         }
-        let answer = self.send(body, true).await.map_err(|failure| self.problem(&failure))?;
+        let answer = self.send(body, MANAGER, true).await.map_err(|failure| self.problem(&failure))?;
         Ok((What::Recreated, answer.value))
     }
 
+    /// Keeps the seeds, and nothing else, in the name of whoever gives things away.
     async fn seed(&self, seed: &Value) -> Result<Value, Problem> {
-        let path = format!("{}?fieldManager={SEEDER}&fieldValidation=Strict&force=false", self.path);
-        match self.side.server.send(Method::PATCH, &path, Content::Apply(&seed.to_string())).await {
+        match self.send(seed, SEEDER, false).await {
             Ok(answer) => Ok(answer.value),
             // Whoever looks after the field was faster.
             Err(Failure::Refused(refusal)) if refusal.is_conflict_of_managers() => Ok(self
@@ -282,7 +296,7 @@ impl One<'_> {
         if what == What::Unchanged && entry.is_some_and(|entry| is_as_applied(entry, &live, &digest)) {
             return Ok(self.done(what, live, &digest));
         }
-        let (held, now) = self.write(pinned, true, Some(&live)).await?;
+        let (held, now) = self.write(pinned, MANAGER, true, Some(&live)).await?;
         Ok(self.done(if what == What::Created { what } else { held }, now, &digest))
     }
 
@@ -406,11 +420,6 @@ fn conflict(refusal: &Refusal) -> Problem {
         "it was there before us, and others own what we would set: {}; --adopt takes it over",
         causes.join(", ")
     ))
-}
-
-fn has_manager(live: &Value, manager: &str) -> bool {
-    let entries = live["metadata"]["managedFields"].as_array().into_iter().flatten();
-    entries.into_iter().any(|entry| entry["manager"] == manager)
 }
 
 /// Fields that the server fills in for one way of rolling out and refuses for another.

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::print_stderr, clippy::exit, reason = "this is the test runner")]
 
+mod apply;
 mod audit;
 mod base_state;
 mod bed;
@@ -37,7 +38,7 @@ type Case = (&'static str, fn(&ControlPlane));
 type BedCase = (&'static str, fn(&Bed));
 
 const CASES: [&[Case]; 2] = [checks::CASES, wait_for::CASES];
-const BED_CASES: [&[BedCase]; 2] = [bed_itself::CASES, proxy_itself::CASES];
+const BED_CASES: [&[BedCase]; 3] = [bed_itself::CASES, proxy_itself::CASES, apply::storage::CASES];
 
 fn main() {
     process::become_the_tool();

@@ -49,6 +49,7 @@ pub(crate) fn api_server(tools: &Path, folder: &Path, ports: Ports) -> Process {
         "--service-account-key-file=server.pub".to_owned(),
         "--service-cluster-ip-range=10.0.0.0/24".to_owned(),
         "--authorization-mode=RBAC".to_owned(),
+        "--allow-privileged=true".to_owned(),
         "--token-auth-file=tokens.csv".to_owned(),
         "--endpoint-reconciler-type=none".to_owned(),
         "--audit-policy-file=audit-policy.yaml".to_owned(),

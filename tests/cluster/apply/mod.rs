@@ -1,0 +1,58 @@
+//! `transship apply` and `transship delete`, on two real clusters.
+
+pub(crate) mod storage;
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use crate::bed::Bed;
+use crate::side::Side;
+
+/// What a command did.
+pub(crate) struct Run {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl From<Output> for Run {
+    fn from(output: Output) -> Self {
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Self {
+            code: output.status.code().unwrap_or(-1),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        }
+    }
+}
+
+/// The program, in a folder, with nobody's kubeconfig.
+pub(crate) fn program(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_transship"));
+    command.current_dir(folder).env_remove("KUBECONFIG").env("HOME", "/nonexistent");
+    command
+}
+
+pub(crate) fn run_in(folder: &Path, arguments: &[&str]) -> Run {
+    program(folder).args(arguments).output().unwrap().into()
+}
+
+/// The repository, whose payload is the bundled one.
+pub(crate) fn repository() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// A command for both clusters of a hosted control plane.
+pub(crate) fn hosted(bed: &Bed, folder: &Path, command: &str, more: &[&str]) -> Run {
+    let (management, guest) = (bed.management.kubeconfig().display(), bed.guest.kubeconfig().display());
+    let (management, guest) = (management.to_string(), guest.to_string());
+    let clusters =
+        ["--topology", "hypershift", "--management-kubeconfig", &management, "--guest-kubeconfig", &guest];
+    run_in(folder, &[&[command][..], &clusters, more].concat())
+}
+
+/// A command for one cluster.
+pub(crate) fn alone(side: &Side, folder: &Path, command: &str, more: &[&str]) -> Run {
+    let kubeconfig = side.kubeconfig().display().to_string();
+    run_in(folder, &[&[command, "--topology", "standalone", "--kubeconfig", &kubeconfig][..], more].concat())
+}

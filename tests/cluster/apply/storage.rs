@@ -1,0 +1,131 @@
+//! The bundled payload goes out in both topologies, and a second time nothing is written.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::{Run, alone, hosted, repository, run_in};
+use crate::BedCase;
+use crate::audit::{self, Entry, Mark};
+use crate::bed::Bed;
+use crate::side::Side;
+
+pub(crate) const CASES: &[BedCase] = &[
+    ("apply::storage::a_hosted_cluster", a_hosted_cluster),
+    ("apply::storage::a_standalone_cluster", a_standalone_cluster),
+];
+
+/// Everything that is rendered for a profile.
+fn rendered(profile: &str) -> Vec<Value> {
+    let run = run_in(repository(), &["render", "--profile", profile, "-o", "json"]);
+    run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Where an object is, by what the cluster says it serves.
+fn path(side: &Side, object: &Value) -> String {
+    let (api, kind) = (object["apiVersion"].as_str().unwrap(), object["kind"].as_str().unwrap());
+    let root = if api.contains('/') { format!("/apis/{api}") } else { format!("/api/{api}") };
+    let resources = side.get(&root).unwrap();
+    let resource = resources["resources"].as_array().unwrap().iter();
+    let mut resource =
+        resource.filter(|one| one["kind"] == kind && !one["name"].as_str().unwrap().contains('/'));
+    let plural = resource.next().unwrap()["name"].as_str().unwrap().to_owned();
+    let name = object["metadata"]["name"].as_str().unwrap();
+    match object["metadata"]["namespace"].as_str() {
+        Some(namespace) => format!("{root}/namespaces/{namespace}/{plural}/{name}"),
+        None => format!("{root}/{plural}/{name}"),
+    }
+}
+
+/// Every object of a profile is there, and its fields are ours.
+fn assert_there(side: &Side, profile: &str) {
+    for object in rendered(profile) {
+        let path = path(side, &object);
+        let live = side.get(&path).unwrap_or_else(|| panic!("{path} is not there"));
+        let managers = live["metadata"]["managedFields"].as_array().unwrap();
+        let ours = |entry: &&Value| entry["manager"] == "transship" && entry["operation"] == "Apply";
+        let created = object["metadata"]["annotations"]["release.openshift.io/create-only"] == "true";
+        assert!(created || managers.iter().any(|entry| ours(&entry)), "{path}: {managers:?}");
+    }
+}
+
+/// No object of the one profile is in the other's cluster, unless it is in both.
+fn assert_not_there(side: &Side, profile: &str, own: &str) {
+    let key = |object: &Value| (object["kind"].to_string(), object["metadata"].to_string());
+    let here: BTreeSet<_> = rendered(own).iter().map(key).collect();
+    for object in rendered(profile).iter().filter(|object| !here.contains(&key(object))) {
+        let namespaced = object["metadata"].get("namespace").is_some();
+        if object["kind"] != "Secret" && namespaced && object["kind"] != "ServiceMonitor" {
+            assert!(side.get(&path(side, object)).is_none(), "{} in the wrong cluster", object["metadata"]);
+        }
+    }
+}
+
+fn assert_done(run: &Run) {
+    assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
+}
+
+/// What the program asked of a cluster since a mark: no writes, and no kind listed twice in one namespace.
+fn assert_only_looked(side: &Side, mark: Mark) {
+    let entries: Vec<Entry> = side.audit.since(mark).into_iter().filter(Entry::is_ours).collect();
+    assert_eq!(audit::writes(&entries), Vec::<&Entry>::new());
+    let lists: Vec<&str> = entries
+        .iter()
+        .filter(|one| one.verb == "list" && one.code == 200)
+        .map(|one| one.uri.as_str())
+        .collect();
+    let different: BTreeSet<&str> = lists.iter().copied().collect();
+    assert_eq!(lists.len(), different.len(), "{lists:?}");
+    assert!(!lists.is_empty());
+}
+
+fn a_hosted_cluster(bed: &Bed) {
+    let run = hosted(bed, repository(), "apply", &["--wait", "--timeout", "60s"]);
+    assert_done(&run);
+    assert_eq!(
+        run.stdout,
+        "management: 45 created, 0 changed, 0 unchanged, 0 pruned, 0 failed\nguest: 66 created, 0 changed, 0 unchanged, 0 pruned, 0 failed\n"
+    );
+    assert_there(&bed.management, "hypershift-mc");
+    assert_there(&bed.guest, "hypershift-guest");
+    assert_not_there(&bed.management, "hypershift-guest", "hypershift-mc");
+    assert_not_there(&bed.guest, "hypershift-mc", "hypershift-guest");
+    let marks = [bed.management.audit.mark(), bed.guest.audit.mark()];
+    let run = hosted(bed, repository(), "apply", &["--wait", "--timeout", "60s", "--prune"]);
+    assert_done(&run);
+    assert_eq!(
+        run.stdout,
+        "management: 0 created, 0 changed, 45 unchanged, 0 pruned, 0 failed\nguest: 0 created, 0 changed, 66 unchanged, 0 pruned, 0 failed\n"
+    );
+    assert_only_looked(&bed.management, marks[0]);
+    assert_only_looked(&bed.guest, marks[1]);
+    let run = hosted(bed, repository(), "delete", &["--timeout", "60s"]);
+    assert_done(&run);
+    for (side, profile) in [(&bed.management, "hypershift-mc"), (&bed.guest, "hypershift-guest")] {
+        assert_eq!(
+            side.list("/api/v1/configmaps?labelSelector=applyset.kubernetes.io%2Fid"),
+            Vec::<Value>::new()
+        );
+        assert_eq!(
+            side.list("/apis/apps/v1/deployments?labelSelector=applyset.kubernetes.io%2Fpart-of").len(),
+            0,
+            "{profile}"
+        );
+    }
+}
+
+fn a_standalone_cluster(bed: &Bed) {
+    let side = bed.standalone();
+    let run = alone(side, repository(), "apply", &["--wait", "--timeout", "60s"]);
+    assert_done(&run);
+    assert_eq!(run.stdout, "cluster: 98 created, 0 changed, 0 unchanged, 0 pruned, 0 failed\n");
+    assert_there(side, "standalone");
+    let mark = side.audit.mark();
+    let run = alone(side, repository(), "apply", &["--wait", "--timeout", "60s"]);
+    assert_eq!(
+        run.stdout, "cluster: 0 created, 0 changed, 98 unchanged, 0 pruned, 0 failed\n",
+        "{}",
+        run.stderr
+    );
+    assert_only_looked(side, mark);
+}
