@@ -154,27 +154,39 @@ fn kind_and_object() -> String {
 
 /// The names of all objects of all kinds, but for events and leases.
 fn everything(side: &Side) -> Vec<String> {
-    let mut paths = vec!["/api/v1".to_owned()];
-    let groups = side.get("/apis").unwrap();
-    for group in groups["groups"].as_array().unwrap() {
-        paths.push(format!("/apis/{}", group["preferredVersion"]["groupVersion"].as_str().unwrap()));
-    }
-    let mut names = Vec::new();
-    for path in paths {
-        let resources = side.get(&path).unwrap_or_else(|| panic!("{path} is in the list and not served"));
-        for resource in resources["resources"].as_array().unwrap() {
-            let name = resource["name"].as_str().unwrap();
-            let can_list = resource["verbs"].as_array().unwrap().iter().any(|verb| verb == "list");
-            if can_list && !matches!(name, "events" | "leases" | "componentstatuses") {
-                let list = side.list(&format!("{path}/{name}"));
-                let key = |it: &Value| {
-                    format!("{path}/{name} {} {}", it["metadata"]["namespace"], it["metadata"]["name"])
-                };
-                names.extend(list.iter().map(key));
+    block_on(async {
+        let client = call::client(&side.direct(), "test").await;
+        let get = async |path: &str| call::get(&client, path).await.unwrap().ok().unwrap();
+        let mut names = Vec::new();
+        let groups = get("/apis").await;
+        let version = |group: &Value| format!("/apis/{}", text(&group["preferredVersion"]["groupVersion"]));
+        let groups = groups["groups"].as_array().unwrap().iter().map(version);
+        for path in groups.chain(["/api/v1".to_owned()]) {
+            for kind in
+                get(&path).await["resources"].as_array().unwrap().iter().filter(|kind| is_listed(kind))
+            {
+                let kind = format!("{path}/{}", text(&kind["name"]));
+                for object in get(&kind).await["items"].as_array().unwrap() {
+                    let metadata = &object["metadata"];
+                    names.push(format!(
+                        "{kind} {} {}",
+                        text(&metadata["namespace"]),
+                        text(&metadata["name"])
+                    ));
+                }
             }
         }
-    }
-    names
+        names
+    })
+}
+
+fn is_listed(kind: &Value) -> bool {
+    let can_be = kind["verbs"].as_array().is_some_and(|verbs| verbs.iter().any(|verb| verb == "list"));
+    can_be && !matches!(text(&kind["name"]), "events" | "leases" | "componentstatuses")
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
 }
 
 fn a_reset_brings_back_what_was_there(bed: &Bed) {
