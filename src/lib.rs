@@ -95,8 +95,8 @@ fn by_topology<'p>(wanted: &[&'p Profile]) -> impl Iterator<Item = Vec<&'p Profi
 
 /// The plans of profiles, by their names.
 fn plans(finished: Vec<Finished<'_>>) -> BTreeMap<String, Plan> {
-    let plan = |Finished { view, objects, warnings, .. }: Finished<'_>| {
-        (view.profile.name.clone(), Plan { warnings, ..order::plan(objects) })
+    let plan = |Finished { view, objects, namespace, warnings, .. }: Finished<'_>| {
+        (view.profile.name.clone(), Plan { namespace, warnings, ..order::plan(objects) })
     };
     finished.into_iter().map(plan).collect()
 }

@@ -1,7 +1,7 @@
 //! A kubeconfig in, a client out; and what a failed request says, without anything secret.
 
 use std::error::Error;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use kube::client::AuthError;
@@ -13,34 +13,62 @@ use crate::diagnostic::{Diagnostic, Location};
 /// How long an answer may take. A server that says nothing for so long is as good as gone.
 const ANSWER: Duration = Duration::from_secs(10);
 
-/// Connects as kubectl would: by this file, else by `KUBECONFIG` or `~/.kube/config`, else by the pod's own token.
-/// Nothing is sent yet.
-pub async fn connect(kubeconfig: Option<&Path>) -> Result<Client, Diagnostic> {
-    let mut config = match kubeconfig {
-        Some(path) => from_file(path).await?,
-        None => Config::infer().await.map_err(|error| nowhere(&error))?,
-    };
-    config.connect_timeout = Some(ANSWER);
-    config.read_timeout = Some(ANSWER);
-    config.reset_reader_on_write = true;
-    Client::try_from(config).map_err(|error| {
-        let error = Diagnostic::error(format!("no client can be made: {}", reason(&error)));
-        match kubeconfig {
-            Some(path) => error.at(Location::file(path.display().to_string())),
-            None => error,
-        }
-    })
+/// Which cluster is meant, as kubectl's flags say it.
+#[derive(Clone, Debug, Default)]
+pub struct Endpoint {
+    /// A kubeconfig; without it `KUBECONFIG`, `~/.kube/config`, or the pod's own token.
+    pub kubeconfig: Option<PathBuf>,
+    /// A context of it; without it the current one.
+    pub context: Option<String>,
+    /// Somebody to act as.
+    pub act_as: Option<String>,
 }
 
-async fn from_file(path: &Path) -> Result<Config, Diagnostic> {
-    let unusable = |error: &KubeconfigError| {
-        Diagnostic::error(format!("the kubeconfig cannot be used: {}", words(error)))
-            .at(Location::file(path.display().to_string()))
-            .help("check that `kubectl --kubeconfig` takes it")
-    };
-    let kubeconfig = Kubeconfig::read_from(path).map_err(|error| unusable(&error))?;
-    let options = KubeConfigOptions::default();
-    Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(|error| unusable(&error))
+impl Endpoint {
+    /// Connects as kubectl would. Nothing is sent yet.
+    pub async fn connect(&self) -> Result<Client, Diagnostic> {
+        let options = KubeConfigOptions { context: self.context.clone(), ..KubeConfigOptions::default() };
+        let mut config = match &self.kubeconfig {
+            Some(path) => from_file(path, &options).await?,
+            None if self.context.is_some() => {
+                Config::from_kubeconfig(&options).await.map_err(|error| unusable(&error))?
+            }
+            None => Config::infer().await.map_err(|error| nowhere(&error))?,
+        };
+        config.connect_timeout = Some(ANSWER);
+        config.read_timeout = Some(ANSWER);
+        config.reset_reader_on_write = true;
+        // What passes by itself is tried again by us, with a deadline and a budget.
+        config.default_retry = false;
+        let agent = concat!("transship/", env!("CARGO_PKG_VERSION"));
+        config.headers.push((http::header::USER_AGENT, http::HeaderValue::from_static(agent)));
+        if self.act_as.is_some() {
+            config.auth_info.impersonate.clone_from(&self.act_as);
+        }
+        Client::try_from(config).map_err(|error| {
+            let error = Diagnostic::error(format!("no client can be made: {}", reason(&error)));
+            match &self.kubeconfig {
+                Some(path) => error.at(Location::file(path.display().to_string())),
+                None => error,
+            }
+        })
+    }
+}
+
+/// Connects by this file, or as kubectl would without one.
+pub async fn connect(kubeconfig: Option<&Path>) -> Result<Client, Diagnostic> {
+    Endpoint { kubeconfig: kubeconfig.map(Path::to_owned), ..Endpoint::default() }.connect().await
+}
+
+async fn from_file(path: &Path, options: &KubeConfigOptions) -> Result<Config, Diagnostic> {
+    let here = |error: &KubeconfigError| unusable(error).at(Location::file(path.display().to_string()));
+    let kubeconfig = Kubeconfig::read_from(path).map_err(|error| here(&error))?;
+    Config::from_custom_kubeconfig(kubeconfig, options).await.map_err(|error| here(&error))
+}
+
+fn unusable(error: &KubeconfigError) -> Diagnostic {
+    Diagnostic::error(format!("the kubeconfig cannot be used: {}", words(error)))
+        .help("check that `kubectl --kubeconfig` takes it")
 }
 
 fn nowhere(error: &kube::config::InferConfigError) -> Diagnostic {

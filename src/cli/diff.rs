@@ -5,14 +5,17 @@ use transship::diagnostic::{Diagnostic, Diagnostics};
 use transship::object::Object;
 use transship::show::{self, Side};
 
+#[cfg(feature = "apply")]
+use super::target::{Clusters, block_on};
 use super::{Inputs, Outcome, output};
 
-/// Show two profiles side by side: what only one has, and how the rest differs
+/// Show two profiles side by side, or what an apply would change in live clusters
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   transship diff --profile standalone --profile hypershift-mc
   transship diff --profile standalone --profile hypershift-mc poddisruptionbudget/csi-snapshot-webhook-pdb
+  transship diff --live --topology standalone
 
 Exit code 1 says that something differs.")]
 pub(super) struct Diff {
@@ -21,12 +24,23 @@ pub(super) struct Diff {
     #[command(flatten)]
     inputs: Inputs,
     /// A profile; there must be two
-    #[arg(long, value_name = "NAME", required = true)]
+    #[arg(long, value_name = "NAME")]
     profile: Vec<String>,
+    /// What an apply would change, as the API servers say
+    #[cfg(feature = "apply")]
+    #[arg(long, conflicts_with = "profile")]
+    live: bool,
+    #[cfg(feature = "apply")]
+    #[command(flatten)]
+    clusters: Clusters,
 }
 
 impl Diff {
     pub(super) fn run(self) -> Result<Outcome, Diagnostics> {
+        #[cfg(feature = "apply")]
+        if self.live {
+            return self.run_live();
+        }
         let [left, right] = &self.profile[..] else {
             return Err(Diagnostic::error("a difference is between two")
                 .help("write --profile twice, such as --profile standalone --profile hypershift-mc")
@@ -53,5 +67,30 @@ impl Diff {
         let text = show::diff(side(0), side(1), output::paint());
         output::result(&text)?;
         Ok(if text.is_empty() { Outcome::Done } else { Outcome::Found })
+    }
+
+    #[cfg(feature = "apply")]
+    fn run_live(&self) -> Result<Outcome, Diagnostics> {
+        let project = self.inputs.load()?;
+        let profiles = self.clusters.profiles(&project)?;
+        let plans = transship::render(&project.context(), &profiles)?;
+        block_on(async {
+            let targets = self.clusters.targets(&profiles, &plans).await?;
+            let mut failed = false;
+            let told = |event: &transship::apply::Event| {
+                failed = true;
+                output::note(&event.line());
+            };
+            let changes = transship::apply::changes(targets, &self.clusters.options(), told).await;
+            let changes = changes.map_err(Diagnostic::error)?;
+            for change in &changes {
+                output::result(&change.text())?;
+            }
+            Ok(match (failed, changes.is_empty()) {
+                (true, _) => Outcome::ClusterFailed,
+                (false, true) => Outcome::Done,
+                (false, false) => Outcome::Found,
+            })
+        })
     }
 }

@@ -1,5 +1,9 @@
 //! The command line: one file a command, none of them with logic of its own.
 
+#[cfg(feature = "apply")]
+mod apply;
+#[cfg(feature = "apply")]
+mod delete;
 mod diff;
 mod explain;
 mod fmt;
@@ -10,6 +14,8 @@ mod output;
 mod patch;
 mod render;
 mod schema;
+#[cfg(feature = "apply")]
+mod target;
 #[cfg(feature = "apply")]
 mod wait_for;
 
@@ -34,7 +40,7 @@ struct Cli {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done, nothing differs · 1 it ran and found something · 2 bad input or usage
+Exit codes: 0 done, nothing differs · 1 it ran and found something · 2 bad input or usage · 3 a cluster failed
 Results go to stdout, everything else to stderr.";
 
 #[derive(Subcommand)]
@@ -48,6 +54,10 @@ enum Command {
     Diff(diff::Diff),
     Patch(patch::Patch),
     Schema(schema::Schema),
+    #[cfg(feature = "apply")]
+    Apply(apply::Apply),
+    #[cfg(feature = "apply")]
+    Delete(delete::Delete),
     #[cfg(feature = "apply")]
     WaitFor(wait_for::WaitFor),
 }
@@ -192,6 +202,9 @@ enum Outcome {
     Done,
     /// A difference, a finding, something missing.
     Found,
+    /// A cluster that did not do what it was asked.
+    #[cfg(feature = "apply")]
+    ClusterFailed,
 }
 
 pub(crate) fn run() -> ExitCode {
@@ -206,11 +219,17 @@ pub(crate) fn run() -> ExitCode {
         Command::Patch(command) => command.run(),
         Command::Schema(command) => command.run(),
         #[cfg(feature = "apply")]
+        Command::Apply(command) => command.run(),
+        #[cfg(feature = "apply")]
+        Command::Delete(command) => command.run(),
+        #[cfg(feature = "apply")]
         Command::WaitFor(command) => command.run(),
     };
     match result {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::Found) => ExitCode::from(1),
+        #[cfg(feature = "apply")]
+        Ok(Outcome::ClusterFailed) => ExitCode::from(3),
         Err(errors) => {
             output::fail(&errors);
             ExitCode::from(2)

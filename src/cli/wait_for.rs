@@ -55,7 +55,7 @@ fn shown(time: Duration) -> String {
 }
 
 /// `90s`, `10m` or `1h`
-fn duration(text: &str) -> Result<Duration, String> {
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
     let units = [("s", 1), ("m", 60), ("h", 3600)];
     let read = units.iter().find_map(|(unit, seconds)| {
         text.strip_suffix(unit)?.parse::<u64>().ok()?.checked_mul(*seconds).filter(|all| *all <= 86_400)

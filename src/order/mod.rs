@@ -18,6 +18,8 @@ pub struct Plan {
     pub objects: Vec<Object>,
     /// What may go on at once. Each stage waits for all of the one before it.
     pub stages: Vec<Stage>,
+    /// The namespace that the profile puts its objects into, where it does.
+    pub namespace: Option<String>,
     /// What is worth a look though nothing is wrong.
     pub warnings: Vec<Diagnostic>,
 }
@@ -49,7 +51,7 @@ pub struct Chunk {
 /// Orders objects, which come as the payload has them: by file, and within a file by document.
 pub fn plan(objects: Vec<Object>) -> Plan {
     let stages = stages(&objects);
-    Plan { objects, stages, warnings: Vec::new() }
+    Plan { objects, stages, namespace: None, warnings: Vec::new() }
 }
 
 /// The order of an update: one run-level after the other, the components of a level at once. A Job is a barrier:

@@ -60,6 +60,9 @@ impl Profiles {
         for entry in files.iter().flat_map(|file| &file.value.every) {
             entry.value.check(entry.mark, &mut reader);
         }
+        for left in files.iter().flat_map(|file| file.value.seeds.iter().chain(&file.value.yields)) {
+            left.value.check(&mut reader);
+        }
         all_profiles_are_covered(&fragments, &files, &mut reader);
         let concrete = files.iter().filter(|file| !file.value.is_abstract);
         let mut profiles: Vec<Profile> =

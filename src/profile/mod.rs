@@ -30,7 +30,7 @@ pub use fragment::{Fragment, FragmentFile, Input, InputType, Part, ShapeManifest
 pub use honours::{Finder, Honour, Honours};
 pub use names::Selector;
 pub use parameters::{Parameter, Parameters, Readable};
-pub use profile::{Every, Of, Pins, Profile};
+pub use profile::{Every, Left, Of, Pins, Profile};
 pub use schema::schema;
 pub use sets::{DEFAULT_SET, Given, Set};
 pub use typed::Marked;

@@ -1,5 +1,7 @@
 //! How files name objects: `Kind`, `Kind/name` or `Kind.group/name`, always by what they are called in the payload.
 
+use std::str::FromStr;
+
 use serde_json::{Value as Json, json};
 
 use super::typed::{Reader, Typed};
@@ -19,6 +21,27 @@ pub struct Selector {
 
 impl Selector {
     pub(super) fn parse(text: &str, mark: Mark, reader: &mut Reader<'_>) -> Option<Self> {
+        match text.parse() {
+            Ok(selector) => Some(selector),
+            Err(help) => {
+                reader.error(mark, format!("`{text}` names no object")).help = Some(help);
+                None
+            }
+        }
+    }
+
+    /// Whether an object is meant.
+    pub fn matches(&self, id: &ObjectId) -> bool {
+        self.kind == id.kind
+            && self.group.as_ref().is_none_or(|group| *group == id.group)
+            && self.name.as_ref().is_none_or(|name| *name == id.name)
+    }
+}
+
+impl FromStr for Selector {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (kind, name) = match text.split_once('/') {
             Some((kind, name)) => (kind, Some(name)),
             None => (text, None),
@@ -30,20 +53,12 @@ impl Selector {
         let is_kind = kind.starts_with(|first: char| first.is_ascii_uppercase())
             && kind.bytes().all(|byte| byte.is_ascii_alphanumeric());
         if !is_kind || name == Some("") || group.as_deref() == Some("") {
-            reader.error(mark, format!("`{text}` names no object")).help = Some(
+            return Err(
                 "write `Kind`, `Kind/name` or `Kind.group/name`, such as Deployment/csi-snapshot-controller"
-                    .into(),
+                    .to_owned(),
             );
-            return None;
         }
-        Some(Self { kind: kind.to_owned(), group, name: name.map(str::to_owned) })
-    }
-
-    /// Whether an object is meant.
-    pub fn matches(&self, id: &ObjectId) -> bool {
-        self.kind == id.kind
-            && self.group.as_ref().is_none_or(|group| *group == id.group)
-            && self.name.as_ref().is_none_or(|name| *name == id.name)
+        Ok(Self { kind: kind.to_owned(), group, name: name.map(str::to_owned) })
     }
 }
 

@@ -48,8 +48,34 @@ typed! {
         "honours" honours: Honours,
         /// Fields that are held in the live object, whoever edits them.
         "pins" pins: Pins,
+        /// Fields that are given a value when their object is created, and are others' from then on.
+        "seeds" seeds: Vec<Marked<Left>>,
+        /// Fields that are others' from the start.
+        "yields" yields: Vec<Marked<Left>>,
         /// What holds for every pod, container, workload or kind.
         "every" every: Vec<Marked<Every>>,
+    }
+}
+
+typed! {
+    /// A field that is left to others when objects are applied.
+    pub struct Left ("a field that is left to others") {
+        /// The objects: a kind, or `Kind/name`.
+        "of" of: Selector,
+        /// The field: a JSON pointer, with `[name=x]` or `[*]` for items of lists.
+        "path" path: Marked<String>,
+        /// Who looks after it.
+        "reason" reason: String,
+    }
+}
+
+impl Left {
+    /// The path is one.
+    pub(super) fn check(&self, reader: &mut Reader<'_>) {
+        if !self.path.value.starts_with('/') {
+            reader.error(self.path.mark, format!("`{}` is no path", self.path.value)).help =
+                Some("write a JSON pointer such as /webhooks/[*]/clientConfig/caBundle".into());
+        }
     }
 }
 
@@ -178,6 +204,10 @@ pub struct Profile {
     pub honours: Honours,
     /// Fields that are held in the live object, whoever edits them.
     pub pins: Pins,
+    /// Fields that are given a value when their object is created, and are others' from then on.
+    pub seeds: Vec<Marked<Left>>,
+    /// Fields that are others' from the start.
+    pub yields: Vec<Marked<Left>>,
     /// What holds for every pod, container, workload or kind.
     pub every: Vec<Marked<Every>>,
     /// Where the profile is written.
@@ -202,6 +232,7 @@ pub(super) fn resolve(
     let (mut topology, mut cluster, mut namespace) = (None, None, None);
     let (mut strip, mut omit, mut every) = (Vec::new(), Omissions::default(), Vec::new());
     let (mut honours, mut pins) = (Honours::default(), Pins::default());
+    let (mut seeds, mut yields) = (Vec::new(), Vec::new());
     // From the oldest ancestor to the profile itself.
     for ProfileFile {
         topology: new_topology,
@@ -213,6 +244,8 @@ pub(super) fn resolve(
         every: entries,
         honours: more_honours,
         pins: more_pins,
+        seeds: more_seeds,
+        yields: more_yields,
         ..
     } in chain.iter().rev().map(|file| file.value.clone())
     {
@@ -228,6 +261,8 @@ pub(super) fn resolve(
         every.extend(entries);
         honours.0.extend(more_honours.0);
         pins.0.extend(more_pins.0);
+        seeds.extend(more_seeds);
+        yields.extend(more_yields);
     }
     for (missing, field) in [(topology.is_none(), "topology"), (cluster.is_none(), "cluster")] {
         if missing {
@@ -245,6 +280,8 @@ pub(super) fn resolve(
         omit,
         honours,
         pins,
+        seeds,
+        yields,
         every,
         mark: file.mark,
     })

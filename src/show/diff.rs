@@ -5,9 +5,9 @@ use std::fmt::Write;
 
 use similar::TextDiff;
 
-use super::{Paint, mask};
+use super::{Paint, changes, mask};
 use crate::object::Object;
-use crate::yaml;
+use crate::yaml::{self, Node};
 
 /// The objects of one side, and what it is called.
 #[derive(Clone, Copy)]
@@ -72,6 +72,15 @@ fn pair(old: &Object, new: &Object, left: Side<'_>, right: Side<'_>, paint: Pain
         let _ = writeln!(out, "  {line}");
     }
     out
+}
+
+/// What differs between an object as it is and as it would be, field by field; of a Secret only that it does.
+pub fn fields(before: &Node, after: &Node) -> Vec<String> {
+    let (mut before, mut after) = (before.clone(), after.clone());
+    if mask::is_secret(&before) || mask::is_secret(&after) {
+        mask::secrets(&mut before, &mut after);
+    }
+    changes(&before, &after).iter().map(ToString::to_string).collect()
 }
 
 /// The lines of two texts that differ, with a few around them.

@@ -10,7 +10,7 @@ mod mask;
 mod paint;
 
 pub use change::{Change, changes};
-pub use diff::{Side, diff};
+pub use diff::{Side, diff, fields};
 pub use explain::{explain, find, is_called};
 pub use findings::{json, merge, sarif, text};
 pub use golden::{github, report};

@@ -7,6 +7,7 @@ mod strategic;
 
 pub use json::{Operation, apply as apply_operations, operations};
 pub use merge::merge;
+pub use path::Step;
 pub use strategic::{Position, no_empty_lists, strategic};
 
 use crate::yaml::{Mark, Node};
@@ -34,6 +35,11 @@ impl PatchError {
 }
 
 type Result<T> = std::result::Result<T, PatchError>;
+
+/// The places that a path means in a tree; none where it leads nowhere.
+pub fn places(root: &Node, path: &str) -> Vec<Vec<Step>> {
+    path::Path::parse(path, root.mark).and_then(|path| path.find(root)).unwrap_or_default()
+}
 
 /// The nodes that a path means in a tree; there is at least one, or an error.
 pub fn resolve<'n>(root: &'n Node, path: &str) -> Result<Vec<&'n Node>> {

@@ -21,8 +21,10 @@ pub(super) enum Segment {
 
 /// One step down a tree that is known to be there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub enum Step {
+    /// Into a map.
     Key(String),
+    /// Into a list.
     Index(usize),
 }
 

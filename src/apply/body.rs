@@ -1,0 +1,217 @@
+//! What is sent for an object: what was rendered, with the label of its set, and without what others look after.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+use super::inventory::PART_OF;
+use crate::object::{ISSUED, Object, ObjectId};
+use crate::profile::{Left, Marked, Profile};
+use crate::transform::patch::{Step, places};
+use crate::yaml;
+
+/// An object as it is sent.
+#[derive(Clone, Debug)]
+pub(super) struct Body {
+    /// What is applied.
+    pub(super) applied: Value,
+    /// What is given once, when the object is created, in another manager's name: so that it is nobody's afterwards.
+    pub(super) seed: Option<Value>,
+    /// What is held of an object that is otherwise only created, whoever edits it.
+    pub(super) pinned: Option<Value>,
+    /// The manifest as it was rendered, with what it says about its status.
+    pub(super) manifest: Value,
+    /// A digest of what is applied.
+    pub(super) digest: String,
+}
+
+/// Which fields are left to others.
+pub(super) struct Policy<'a> {
+    pub(super) profile: &'a Profile,
+    /// What an autoscaler of the same render scales.
+    scaled: BTreeSet<(String, String, String)>,
+    set: String,
+}
+
+impl<'a> Policy<'a> {
+    pub(super) fn of(profile: &'a Profile, objects: &[Object], set: String) -> Self {
+        let scalers = objects.iter().filter(|object| object.id.kind == "HorizontalPodAutoscaler");
+        let target = |object: &Object| {
+            let target = object.root.get("spec")?.get("scaleTargetRef")?;
+            let text = |key: &str| Some(target.get(key)?.as_str()?.to_owned());
+            Some((text("kind")?, object.id.namespace.clone(), text("name")?))
+        };
+        Self { profile, scaled: scalers.filter_map(target).collect(), set }
+    }
+
+    /// What is sent for an object.
+    pub(super) fn body(&self, object: &Object) -> Body {
+        let text = yaml::json::write(&object.root);
+        let manifest: Value = serde_json::from_str(&text).unwrap_or_default();
+        let seeds =
+            self.places(object, &self.profile.seeds, self.is_scaled(&object.id).then_some("/spec/replicas"));
+        let issued =
+            object.root.get("metadata").and_then(|metadata| metadata.get("annotations")?.get(ISSUED));
+        // Whoever issues it fills it in.
+        let yields = self.places(object, &self.profile.yields, issued.map(|_| "/data"));
+        let mut applied = manifest.clone();
+        let seed = seed(&manifest, &seeds);
+        for place in seeds.iter().chain(&yields) {
+            remove(&mut applied, place);
+        }
+        // What a status says is its owner's, and null is nothing.
+        if let Some(map) = applied.as_object_mut() {
+            map.remove("status");
+        }
+        drop_nulls(&mut applied);
+        applied["metadata"]["labels"][PART_OF] = json!(self.set);
+        let pinned = self.pinned(&object.id, &manifest);
+        let digest = hex(&Sha256::digest(applied.to_string()));
+        Body { applied, seed, pinned, manifest, digest }
+    }
+
+    fn pinned(&self, id: &ObjectId, manifest: &Value) -> Option<Value> {
+        let pins = self.profile.pins.0.iter().filter(|(selector, _)| selector.value.matches(id));
+        let mut pinned = pins.filter_map(|(_, fields)| {
+            let fields: Value = serde_json::from_str(&yaml::json::write(fields)).unwrap_or_default();
+            same_fields(manifest, &fields)
+        });
+        let mut all = pinned.next()?;
+        pinned.for_each(|more| merge(&mut all, &more));
+        merge(&mut all, &identity(manifest));
+        all["metadata"]["labels"][PART_OF] = json!(self.set);
+        Some(all)
+    }
+
+    fn is_scaled(&self, id: &ObjectId) -> bool {
+        self.scaled.contains(&(id.kind.clone(), id.namespace.clone(), id.name.clone()))
+    }
+
+    fn places(&self, object: &Object, left: &[Marked<Left>], also: Option<&str>) -> Vec<Vec<Step>> {
+        let meant = left.iter().filter(|left| left.value.of.matches(&object.id));
+        let paths = meant.map(|left| left.value.path.value.as_str()).chain(also);
+        paths.flat_map(|path| places(&object.root, path)).collect()
+    }
+}
+
+/// The first half of a digest in hexadecimal digits: enough to tell one version of an object from another.
+pub(super) fn hex(digest: &[u8]) -> String {
+    digest.iter().take(8).fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+fn drop_nulls(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            map.retain(|_, value| !value.is_null());
+            map.values_mut().for_each(drop_nulls);
+        }
+        Value::Array(items) => items.iter_mut().for_each(drop_nulls),
+        _ => {}
+    }
+}
+
+fn remove(value: &mut Value, place: &[Step]) {
+    match place {
+        [Step::Key(key)] => {
+            if let Some(map) = value.as_object_mut() {
+                map.remove(key);
+            }
+        }
+        [Step::Key(key), rest @ ..] => {
+            if let Some(value) = value.get_mut(key) {
+                remove(value, rest);
+            }
+        }
+        [Step::Index(index), rest @ ..] if !rest.is_empty() => {
+            if let Some(value) = value.get_mut(index) {
+                remove(value, rest);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// An object with nothing but its identity and these places. Nothing where there are none.
+fn seed(manifest: &Value, places: &[Vec<Step>]) -> Option<Value> {
+    let mut seed = identity(manifest);
+    let mut any = false;
+    for place in places {
+        any |= copy(manifest, &mut seed, place).is_some();
+    }
+    any.then_some(seed)
+}
+
+/// An object with nothing but what says which one it is.
+fn identity(manifest: &Value) -> Value {
+    let metadata = &manifest["metadata"];
+    let mut identity = json!({
+        "apiVersion": manifest["apiVersion"], "kind": manifest["kind"], "metadata": {"name": metadata["name"]},
+    });
+    if let Some(namespace) = metadata.get("namespace") {
+        identity["metadata"]["namespace"] = namespace.clone();
+    }
+    identity
+}
+
+/// The values that an object has in these fields.
+fn same_fields(object: &Value, fields: &Value) -> Option<Value> {
+    let (Some(object), Some(fields)) = (object.as_object(), fields.as_object()) else {
+        return Some(object.clone());
+    };
+    let kept =
+        fields.iter().filter_map(|(key, below)| Some((key.clone(), same_fields(object.get(key)?, below)?)));
+    Some(Value::Object(kept.collect()))
+}
+
+/// Lays one object over another; items of lists are the same by their names.
+pub(super) fn merge(into: &mut Value, other: &Value) {
+    match (into, other) {
+        (Value::Object(into), Value::Object(other)) => {
+            for (key, value) in other {
+                merge(into.entry(key.clone()).or_insert(Value::Null), value);
+            }
+        }
+        (Value::Array(into), Value::Array(other)) => {
+            for item in other {
+                match into.iter_mut().find(|one| one["name"] == item["name"]) {
+                    Some(one) => merge(one, item),
+                    None => into.push(item.clone()),
+                }
+            }
+        }
+        (into, other) => *into = other.clone(),
+    }
+}
+
+/// Copies what is at a place, with the names of the list items on the way there.
+fn copy(from: &Value, to: &mut Value, place: &[Step]) -> Option<()> {
+    let Some((first, rest)) = place.split_first() else {
+        *to = from.clone();
+        return Some(());
+    };
+    match first {
+        Step::Key(key) => {
+            let to = to.as_object_mut()?.entry(key.clone());
+            let empty = match rest.first() {
+                Some(Step::Index(_)) => json!([]),
+                _ => Value::Object(Map::new()),
+            };
+            copy(from.get(key)?, to.or_insert(empty), rest)
+        }
+        Step::Index(index) => {
+            let item = from.get(index)?;
+            let items = to.as_array_mut()?;
+            let at = items.iter().position(|one| one["name"] == item["name"]);
+            let at = at.unwrap_or_else(|| {
+                items.push(json!({"name": item["name"]}));
+                items.len() - 1
+            });
+            copy(item, &mut items[at], rest)
+        }
+    }
+}

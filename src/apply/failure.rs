@@ -1,0 +1,125 @@
+//! Why a request failed: what the API server said, or that it said nothing.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// A request that failed.
+#[derive(Clone, Debug)]
+pub(super) enum Failure {
+    /// The API server refused it.
+    Refused(Refusal),
+    /// There was no answer, in one line.
+    NoAnswer(String),
+    /// There was one, and it cannot be used.
+    Unreadable(String),
+}
+
+/// What the API server says when it refuses.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Refusal {
+    pub(super) code: u16,
+    pub(super) reason: String,
+    pub(super) message: String,
+    pub(super) causes: Vec<Cause>,
+    /// When to come back, if it says so.
+    pub(super) retry_after: Option<Duration>,
+}
+
+/// One thing that it found wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Cause {
+    pub(super) reason: String,
+    pub(super) message: String,
+    pub(super) field: String,
+}
+
+impl Refusal {
+    /// Reads the body of an answer: a Status, or whatever somebody in between has written.
+    pub(super) fn read(code: u16, retry_after: Option<Duration>, body: &[u8]) -> Self {
+        let status: Value = serde_json::from_slice(body).unwrap_or_default();
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let causes = status["details"]["causes"].as_array().into_iter().flatten().map(|cause| Cause {
+            reason: text(&cause["reason"]),
+            message: text(&cause["message"]),
+            field: text(&cause["field"]),
+        });
+        let message = match status["message"].as_str() {
+            Some(message) => message.to_owned(),
+            None => String::from_utf8_lossy(&body[..body.len().min(200)]).trim().to_owned(),
+        };
+        let causes = causes.collect();
+        Self { code, reason: text(&status["reason"]), message, causes, retry_after }
+    }
+
+    /// Whether another try may help: the server is busy, is starting or leans on somebody who is.
+    pub(super) fn is_passing(&self) -> bool {
+        match self.code {
+            408 | 429 | 502 | 503 | 504 => true,
+            // Server-side apply answers 500 to a field that the kind does not have, and will do so for ever.
+            500 => !self.message.starts_with("failed to create typed patch object"),
+            _ => false,
+        }
+    }
+
+    /// Whether another manager owns what we would set.
+    pub(super) fn is_conflict_of_managers(&self) -> bool {
+        self.code == 409 && self.causes.iter().any(|cause| cause.reason == "FieldManagerConflict")
+    }
+
+    /// The fields that cannot be changed on an object that is there.
+    pub(super) fn immutable_fields(&self) -> Vec<&str> {
+        let immutable = |cause: &&Cause| cause.message.ends_with("field is immutable");
+        if self.code == 422 {
+            self.causes.iter().filter(immutable).map(|cause| cause.field.as_str()).collect()
+        } else {
+            Vec::new()
+        }
+    }
+}
+
+impl Failure {
+    pub(super) fn code(&self) -> Option<u16> {
+        match self {
+            Self::Refused(refusal) => Some(refusal.code),
+            Self::NoAnswer(_) | Self::Unreadable(_) => None,
+        }
+    }
+
+    pub(super) fn is_passing(&self) -> bool {
+        match self {
+            Self::Refused(refusal) => refusal.is_passing(),
+            Self::NoAnswer(_) => true,
+            Self::Unreadable(_) => false,
+        }
+    }
+
+    /// In words for people. What is said about a Secret may quote it, so only the fields are told then.
+    pub(super) fn words(&self, secret: bool) -> String {
+        match self {
+            Self::NoAnswer(why) => format!("no answer: {why}"),
+            Self::Unreadable(why) => why.clone(),
+            Self::Refused(refusal) if secret => {
+                let fields: Vec<&str> = refusal.causes.iter().map(|cause| cause.field.as_str()).collect();
+                let about = if fields.is_empty() {
+                    String::new()
+                } else {
+                    format!(" because of {}", fields.join(", "))
+                };
+                format!("the API server answers {} {}{about}", refusal.code, refusal.reason)
+            }
+            Self::Refused(refusal) => match refusal.code {
+                403 => format!("it is forbidden: {}", refusal.message),
+                code if refusal.message.is_empty() => format!("the API server answers {code}"),
+                code => format!("the API server answers {code}: {}", refusal.message),
+            },
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.words(false))
+    }
+}

@@ -1,0 +1,159 @@
+//! Who owns which fields: `managedFields` as the API server keeps them.
+
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+use super::MANAGER;
+
+/// Our entry of an object's `managedFields`: the fields that we have applied.
+pub(super) fn ours(object: &Value) -> Option<&Value> {
+    let entries = object["metadata"]["managedFields"].as_array()?;
+    let own = |entry: &&Value| {
+        entry["manager"] == MANAGER && entry["operation"] == "Apply" && entry.get("subresource").is_none()
+    };
+    entries.iter().find(own).map(|entry| &entry["fieldsV1"])
+}
+
+/// A digest of the values that an object has in our fields. Whoever changes one of them, or takes one over, changes it;
+/// nobody else does.
+pub(super) fn digest(object: &Value) -> Option<String> {
+    let mut hash = Sha256::new();
+    project(Some(object), ours(object)?.as_object()?, &mut hash);
+    Some(super::body::hex(&hash.finalize()))
+}
+
+fn project(value: Option<&Value>, fields: &Map<String, Value>, hash: &mut Sha256) {
+    if fields.is_empty() {
+        hash.update(value.map(Value::to_string).unwrap_or_default());
+    }
+    for (key, below) in fields {
+        hash.update(key);
+        hash.update([0]);
+        let below = below.as_object();
+        match (child(value, key), below) {
+            (_, _) if key == "." => hash.update([u8::from(value.is_some())]),
+            (child, Some(below)) => project(child, below, hash),
+            (_, None) => {}
+        }
+    }
+}
+
+/// What a step of a field set leads to: `f:name`, `k:{"name":"x"}`, `v:"x"`, `i:0`.
+fn child<'v>(value: Option<&'v Value>, step: &str) -> Option<&'v Value> {
+    let value = value?;
+    let (kind, name) = step.split_once(':')?;
+    match kind {
+        "f" => value.get(name),
+        "k" => {
+            let keys: Map<String, Value> = serde_json::from_str(name).ok()?;
+            let fits = |item: &&Value| keys.iter().all(|(key, wanted)| item.get(key) == Some(wanted));
+            value.as_array()?.iter().find(fits)
+        }
+        "v" => {
+            let wanted: Value = serde_json::from_str(name).ok()?;
+            value.as_array()?.iter().find(|item| **item == wanted)
+        }
+        "i" => value.get(name.parse::<usize>().ok()?),
+        _ => None,
+    }
+}
+
+/// Managers that wrote whole objects before us, with Update requests: their fields become ours when an object is taken
+/// over, so that what we do not want leaves it.
+const BEFORE_US: [&str; 9] = [
+    "kubectl-client-side-apply",
+    "kubectl-create",
+    "kubectl-edit",
+    "kubectl",
+    "before-first-apply",
+    "control-plane-operator",
+    "control-plane-operator-manager",
+    "hosted-cluster-config-operator-manager",
+    "cluster-version-operator",
+];
+
+/// The patch that makes the fields of earlier managers ours, guarded by the version that was read. Nothing where there
+/// are none.
+pub(super) fn migration(object: &Value) -> Option<Value> {
+    let entries = object["metadata"]["managedFields"].as_array()?;
+    let earlier = |entry: &&Value| {
+        let manager = entry["manager"].as_str().unwrap_or_default();
+        entry["operation"] == "Update"
+            && entry.get("subresource").is_none()
+            && (BEFORE_US.contains(&manager) || manager == MANAGER)
+    };
+    let (theirs, mut rest): (Vec<&Value>, Vec<&Value>) = entries.iter().partition(earlier);
+    let first = theirs.first()?;
+    let own = |entry: &&Value| entry["manager"] == MANAGER && entry["operation"] == "Apply";
+    let mine = rest.iter().position(|entry| own(&entry)).map(|at| rest.remove(at));
+    let mut fields = mine.map_or_else(|| json!({}), |mine| mine["fieldsV1"].clone());
+    for entry in &theirs {
+        unite(&mut fields, &entry["fieldsV1"]);
+    }
+    let united = json!({
+        "manager": MANAGER, "operation": "Apply", "apiVersion": first["apiVersion"],
+        "fieldsType": "FieldsV1", "fieldsV1": fields,
+    });
+    let all: Vec<&Value> = rest.into_iter().chain([&united]).collect();
+    Some(json!([
+        {"op": "replace", "path": "/metadata/managedFields", "value": all},
+        {"op": "replace", "path": "/metadata/resourceVersion", "value": object["metadata"]["resourceVersion"]},
+    ]))
+}
+
+fn unite(into: &mut Value, other: &Value) {
+    if let (Some(into), Some(other)) = (into.as_object_mut(), other.as_object()) {
+        for (key, value) in other {
+            unite(into.entry(key.clone()).or_insert_with(|| json!({})), value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{MANAGER, digest, migration};
+
+    fn object(replicas: u64, image: &str, other: &str) -> serde_json::Value {
+        json!({
+            "metadata": {"resourceVersion": "7", "managedFields": [
+                {"manager": MANAGER, "operation": "Apply", "fieldsV1": {"f:spec": {
+                    "f:replicas": {}, "f:args": {"v:\"a\"": {}},
+                    "f:containers": {"k:{\"name\":\"c\"}": {".": {}, "f:image": {}}}}}},
+                {"manager": "other", "operation": "Update", "fieldsV1": {"f:spec": {"f:other": {}}}},
+            ]},
+            "spec": {"replicas": replicas, "other": other, "args": ["a", "b"],
+                "containers": [{"name": "d", "image": "x"}, {"name": "c", "image": image, "pull": other}]},
+        })
+    }
+
+    #[test]
+    fn only_our_fields_count() {
+        let first = digest(&object(1, "i", "o"));
+        assert!(first.is_some());
+        assert_eq!(digest(&object(1, "i", "another")), first);
+        assert_ne!(digest(&object(2, "i", "o")), first);
+        assert_ne!(digest(&object(1, "j", "o")), first);
+        let mut taken = object(1, "i", "o");
+        taken["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"]
+            .as_object_mut()
+            .map(|s| s.remove("f:replicas"));
+        assert_ne!(digest(&taken), first);
+        assert_eq!(digest(&json!({"metadata": {}})), None);
+    }
+
+    #[test]
+    fn fields_of_earlier_managers_become_ours() {
+        let mut old = object(1, "i", "o");
+        assert_eq!(migration(&old), None, "others keep theirs");
+        old["metadata"]["managedFields"][1]["manager"] = json!("kubectl-client-side-apply");
+        let patch = migration(&old).unwrap();
+        assert_eq!(patch[1], json!({"op": "replace", "path": "/metadata/resourceVersion", "value": "7"}));
+        let entries = patch[0]["value"].as_array().unwrap();
+        assert_eq!(entries.len(), 1);
+        assert_eq!((&entries[0]["manager"], &entries[0]["operation"]), (&json!(MANAGER), &json!("Apply")));
+        assert_eq!(entries[0]["fieldsV1"]["f:spec"]["f:other"], json!({}));
+        assert_eq!(entries[0]["fieldsV1"]["f:spec"]["f:replicas"], json!({}));
+    }
+}

@@ -1,0 +1,197 @@
+//! What we have put into a cluster, kept in that cluster: written before the first object is, shortened last.
+//!
+//! It is a `ConfigMap` that `kubectl` knows as the parent of an `ApplySet`, and every object of it carries the set's label.
+//! The guest's can be edited by the guest's admin: it is read as hostile input, and never leads out of its cluster.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::object::ObjectId;
+
+/// The label of every object that belongs to a set.
+pub(super) const PART_OF: &str = "applyset.kubernetes.io/part-of";
+
+/// An API server takes no more than this in one object, and some of it is not ours.
+const LARGEST: usize = 900 * 1024;
+
+/// Where an inventory is: a `ConfigMap`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Home {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+impl Home {
+    /// The name of the set, which the label of its objects has as its value.
+    pub fn set(&self) -> String {
+        let parent = format!("{}.{}.ConfigMap.", self.name, self.namespace);
+        format!("applyset-{}-v1", URL_SAFE_NO_PAD.encode(Sha256::digest(parent)))
+    }
+
+    pub(super) fn collection(&self) -> String {
+        format!("/api/v1/namespaces/{}/configmaps", self.namespace)
+    }
+
+    pub(super) fn path(&self) -> String {
+        format!("{}/{}", self.collection(), self.name)
+    }
+}
+
+/// What is in a cluster because of us.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Inventory {
+    /// Whether everything was there once. Until then nothing waits for anything else to be ready.
+    pub installed: bool,
+    /// The objects, in the order in which they were applied.
+    pub entries: Vec<Entry>,
+}
+
+/// One object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The object.
+    pub id: ObjectId,
+    /// The version by which it was applied.
+    pub version: String,
+    /// Its uid, once it was seen.
+    pub uid: String,
+    /// A digest of what we want it to be.
+    pub desired: String,
+    /// A digest of what our fields of it were when it was applied.
+    pub live: String,
+}
+
+impl Inventory {
+    /// The entry of an object.
+    pub fn find(&self, id: &ObjectId) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.id == *id)
+    }
+
+    /// As the `ConfigMap` holds it: a line for each object.
+    pub(super) fn write(&self) -> String {
+        let mut out = String::new();
+        let or_dash = |text: &str| if text.is_empty() { "-".to_owned() } else { text.to_owned() };
+        for Entry { id, version, uid, desired, live } in &self.entries {
+            let api = if id.group.is_empty() { version.clone() } else { format!("{}/{version}", id.group) };
+            let (namespace, uid, desired, live) =
+                (or_dash(&id.namespace), or_dash(uid), or_dash(desired), or_dash(live));
+            let _ = writeln!(out, "{api} {} {namespace} {} {uid} {desired} {live}", id.kind, id.name);
+        }
+        out
+    }
+
+    /// Reads the lines of a `ConfigMap`; the number of one that cannot be.
+    pub(super) fn read(text: &str, installed: bool) -> Result<Self, usize> {
+        let entries = text.lines().enumerate().map(|(at, line)| entry(line).ok_or(at + 1));
+        Ok(Self { installed, entries: entries.collect::<Result<_, _>>()? })
+    }
+
+    /// The `ConfigMap`, with the version that it must still have; an error says how large it would be.
+    pub(super) fn object(&self, home: &Home, version: Option<&str>) -> Result<Value, usize> {
+        let text = self.write();
+        if text.len() > LARGEST {
+            return Err(text.len());
+        }
+        let kinds: BTreeSet<String> = self.entries.iter().map(|entry| entry.id.kind_and_group()).collect();
+        let namespaces: BTreeSet<&str> =
+            self.entries.iter().map(|entry| entry.id.namespace.as_str()).collect();
+        let others: Vec<&str> =
+            namespaces.into_iter().filter(|name| !name.is_empty() && *name != home.namespace).collect();
+        let mut object = json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {
+                "name": home.name, "namespace": home.namespace,
+                "labels": {"applyset.kubernetes.io/id": home.set()},
+                "annotations": {
+                    "applyset.kubernetes.io/tooling": "transship/v1",
+                    "applyset.kubernetes.io/contains-group-kinds": kinds.into_iter().collect::<Vec<_>>().join(","),
+                    "applyset.kubernetes.io/additional-namespaces": others.join(","),
+                },
+            },
+            "data": {"installed": self.installed.to_string(), "objects": text},
+        });
+        if let Some(version) = version {
+            object["metadata"]["resourceVersion"] = json!(version);
+        }
+        Ok(object)
+    }
+}
+
+fn entry(line: &str) -> Option<Entry> {
+    let parts: Vec<&str> = line.split(' ').collect();
+    let [api, kind, namespace, name, uid, desired, live] = parts[..] else { return None };
+    // Each goes into a path of a request.
+    let safe = |text: &str| {
+        let fine = |byte: u8| byte.is_ascii_alphanumeric() || b".-_:".contains(&byte);
+        !text.is_empty() && text != ".." && text != "." && text.bytes().all(fine)
+    };
+    let (group, version) = api.split_once('/').unwrap_or(("", api));
+    let all = [version, kind, namespace, name, uid, desired, live];
+    if !all.into_iter().all(safe) || !(group.is_empty() || safe(group)) {
+        return None;
+    }
+    let none = |text: &str| if text == "-" { String::new() } else { text.to_owned() };
+    Some(Entry {
+        id: ObjectId {
+            group: group.to_owned(),
+            kind: kind.to_owned(),
+            namespace: none(namespace),
+            name: name.to_owned(),
+        },
+        version: version.to_owned(),
+        uid: none(uid),
+        desired: none(desired),
+        live: none(live),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Home, Inventory};
+
+    const LINES: &str = "\
+apps/v1 Deployment ns d 1-2 aa bb
+v1 Namespace - ns 3-4 - -
+rbac.authorization.k8s.io/v1 ClusterRole - system:x - cc -
+";
+
+    #[test]
+    fn what_is_written_is_read() {
+        let inventory = Inventory::read(LINES, true).unwrap();
+        assert_eq!(inventory.entries.len(), 3);
+        assert_eq!(inventory.entries[1].id.namespace, "");
+        assert_eq!(inventory.entries[2].id.name, "system:x");
+        assert_eq!(inventory.write(), LINES);
+    }
+
+    #[test]
+    fn what_leads_elsewhere_is_not_read() {
+        for line in [
+            "v1 Secret ns ../x - - -",
+            "v1 Secret ns .. - - -",
+            "v1 Secret ns a?b - - -",
+            "v1 Secret ns a/b - - -",
+            "v1 Secret ns a - -",
+            "v1 Secret ns a - - - -",
+            "v1 Secret ns  - - -",
+            "../v1 Secret ns a - - -",
+            "v1 Secret ns a%2f - - -",
+        ] {
+            assert_eq!(Inventory::read(&format!("{LINES}{line}\n"), true), Err(4), "{line}");
+        }
+    }
+
+    #[test]
+    fn the_set_is_named_as_kubectl_names_it() {
+        let home = Home { namespace: "openshift-config-managed".into(), name: "transship-standalone".into() };
+        let set = home.set();
+        assert!(set.starts_with("applyset-") && set.ends_with("-v1") && set.len() == 55, "{set}");
+    }
+}

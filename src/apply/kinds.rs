@@ -1,0 +1,108 @@
+//! Which kinds a cluster serves, and under which paths.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::failure::Failure;
+use super::server::Server;
+
+/// Where the objects of a kind are.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Resource {
+    pub(super) group: String,
+    pub(super) version: String,
+    pub(super) plural: String,
+    pub(super) namespaced: bool,
+}
+
+impl Resource {
+    /// The path of all objects: of a namespace, or of the cluster.
+    pub(super) fn collection(&self, namespace: &str) -> String {
+        let Self { group, version, plural, namespaced } = self;
+        let root =
+            if group.is_empty() { format!("/api/{version}") } else { format!("/apis/{group}/{version}") };
+        match namespace {
+            "" => format!("{root}/{plural}"),
+            namespace if *namespaced => format!("{root}/namespaces/{namespace}/{plural}"),
+            _ => format!("{root}/{plural}"),
+        }
+    }
+
+    /// The path of one object.
+    pub(super) fn object(&self, namespace: &str, name: &str) -> String {
+        format!("{}/{name}", self.collection(namespace))
+    }
+
+    /// Reads what a `CustomResourceDefinition` will serve: each version, with the kind.
+    pub(super) fn of_definition(definition: &Value) -> Vec<(String, Self)> {
+        let spec = &definition["spec"];
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let versions = spec["versions"].as_array().into_iter().flatten();
+        let served = versions.filter(|version| version["served"] == true);
+        served
+            .map(|version| {
+                let resource = Self {
+                    group: text(&spec["group"]),
+                    version: text(&version["name"]),
+                    plural: text(&spec["names"]["plural"]),
+                    namespaced: spec["scope"] == "Namespaced",
+                };
+                (text(&spec["names"]["kind"]), resource)
+            })
+            .collect()
+    }
+}
+
+/// What a cluster serves.
+#[derive(Debug, Default)]
+pub(super) struct Kinds {
+    by_kind: HashMap<(String, String, String), Resource>,
+}
+
+impl Kinds {
+    /// Asks the cluster, with two requests.
+    pub(super) async fn ask(server: &Server) -> Result<Self, Failure> {
+        let mut kinds = Self::default();
+        for path in ["/api", "/apis"] {
+            kinds.read(&server.get(path).await?);
+        }
+        Ok(kinds)
+    }
+
+    fn read(&mut self, groups: &Value) {
+        let items = |value: &Value, key: &str| value[key].as_array().cloned().unwrap_or_default();
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        for group in items(groups, "items") {
+            for version in items(&group, "versions") {
+                for resource in items(&version, "resources") {
+                    let kind = text(&resource["responseKind"]["kind"]);
+                    let resource = Resource {
+                        group: text(&group["metadata"]["name"]),
+                        version: text(&version["version"]),
+                        plural: text(&resource["resource"]),
+                        namespaced: resource["scope"] == "Namespaced",
+                    };
+                    self.add(kind, resource);
+                }
+            }
+        }
+    }
+
+    pub(super) fn add(&mut self, kind: String, resource: Resource) {
+        self.by_kind.insert((resource.group.clone(), resource.version.clone(), kind), resource);
+    }
+
+    /// The resource of a kind in a version.
+    pub(super) fn find(&self, group: &str, version: &str, kind: &str) -> Option<&Resource> {
+        self.by_kind.get(&(group.to_owned(), version.to_owned(), kind.to_owned()))
+    }
+
+    /// The resource of a kind in whatever version is served.
+    pub(super) fn any(&self, group: &str, kind: &str) -> Option<&Resource> {
+        let mut found: Vec<&Resource> =
+            self.by_kind.iter().filter(|((g, _, k), _)| g == group && k == kind).map(|(_, r)| r).collect();
+        found.sort();
+        found.pop()
+    }
+}

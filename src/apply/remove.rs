@@ -1,0 +1,106 @@
+//! Takes objects away: only what the inventory, the uid and the label all say is ours, custom resources before their
+//! definitions, namespaces last.
+
+use futures_util::future::join_all;
+use tokio::time::Instant;
+
+use super::event::{Event, What};
+use super::inventory::{Entry, Inventory};
+use super::side::Side;
+use super::step::{Problem, take_away};
+use crate::object::Scopes;
+
+/// What became of one object.
+enum Removed {
+    Gone,
+    /// It is there, and not ours any more.
+    NotOurs(String),
+}
+
+/// Takes objects away, and gives back those that are still there.
+pub(super) async fn remove(
+    side: &Side<'_>,
+    entries: Vec<Entry>,
+    what: What,
+    deadline: Instant,
+    tell: &mut dyn FnMut(Event),
+) -> Vec<Entry> {
+    let mut left = Vec::new();
+    let mut lost: Option<String> = None;
+    for phase in phases(entries) {
+        if let Some(why) = &lost {
+            for entry in phase {
+                tell(Event::of_object(
+                    side.cluster,
+                    &entry.id,
+                    What::Blocked,
+                    format!("its cluster does not answer: {why}"),
+                ));
+                left.push(entry);
+            }
+            continue;
+        }
+        let results = join_all(phase.iter().map(|entry| remove_one(side, entry, deadline))).await;
+        for (entry, result) in phase.into_iter().zip(results) {
+            match result {
+                Ok(Removed::Gone) => tell(Event::of_object(side.cluster, &entry.id, what, String::new())),
+                Ok(Removed::NotOurs(why)) => {
+                    tell(Event::of_object(side.cluster, &entry.id, What::Forgotten, why))
+                }
+                Err(problem) => {
+                    if problem.lost {
+                        lost = Some(problem.message.clone());
+                    }
+                    tell(Event::of_object(side.cluster, &entry.id, What::Failed, problem.message));
+                    left.push(entry);
+                }
+            }
+        }
+    }
+    left
+}
+
+/// What calls for others first, then objects of custom kinds while whoever looks after them is there, then the rest,
+/// last applied first; definitions and namespaces when nothing of theirs is left.
+fn phases(entries: Vec<Entry>) -> [Vec<Entry>; 5] {
+    let mut phases: [Vec<Entry>; 5] = Default::default();
+    for entry in entries.into_iter().rev() {
+        let phase = match entry.id.kind.as_str() {
+            "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration" | "APIService" => 0,
+            "CustomResourceDefinition" => 3,
+            "Namespace" => 4,
+            kind if Scopes::default().of(&entry.id.group, kind).is_none() => 1,
+            _ => 2,
+        };
+        phases[phase].push(entry);
+    }
+    phases
+}
+
+async fn remove_one(side: &Side<'_>, entry: &Entry, deadline: Instant) -> Result<Removed, Problem> {
+    // A kind that is not served has no objects.
+    let Some(path) = side.path_of(entry) else { return Ok(Removed::Gone) };
+    let live = side.get(&path).await.map_err(|failure| Problem::of(&failure, &entry.id))?;
+    let Some(live) = live else { return Ok(Removed::Gone) };
+    let uid = live["metadata"]["uid"].as_str().unwrap_or_default();
+    if !side.is_ours(&live) {
+        return Ok(Removed::NotOurs("it does not carry our label any more".to_owned()));
+    }
+    if !entry.uid.is_empty() && entry.uid != uid {
+        return Ok(Removed::NotOurs("another object of its name is there".to_owned()));
+    }
+    take_away(side, &path, uid, &entry.id, deadline).await.map(|()| Removed::Gone)
+}
+
+/// Takes the inventory itself away, when nothing is in it any more.
+pub(super) async fn remove_inventory(side: &Side<'_>, left: &Inventory) -> Result<(), String> {
+    if !left.entries.is_empty() {
+        return side.write_inventory(left).await;
+    }
+    let path = side.home.path();
+    match side.server.send(http::Method::DELETE, &path, super::server::Content::Nothing).await {
+        Ok(_) => Ok(()),
+        Err(failure) if failure.code() == Some(404) => Ok(()),
+        Err(failure) => Err(format!("the inventory cannot be taken away: {}", failure.words(false))),
+    }
+}

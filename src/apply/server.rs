@@ -1,0 +1,130 @@
+//! One API server: requests go out, answers come back, and what passes by itself is tried again.
+
+use std::time::Duration;
+
+use http::{Method, Request};
+use kube::Client;
+use kube::client::Body;
+use serde_json::Value;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::client::reason;
+use super::failure::{Failure, Refusal};
+use super::gate::Gate;
+
+/// How long one answer may take.
+const ANSWER: Duration = Duration::from_secs(20);
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// An answer that was no refusal.
+pub(super) struct Answer {
+    /// Whether the object was made by the request.
+    pub(super) created: bool,
+    pub(super) value: Value,
+}
+
+/// What goes into a request, and how it is to be read.
+#[derive(Clone, Copy)]
+pub(super) enum Content<'b> {
+    Nothing,
+    Json(&'b str),
+    /// Server-side apply.
+    Apply(&'b str),
+    /// RFC 6902.
+    JsonPatch(&'b str),
+}
+
+pub(super) struct Server {
+    client: Client,
+    gate: Gate,
+    /// How long a request is tried again.
+    patience: Duration,
+}
+
+impl Server {
+    pub(super) fn new(client: Client, patience: Duration) -> Self {
+        Self { client, gate: Gate::new(), patience }
+    }
+
+    pub(super) async fn get(&self, path: &str) -> Result<Value, Failure> {
+        Ok(self.send(Method::GET, path, Content::Nothing).await?.value)
+    }
+
+    /// Sends a request until it is answered for good, or patience ends.
+    pub(super) async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        content: Content<'_>,
+    ) -> Result<Answer, Failure> {
+        let deadline = Instant::now() + self.patience;
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let failure = match self.once(method.clone(), path, content).await {
+                Ok(value) => return Ok(value),
+                Err(failure) => failure,
+            };
+            let wanted = match &failure {
+                Failure::Refused(Refusal { retry_after: Some(time), .. }) => *time,
+                _ => jittered(pause),
+            };
+            if !failure.is_passing() || Instant::now() + wanted > deadline {
+                return Err(failure);
+            }
+            self.gate.retry().await;
+            sleep(wanted).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    async fn once(&self, method: Method, path: &str, content: Content<'_>) -> Result<Answer, Failure> {
+        let _pass = self.gate.enter().await;
+        let answer = timeout(ANSWER, self.exchange(method, path, content)).await;
+        let answer =
+            answer.unwrap_or_else(|_| Err(Failure::NoAnswer(format!("none within {} s", ANSWER.as_secs()))));
+        match &answer {
+            Err(Failure::Refused(Refusal { code: 429, .. })) => self.gate.too_much(),
+            _ => self.gate.answered(),
+        }
+        answer
+    }
+
+    async fn exchange(&self, method: Method, path: &str, content: Content<'_>) -> Result<Answer, Failure> {
+        let (kind, body) = match content {
+            Content::Nothing | Content::Json("") => ("application/json", ""),
+            Content::Json(body) => ("application/json", body),
+            Content::Apply(body) => ("application/apply-patch+yaml", body),
+            Content::JsonPatch(body) => ("application/json-patch+json", body),
+        };
+        let request = Request::builder().method(method).uri(path);
+        let request = request.header("content-type", kind).header("accept", accept(path));
+        let request = request.body(Body::from(body.as_bytes().to_vec()));
+        let request = request.map_err(|error| Failure::NoAnswer(error.to_string()))?;
+        let answer = self.client.send(request).await.map_err(|error| Failure::NoAnswer(reason(&error)))?;
+        let (head, body) = answer.into_parts();
+        let body = body.collect_bytes().await.map_err(|error| Failure::NoAnswer(reason(&error)))?;
+        if head.status.is_success() {
+            let broken = |_| Failure::NoAnswer("the answer is not JSON".to_owned());
+            let value = serde_json::from_slice(&body).map_err(broken)?;
+            return Ok(Answer { created: head.status.as_u16() == 201, value });
+        }
+        let retry_after = head.headers.get("retry-after").and_then(|value| value.to_str().ok()?.parse().ok());
+        let retry_after = retry_after.map(Duration::from_secs);
+        Err(Failure::Refused(Refusal::read(head.status.as_u16(), retry_after, &body)))
+    }
+}
+
+/// All groups and their kinds come in one answer if they are asked for so.
+fn accept(path: &str) -> &'static str {
+    match path {
+        "/api" | "/apis" => "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
+        _ => "application/json",
+    }
+}
+
+/// Between half of a time and all of it, so that many who wait do not come back at once.
+fn jittered(time: Duration) -> Duration {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    time.mul_f64(0.5 + f64::from(now.subsec_nanos() % 1000) / 2000.0)
+}

@@ -1,0 +1,36 @@
+//! `transship delete`
+
+use clap::Args;
+use transship::apply;
+use transship::diagnostic::{Diagnostic, Diagnostics};
+
+use super::target::{Clusters, block_on};
+use super::{Inputs, Outcome};
+
+/// Take away what was rolled out: only what the inventories say is ours, in order
+#[derive(Args)]
+#[command(after_help = "\
+Example:
+  transship delete --topology hypershift --management-kubeconfig mc.kubeconfig --guest-kubeconfig guest.kubeconfig
+
+A guest that does not answer does not hold back what is in the management cluster.")]
+pub(super) struct Delete {
+    #[command(flatten)]
+    inputs: Inputs,
+    #[command(flatten)]
+    clusters: Clusters,
+}
+
+impl Delete {
+    pub(super) fn run(self) -> Result<Outcome, Diagnostics> {
+        let project = self.inputs.load()?;
+        let profiles = self.clusters.profiles(&project)?;
+        let plans = transship::render_unchecked(&project.context(), &profiles)?;
+        block_on(async {
+            let targets = self.clusters.targets(&profiles, &plans).await?;
+            let summary =
+                apply::delete(targets, &self.clusters.options(), |event| self.clusters.tell(event)).await;
+            self.clusters.end(&summary.map_err(Diagnostic::error)?)
+        })
+    }
+}
