@@ -17,6 +17,7 @@ pub(crate) const CASES: &[BedCase] = &[
     ("bed_itself::a_daemon_set_has_as_many_pods_as_there_are_nodes", a_daemon_set_has_as_many_pods_as_nodes),
     ("bed_itself::operators_report", operators_report),
     ("bed_itself::a_reset_leaves_nothing_behind", a_reset_leaves_nothing_behind),
+    ("bed_itself::a_reset_takes_the_whole_payload_away", a_reset_takes_the_whole_payload_away),
     ("bed_itself::a_reset_brings_back_what_was_there", a_reset_brings_back_what_was_there),
     ("bed_itself::the_audit_log_knows_who_wrote", the_audit_log_knows_who_wrote),
     ("bed_itself::an_api_server_comes_back_with_its_data", an_api_server_comes_back_with_its_data),
@@ -143,6 +144,28 @@ fn a_reset_leaves_nothing_behind(bed: &Bed) {
     assert!(slowest < Duration::from_secs(4), "{slowest:?}");
 }
 
+/// What the cases are about: six kinds with objects, webhooks, roles that are added up, pods.
+fn a_reset_takes_the_whole_payload_away(bed: &Bed) {
+    let side = &bed.guest;
+    let before = everything(side);
+    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/golden/default/hypershift-guest");
+    let index = std::fs::read_to_string(format!("{golden}/index.txt")).unwrap();
+    let files = index.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split(' ').nth(1));
+    let manifests: Vec<_> =
+        files.map(|file| std::fs::read_to_string(format!("{golden}/{file}")).unwrap()).collect();
+    for round in 0..3 {
+        side.apply_yaml(&manifests.join("\n---\n"));
+        side.wait(CLUSTER_OPERATOR, |it| is(it, "Available", "True"));
+        side.wait("/api/v1/namespaces/openshift-cluster-csi-drivers/pods", |list| {
+            is(&list["items"][0], "Ready", "True")
+        });
+        bed.reset();
+        assert_eq!(everything(side), before, "round {round}");
+        std::thread::sleep(Duration::from_millis(300));
+        assert_eq!(everything(side), before, "round {round}, and nothing comes back");
+    }
+}
+
 /// A kind of its own, with a finalizer that nobody takes away.
 fn kind_and_object() -> String {
     "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: things.example.test}\n\
@@ -156,7 +179,9 @@ fn kind_and_object() -> String {
 fn everything(side: &Side) -> Vec<String> {
     block_on(async {
         let client = call::client(&side.direct(), "test").await;
-        let get = async |path: &str| call::get(&client, path).await.unwrap().ok().unwrap();
+        let get = async |path: &str| {
+            call::patiently(&client, "GET", path, "application/json", Vec::new()).await.ok().unwrap()
+        };
         let mut names = Vec::new();
         let groups = get("/apis").await;
         let version = |group: &Value| format!("/apis/{}", text(&group["preferredVersion"]["groupVersion"]));

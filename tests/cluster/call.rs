@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use http::{HeaderName, HeaderValue, Request};
 use http_body_util::BodyExt;
@@ -90,6 +90,25 @@ pub(crate) async fn call(
     };
     let late = |error: Elapsed| kube::Error::Service(error.into());
     tokio::time::timeout(PATIENCE, exchange).await.map_err(late)?
+}
+
+/// Makes a request that must be answered; again, where the server asks for it: it serves a custom kind only after a
+/// first request, and has that one come back.
+pub(crate) async fn patiently(
+    client: &Client,
+    method: &str,
+    path: &str,
+    content_type: &str,
+    body: Vec<u8>,
+) -> Answer {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let answer = call(client, method, path, content_type, body.clone()).await.unwrap();
+        if answer.code != 429 || Instant::now() > deadline {
+            return answer;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
 }
 
 /// Sends a JSON body.
