@@ -17,6 +17,7 @@ pub(crate) const CASES: &[BedCase] = &[
     ("bed_itself::a_daemon_set_has_as_many_pods_as_there_are_nodes", a_daemon_set_has_as_many_pods_as_nodes),
     ("bed_itself::operators_report", operators_report),
     ("bed_itself::a_reset_leaves_nothing_behind", a_reset_leaves_nothing_behind),
+    ("bed_itself::a_reset_takes_the_whole_payload_away", a_reset_takes_the_whole_payload_away),
     ("bed_itself::a_reset_brings_back_what_was_there", a_reset_brings_back_what_was_there),
     ("bed_itself::the_audit_log_knows_who_wrote", the_audit_log_knows_who_wrote),
     ("bed_itself::an_api_server_comes_back_with_its_data", an_api_server_comes_back_with_its_data),
@@ -143,6 +144,28 @@ fn a_reset_leaves_nothing_behind(bed: &Bed) {
     assert!(slowest < Duration::from_secs(4), "{slowest:?}");
 }
 
+/// What the cases are about: six kinds with objects, webhooks, roles that are added up, pods.
+fn a_reset_takes_the_whole_payload_away(bed: &Bed) {
+    let side = &bed.guest;
+    let before = everything(side);
+    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/golden/default/hypershift-guest");
+    let index = std::fs::read_to_string(format!("{golden}/index.txt")).unwrap();
+    let files = index.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split(' ').nth(1));
+    let manifests: Vec<_> =
+        files.map(|file| std::fs::read_to_string(format!("{golden}/{file}")).unwrap()).collect();
+    for round in 0..3 {
+        side.apply_yaml(&manifests.join("\n---\n"));
+        side.wait(CLUSTER_OPERATOR, |it| is(it, "Available", "True"));
+        side.wait("/api/v1/namespaces/openshift-cluster-csi-drivers/pods", |list| {
+            is(&list["items"][0], "Ready", "True")
+        });
+        bed.reset();
+        assert_eq!(everything(side), before, "round {round}");
+        std::thread::sleep(Duration::from_millis(300));
+        assert_eq!(everything(side), before, "round {round}, and nothing comes back");
+    }
+}
+
 /// A kind of its own, with a finalizer that nobody takes away.
 fn kind_and_object() -> String {
     "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: things.example.test}\n\
@@ -154,27 +177,41 @@ fn kind_and_object() -> String {
 
 /// The names of all objects of all kinds, but for events and leases.
 fn everything(side: &Side) -> Vec<String> {
-    let mut paths = vec!["/api/v1".to_owned()];
-    let groups = side.get("/apis").unwrap();
-    for group in groups["groups"].as_array().unwrap() {
-        paths.push(format!("/apis/{}", group["preferredVersion"]["groupVersion"].as_str().unwrap()));
-    }
-    let mut names = Vec::new();
-    for path in paths {
-        let resources = side.get(&path).unwrap_or_else(|| panic!("{path} is in the list and not served"));
-        for resource in resources["resources"].as_array().unwrap() {
-            let name = resource["name"].as_str().unwrap();
-            let can_list = resource["verbs"].as_array().unwrap().iter().any(|verb| verb == "list");
-            if can_list && !matches!(name, "events" | "leases" | "componentstatuses") {
-                let list = side.list(&format!("{path}/{name}"));
-                let key = |it: &Value| {
-                    format!("{path}/{name} {} {}", it["metadata"]["namespace"], it["metadata"]["name"])
-                };
-                names.extend(list.iter().map(key));
+    block_on(async {
+        let client = call::client(&side.direct(), "test").await;
+        let get = async |path: &str| {
+            call::patiently(&client, "GET", path, "application/json", Vec::new()).await.ok().unwrap()
+        };
+        let mut names = Vec::new();
+        let groups = get("/apis").await;
+        let version = |group: &Value| format!("/apis/{}", text(&group["preferredVersion"]["groupVersion"]));
+        let groups = groups["groups"].as_array().unwrap().iter().map(version);
+        for path in groups.chain(["/api/v1".to_owned()]) {
+            for kind in
+                get(&path).await["resources"].as_array().unwrap().iter().filter(|kind| is_listed(kind))
+            {
+                let kind = format!("{path}/{}", text(&kind["name"]));
+                for object in get(&kind).await["items"].as_array().unwrap() {
+                    let metadata = &object["metadata"];
+                    names.push(format!(
+                        "{kind} {} {}",
+                        text(&metadata["namespace"]),
+                        text(&metadata["name"])
+                    ));
+                }
             }
         }
-    }
-    names
+        names
+    })
+}
+
+fn is_listed(kind: &Value) -> bool {
+    let can_be = kind["verbs"].as_array().is_some_and(|verbs| verbs.iter().any(|verb| verb == "list"));
+    can_be && !matches!(text(&kind["name"]), "events" | "leases" | "componentstatuses")
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
 }
 
 fn a_reset_brings_back_what_was_there(bed: &Bed) {

@@ -2,14 +2,21 @@
 
 use std::future::Future;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use http::{HeaderName, HeaderValue, Request};
 use http_body_util::BodyExt;
-use kube::client::Body;
+use hyper_util::client::legacy::connect::{Connect, HttpConnector};
+use hyper_util::rt::TokioExecutor;
+use kube::client::{Body, ConfigExt};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use serde_json::Value;
+use tokio::time::error::Elapsed;
+use tower::{BoxError, ServiceBuilder};
+
+/// A server that says nothing for so long says nothing at all.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What a server said.
 #[derive(Debug)]
@@ -47,10 +54,22 @@ pub(crate) fn open_client(port: u16) -> Client {
 
 fn client_of(mut config: Config, agent: &'static str) -> Client {
     config.headers.push((HeaderName::from_static("user-agent"), HeaderValue::from_static(agent)));
-    config.default_retry = false;
-    config.read_timeout = Some(Duration::from_secs(10));
-    config.reset_reader_on_write = true;
-    Client::try_from(config).unwrap()
+    let service = ServiceBuilder::new()
+        .layer(config.base_uri_layer())
+        .option_layer(config.auth_layer().unwrap())
+        .layer(config.extra_headers_layer().unwrap())
+        .map_err(BoxError::from)
+        .service(hyper_util::client::legacy::Client::builder(TokioExecutor::new()).build(connector(&config)));
+    Client::new(service, config.default_namespace)
+}
+
+/// What is written is sent at once: every connection would otherwise begin with a pause of 40 ms, in which either end
+/// waits for the other.
+pub(crate) fn connector(config: &Config) -> impl Connect + Clone + Send + Sync + 'static {
+    let mut http = HttpConnector::new();
+    http.enforce_http(false);
+    http.set_nodelay(true);
+    config.rustls_https_connector_with_connector(http).unwrap()
 }
 
 /// Makes a request. An error is no answer at all.
@@ -62,10 +81,34 @@ pub(crate) async fn call(
     body: Vec<u8>,
 ) -> Result<Answer, kube::Error> {
     let request = Request::builder().method(method).uri(path).header("content-type", content_type);
-    let answer = client.send(request.body(Body::from(body)).unwrap()).await?;
-    let code = answer.status().as_u16();
-    let text = answer.into_body().collect().await?.to_bytes();
-    Ok(Answer { code, text: String::from_utf8_lossy(&text).into_owned() })
+    let request = request.body(Body::from(body)).unwrap();
+    let exchange = async {
+        let answer = client.send(request).await?;
+        let code = answer.status().as_u16();
+        let text = answer.into_body().collect().await?.to_bytes();
+        Ok(Answer { code, text: String::from_utf8_lossy(&text).into_owned() })
+    };
+    let late = |error: Elapsed| kube::Error::Service(error.into());
+    tokio::time::timeout(PATIENCE, exchange).await.map_err(late)?
+}
+
+/// Makes a request that must be answered; again, where the server asks for it: it serves a custom kind only after a
+/// first request, and has that one come back.
+pub(crate) async fn patiently(
+    client: &Client,
+    method: &str,
+    path: &str,
+    content_type: &str,
+    body: Vec<u8>,
+) -> Answer {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let answer = call(client, method, path, content_type, body.clone()).await.unwrap();
+        if answer.code != 429 || Instant::now() > deadline {
+            return answer;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
 }
 
 /// Sends a JSON body.

@@ -52,6 +52,7 @@ pub(crate) fn api_server(tools: &Path, folder: &Path, ports: Ports) -> Process {
         "--allow-privileged=true".to_owned(),
         "--token-auth-file=tokens.csv".to_owned(),
         "--endpoint-reconciler-type=none".to_owned(),
+        "--allow-privileged=true".to_owned(),
         "--audit-policy-file=audit-policy.yaml".to_owned(),
         "--audit-log-path=audit.log".to_owned(),
         "--audit-log-mode=blocking".to_owned(),

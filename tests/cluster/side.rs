@@ -88,18 +88,11 @@ impl Side {
         assert!(matches!(answer.code, 200..=299 | 404), "{answer:?}");
     }
 
-    /// Makes any request; again, where the server asks for it because a kind is only just being served.
+    /// Makes any request.
     pub(crate) fn call(&self, method: &str, path: &str, content_type: &str, body: &str) -> Answer {
-        let deadline = Instant::now() + Duration::from_secs(10);
         block_on(async {
             let client = call::client(&self.direct(), "test").await;
-            loop {
-                let answer = call::call(&client, method, path, content_type, body.into()).await.unwrap();
-                if answer.code != 429 || Instant::now() > deadline {
-                    return answer;
-                }
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            }
+            call::patiently(&client, method, path, content_type, body.into()).await
         })
     }
 

@@ -13,7 +13,6 @@ use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 use kube::Config;
-use kube::client::ConfigExt;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use tokio::time::Sleep;
 
@@ -48,7 +47,7 @@ impl Upstream {
         let kubeconfig = Kubeconfig::read_from(kubeconfig).unwrap();
         let options = KubeConfigOptions::default();
         let config = crate::call::block_on(Config::from_custom_kubeconfig(kubeconfig, &options)).unwrap();
-        let connector = config.rustls_https_connector().unwrap();
+        let connector = crate::call::connector(&config);
         let client = Client::builder(TokioExecutor::new()).build::<_, Incoming>(connector);
         let send: Passer = Box::new(move |request| {
             let answer = client.request(request);

@@ -73,8 +73,11 @@ fn status(pod: &Value, fail: bool) -> Value {
     json!({
         "phase": phase, "startTime": now(),
         "hostIP": "192.0.2.1", "podIP": "192.0.2.2", "podIPs": [{"ip": "192.0.2.2"}],
-        "containerStatuses": containers(&pod["spec"]["containers"], &state, holds),
-        "initContainerStatuses": containers(&pod["spec"]["initContainers"], &done, false),
+        "containerStatuses": containers(&pod["spec"]["containers"], |_| (&state, holds)),
+        // Those that are started again and again go on beside the others.
+        "initContainerStatuses": containers(&pod["spec"]["initContainers"], |spec| {
+            if spec["restartPolicy"] == "Always" { (&state, holds) } else { (&done, true) }
+        }),
         "conditions": [
             condition("PodScheduled", true, "", ""),
             condition("Initialized", true, "", ""),
@@ -84,8 +87,10 @@ fn status(pod: &Value, fail: bool) -> Value {
     })
 }
 
-fn containers(specs: &Value, state: &Value, ready: bool) -> Value {
+/// The statuses of containers, each with a state, and whether that is ready.
+fn containers<'s>(specs: &Value, state: impl Fn(&Value) -> (&'s Value, bool)) -> Value {
     let status = |spec: &Value| {
+        let (state, ready) = state(spec);
         json!({
             "name": spec["name"], "image": spec["image"], "imageID": "", "restartCount": 0,
             "ready": ready, "started": ready, "state": state,
