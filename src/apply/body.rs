@@ -74,7 +74,7 @@ impl<'a> Policy<'a> {
 
     fn pinned(&self, id: &ObjectId, manifest: &Value) -> Option<Value> {
         let pins = self.profile.pins.0.iter().filter(|(selector, _)| selector.value.matches(id));
-        let mut pinned = pins.filter_map(|(_, fields)| {
+        let mut pinned = pins.map(|(_, fields)| {
             let fields: Value = serde_json::from_str(&yaml::json::write(fields)).unwrap_or_default();
             same_fields(manifest, &fields)
         });
@@ -160,13 +160,11 @@ fn identity(manifest: &Value) -> Value {
 }
 
 /// The values that an object has in these fields.
-fn same_fields(object: &Value, fields: &Value) -> Option<Value> {
-    let (Some(object), Some(fields)) = (object.as_object(), fields.as_object()) else {
-        return Some(object.clone());
-    };
+fn same_fields(object: &Value, fields: &Value) -> Value {
+    let (Some(map), Some(fields)) = (object.as_object(), fields.as_object()) else { return object.clone() };
     let kept =
-        fields.iter().filter_map(|(key, below)| Some((key.clone(), same_fields(object.get(key)?, below)?)));
-    Some(Value::Object(kept.collect()))
+        fields.iter().filter_map(|(key, below)| Some((key.clone(), same_fields(map.get(key)?, below))));
+    Value::Object(kept.collect())
 }
 
 /// Lays one object over another; items of lists are the same by their names.

@@ -4,9 +4,13 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use kube::client::AuthError;
+use hyper_timeout::TimeoutConnector;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use kube::client::{AuthError, ConfigExt};
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
+use tower::{BoxError, ServiceBuilder};
 
 use crate::diagnostic::{Diagnostic, Location};
 
@@ -35,17 +39,12 @@ impl Endpoint {
             }
             None => Config::infer().await.map_err(|error| nowhere(&error))?,
         };
-        config.connect_timeout = Some(ANSWER);
-        config.read_timeout = Some(ANSWER);
-        config.reset_reader_on_write = true;
-        // What passes by itself is tried again by us, with a deadline and a budget.
-        config.default_retry = false;
         let agent = concat!("transship/", env!("CARGO_PKG_VERSION"));
         config.headers.push((http::header::USER_AGENT, http::HeaderValue::from_static(agent)));
         if self.act_as.is_some() {
             config.auth_info.impersonate.clone_from(&self.act_as);
         }
-        Client::try_from(config).map_err(|error| {
+        client(config).map_err(|error| {
             let error = Diagnostic::error(format!("no client can be made: {}", reason(&error)));
             match &self.kubeconfig {
                 Some(path) => error.at(Location::file(path.display().to_string())),
@@ -53,6 +52,25 @@ impl Endpoint {
             }
         })
     }
+}
+
+/// A client whose connections send at once what is written: otherwise each would begin with a pause of 40 ms, in which
+/// either end waits for the other. Nothing is tried again here: that is done with a deadline and a budget.
+fn client(config: Config) -> Result<Client, kube::Error> {
+    let mut http = HttpConnector::new();
+    http.enforce_http(false);
+    http.set_nodelay(true);
+    let mut connector = TimeoutConnector::new(config.rustls_https_connector_with_connector(http)?);
+    connector.set_connect_timeout(Some(ANSWER));
+    connector.set_read_timeout(Some(ANSWER));
+    connector.set_reset_reader_on_write(true);
+    let service = ServiceBuilder::new()
+        .layer(config.base_uri_layer())
+        .option_layer(config.auth_layer()?)
+        .layer(config.extra_headers_layer()?)
+        .map_err(BoxError::from)
+        .service(hyper_util::client::legacy::Client::builder(TokioExecutor::new()).build(connector));
+    Ok(Client::new(service, config.default_namespace))
 }
 
 /// Connects by this file, or as kubectl would without one.

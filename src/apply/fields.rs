@@ -84,8 +84,8 @@ pub(super) fn migration(object: &Value) -> Option<Value> {
     };
     let (theirs, mut rest): (Vec<&Value>, Vec<&Value>) = entries.iter().partition(earlier);
     let first = theirs.first()?;
-    let own = |entry: &&Value| entry["manager"] == MANAGER && entry["operation"] == "Apply";
-    let mine = rest.iter().position(|entry| own(&entry)).map(|at| rest.remove(at));
+    let own = |entry: &Value| entry["manager"] == MANAGER && entry["operation"] == "Apply";
+    let mine = rest.iter().position(|entry| own(entry)).map(|at| rest.remove(at));
     let mut fields = mine.map_or_else(|| json!({}), |mine| mine["fieldsV1"].clone());
     for entry in &theirs {
         unite(&mut fields, &entry["fieldsV1"]);

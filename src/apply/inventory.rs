@@ -126,14 +126,14 @@ impl Inventory {
 
 fn entry(line: &str) -> Option<Entry> {
     let parts: Vec<&str> = line.split(' ').collect();
-    let [api, kind, namespace, name, uid, desired, live] = parts[..] else { return None };
+    let [api, kind, namespace, name, uid, desired, seen] = parts[..] else { return None };
     // Each goes into a path of a request.
     let safe = |text: &str| {
         let fine = |byte: u8| byte.is_ascii_alphanumeric() || b".-_:".contains(&byte);
         !text.is_empty() && text != ".." && text != "." && text.bytes().all(fine)
     };
     let (group, version) = api.split_once('/').unwrap_or(("", api));
-    let all = [version, kind, namespace, name, uid, desired, live];
+    let all = [version, kind, namespace, name, uid, desired, seen];
     if !all.into_iter().all(safe) || !(group.is_empty() || safe(group)) {
         return None;
     }
@@ -148,7 +148,7 @@ fn entry(line: &str) -> Option<Entry> {
         version: version.to_owned(),
         uid: none(uid),
         desired: none(desired),
-        live: none(live),
+        live: none(seen),
     })
 }
 

@@ -37,7 +37,7 @@ impl Change {
             (_, Some(why)) => format!("{title} would be refused: {why}\n"),
             ((Some(before), Some(after)), _) => {
                 let lines = show::fields(&before, &after);
-                format!("{title}\n{}", lines.iter().map(|line| format!("  {line}\n")).collect::<String>())
+                format!("{title}\n  {}\n", lines.join("\n  "))
             }
             ((None, Some(_)), _) => format!("{title} would be created\n"),
             _ => format!("{title} would be deleted\n"),

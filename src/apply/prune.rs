@@ -67,8 +67,8 @@ mod tests {
     use crate::apply::Inventory;
 
     fn inventory(count: usize) -> Inventory {
-        let lines: String = (0..count).map(|n| format!("v1 ConfigMap ns c{n} u{n} - -\n")).collect();
-        Inventory::read(&lines, true).unwrap()
+        let lines: Vec<String> = (0..count).map(|n| format!("v1 ConfigMap ns c{n} u{n} - -")).collect();
+        Inventory::read(&lines.join("\n"), true).unwrap()
     }
 
     #[test]

@@ -45,7 +45,7 @@ pub(super) async fn remove(
             match result {
                 Ok(Removed::Gone) => tell(Event::of_object(side.cluster, &entry.id, what, String::new())),
                 Ok(Removed::NotOurs(why)) => {
-                    tell(Event::of_object(side.cluster, &entry.id, What::Forgotten, why))
+                    tell(Event::of_object(side.cluster, &entry.id, What::Forgotten, why));
                 }
                 Err(problem) => {
                     if problem.lost {

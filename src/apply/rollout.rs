@@ -128,7 +128,9 @@ impl<'a> Rollout<'a> {
             if next.is_empty() {
                 break;
             }
-            next.into_iter().for_each(|at| done[at] = true);
+            for at in next {
+                done[at] = true;
+            }
         }
         let first = done.iter().position(|done| !done)?;
         Some(self.walk(first, &done))

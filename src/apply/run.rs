@@ -112,7 +112,7 @@ impl<'r, 'a> Run<'r, 'a> {
                     }
                 }
                 Outcome::Served(at, Ok(())) => self.ready(at),
-                Outcome::Served(at, Err(problem)) => self.failed(at, problem),
+                Outcome::Served(at, Err(problem)) => self.failed(at, &problem),
                 Outcome::Looked(seen, problem) => {
                     for (at, live) in seen {
                         if let Some(next) = self.looked(at, &live) {
@@ -216,7 +216,7 @@ impl<'r, 'a> Run<'r, 'a> {
         let done = match result {
             Ok(done) => done,
             Err(problem) => {
-                self.failed(at, problem);
+                self.failed(at, &problem);
                 return None;
             }
         };
@@ -294,7 +294,7 @@ impl<'r, 'a> Run<'r, 'a> {
                 }));
             }
             Readiness::Ready => self.ready(at),
-            Readiness::Failed(why) => self.failed(at, Problem::new(why)),
+            Readiness::Failed(why) => self.failed(at, &Problem::new(why)),
             Readiness::Waiting(why) if why != *seen => {
                 if let State::There { seen, .. } = &mut self.states[at] {
                     seen.clone_from(&why);
@@ -315,13 +315,11 @@ impl<'r, 'a> Run<'r, 'a> {
         }
     }
 
-    fn failed(&mut self, at: usize, problem: Problem) {
+    fn failed(&mut self, at: usize, problem: &Problem) {
         self.states[at] = State::Failed;
-        let half = self.step(at).half;
-        let lost = problem.lost;
         self.tell(at, What::Failed, problem.message.clone());
-        if lost {
-            self.lost(half, &problem);
+        if problem.lost {
+            self.lost(self.step(at).half, problem);
         }
     }
 
@@ -345,7 +343,7 @@ impl<'r, 'a> Run<'r, 'a> {
                 State::There { since, seen } => {
                     let waited = since.elapsed().as_secs();
                     let message = format!("it is not ready after {waited} s: {seen}");
-                    self.failed(at, Problem::new(message));
+                    self.failed(at, &Problem::new(message));
                 }
                 State::Waits => {
                     self.states[at] = State::Failed;

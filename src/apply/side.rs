@@ -105,13 +105,8 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// Whether an object carries the label of our set, or of another.
-    pub(super) fn set_of<'v>(&self, live: &'v Value) -> Option<&'v str> {
-        live["metadata"]["labels"][PART_OF].as_str()
-    }
-
     pub(super) fn is_ours(&self, live: &Value) -> bool {
-        self.set_of(live) == Some(self.home.set().as_str())
+        set_of(live) == Some(self.home.set().as_str())
     }
 
     /// Where an object is; none if the cluster does not serve its kind.
@@ -201,6 +196,11 @@ async fn read_inventory(server: &Server, home: &Home) -> Result<(Inventory, Opti
 pub(super) fn version_of(object: &Object) -> &str {
     let api = object.root.get("apiVersion").and_then(crate::yaml::Node::as_str).unwrap_or_default();
     api.rsplit('/').next().unwrap_or_default()
+}
+
+/// The set whose label an object carries.
+pub(super) fn set_of(live: &Value) -> Option<&str> {
+    live["metadata"]["labels"][PART_OF].as_str()
 }
 
 /// What a live object is.

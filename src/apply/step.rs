@@ -15,7 +15,7 @@ use super::inventory::Entry;
 use super::kinds::Resource;
 use super::rollout::Action;
 use super::server::{Answer, Content};
-use super::side::{Side, version_of};
+use super::side::{Side, set_of, version_of};
 use super::{MANAGER, Options, SEEDER};
 use crate::object::{Object, ObjectId};
 
@@ -148,8 +148,8 @@ impl One<'_> {
 
     /// Whether an object that is there is ours. Another set's is never touched.
     fn may_take(&self, live: &Value, entry: Option<&Entry>) -> Result<bool, Problem> {
-        if self.side.set_of(live).is_some() && !self.side.is_ours(live) {
-            let set = self.side.set_of(live).unwrap_or_default();
+        if set_of(live).is_some() && !self.side.is_ours(live) {
+            let set = set_of(live).unwrap_or_default();
             return Err(Problem::new(format!(
                 "it belongs to another set, {set}: two rollouts would change it back and forth"
             )));
@@ -162,9 +162,10 @@ impl One<'_> {
     async fn migrate(&self, live: &Value) -> Result<(), Problem> {
         let mut live = live.clone();
         for _ in 0..TRIES {
-            let Some(patch) = fields::migration(&live) else { return Ok(()) };
-            let path = format!("{}?fieldManager={MANAGER}", self.path);
-            match self.side.server.send(Method::PATCH, &path, Content::JsonPatch(&patch.to_string())).await {
+            let Some(migration) = fields::migration(&live) else { return Ok(()) };
+            let uri = format!("{}?fieldManager={MANAGER}", self.path);
+            match self.side.server.send(Method::PATCH, &uri, Content::JsonPatch(&migration.to_string())).await
+            {
                 Ok(_) => return Ok(()),
                 Err(failure) if failure.code() == Some(409) => {
                     let again = self.side.get(&self.path).await.map_err(|failure| self.problem(&failure))?;
@@ -439,27 +440,25 @@ fn union_loser(refusal: &Refusal, id: &ObjectId) -> Option<(&'static str, &'stat
 pub(super) async fn served(side: &Side<'_>, definition: &Value, deadline: Instant) -> Result<(), Problem> {
     for (kind, resource) in Resource::of_definition(definition) {
         let known = side.kinds.borrow().find(&resource.group, &resource.version, &kind).is_some();
-        let path = format!("/apis/{}/{}", resource.group, resource.version);
-        while !known {
-            let listed = side
-                .get(&path)
-                .await
-                .map_err(|failure| Problem { message: failure.words(false), lost: true })?;
-            let found = |list: Value| {
-                list["resources"].as_array().into_iter().flatten().any(|one| one["name"] == resource.plural)
-            };
-            if listed.is_some_and(found) {
-                break;
-            }
+        while !known && !lists(side, &resource).await? {
             if Instant::now() >= deadline {
-                return Err(Problem::new(format!(
-                    "it is established, and {path} does not list {}",
-                    resource.plural
-                )));
+                let what = format!("{} of {}/{}", resource.plural, resource.group, resource.version);
+                return Err(Problem::new(format!("it is established, and {what} are not served")));
             }
             sleep(PAUSE).await;
         }
         side.kinds.borrow_mut().add(kind, resource);
     }
     Ok(())
+}
+
+/// Whether a cluster says that it serves a resource.
+async fn lists(side: &Side<'_>, resource: &Resource) -> Result<bool, Problem> {
+    let path = format!("/apis/{}/{}", resource.group, resource.version);
+    let unknown = |failure: Failure| Problem {
+        message: failure.words(false),
+        lost: matches!(failure, Failure::NoAnswer(_)),
+    };
+    let list = side.get(&path).await.map_err(unknown)?.unwrap_or_default();
+    Ok(list["resources"].as_array().into_iter().flatten().any(|one| one["name"] == resource.plural))
 }
