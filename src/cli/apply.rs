@@ -19,6 +19,7 @@ Examples:
   transship apply --topology hypershift … --prune --approve-prune 14
 
 Exit code 3 says that a cluster did not do all that it was asked; what did not depend on that is done.")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(super) struct Apply {
     #[command(flatten)]
     inputs: Inputs,
