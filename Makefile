@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help test lint deny bench golden docs schema fuzz playground
+.PHONY: help test test-crash lint deny bench golden docs schema fuzz playground
 
 help: ## What there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -7,6 +7,9 @@ help: ## What there is to make
 test: ## Run all tests
 	cargo test --locked
 	cargo check --locked --quiet --no-default-features --lib
+
+test-crash: ## Cut an apply and a delete of the whole payload off at every request (takes up to half an hour)
+	TRANSSHIP_CRASH=1 cargo test --locked --test cluster -- --nocapture
 
 lint: deny ## Formatting, clippy with warnings denied, documentation, dependencies
 	cargo fmt --check
@@ -19,6 +22,7 @@ deny: ## Licences, sources and bans of every dependency
 
 bench: ## Beside kubectl and kustomize, as ratios (takes minutes: they do)
 	cargo bench --locked --bench beside
+	TRANSSHIP_BENCH=1 cargo test --locked --release --quiet --test cluster
 
 golden: ## Rewrite golden/ from payload/ and profiles/
 	cargo run --locked --quiet -- golden update

@@ -8,6 +8,7 @@ mod audit;
 mod base_state;
 mod bed;
 mod bed_itself;
+mod bench;
 mod call;
 mod checks;
 mod control_plane;
@@ -38,24 +39,32 @@ type Case = (&'static str, fn(&ControlPlane));
 type BedCase = (&'static str, fn(&Bed));
 
 const CASES: [&[Case]; 2] = [checks::CASES, wait_for::CASES];
-const BED_CASES: [&[BedCase]; 3] = [bed_itself::CASES, proxy_itself::CASES, apply::storage::CASES];
+const BED_CASES: [&[BedCase]; 4] =
+    [bed_itself::CASES, proxy_itself::CASES, apply::storage::CASES, apply::crash::CASES];
 
 fn main() {
     process::become_the_tool();
     if std::env::var("TRANSSHIP_PLAYGROUND").is_ok_and(|value| value == "1") {
         return playground::run();
     }
+    if std::env::var("TRANSSHIP_BENCH").is_ok_and(|value| value == "1") {
+        return bench::run();
+    }
     let arguments = Arguments::from_args();
     let cases: Vec<Case> =
         CASES.concat().into_iter().filter(|(name, _)| is_wanted(&arguments, name)).collect();
+    // What takes half an hour is run when somebody asks for it.
+    let long = std::env::var("TRANSSHIP_CRASH").is_ok_and(|value| value == "1");
+    let bed_cases = if long { apply::crash::WHOLE.to_vec() } else { BED_CASES.concat() };
     let bed_cases: Vec<BedCase> =
-        BED_CASES.concat().into_iter().filter(|(name, _)| is_wanted(&arguments, name)).collect();
+        bed_cases.into_iter().filter(|(name, _)| is_wanted(&arguments, name)).collect();
     if arguments.list || (cases.is_empty() && bed_cases.is_empty()) {
         let names = cases.iter().map(|case| case.0).chain(bed_cases.iter().map(|case| case.0));
         let nothing = names.map(|name| Trial::test(name, || Ok(()))).collect();
         libtest_mimic::run(&arguments, nothing).exit();
     }
-    let Some(tools) = tools::find(!bed_cases.is_empty()) else { return };
+    let needed = if bed_cases.is_empty() { tools::SERVERS } else { tools::CLUSTER };
+    let Some(tools) = tools::find(needed) else { return };
     run(&arguments, &cases, &bed_cases, &tools).exit();
 }
 

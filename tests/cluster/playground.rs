@@ -6,7 +6,7 @@ use crate::tools;
 
 /// Starts both clusters, says how to get at them, and ends them at Ctrl-C.
 pub(crate) fn run() {
-    let Some(tools) = tools::find(true) else { return };
+    let Some(tools) = tools::find(tools::CLUSTER) else { return };
     eprintln!("starting a management cluster and a guest's");
     let bed = Bed::start(&tools);
     let folder = tempfile::tempdir().unwrap();

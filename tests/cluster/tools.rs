@@ -6,11 +6,14 @@ use std::process::{Command, Stdio};
 /// What a build says when there is no Go.
 const NO_GO: i32 = 3;
 
+/// What one API server needs.
+pub(crate) const SERVERS: &[&str] = &["etcd", "kube-apiserver"];
+/// What a cluster needs in which something happens.
+pub(crate) const CLUSTER: &[&str] = &["etcd", "kube-apiserver", "kube-controller-manager"];
+
 /// The folder with the binaries. `None`: there are none and none can be built, which is told. The assets of kubebuilder
 /// are taken only if they have all that is needed: usually they have no controllers.
-pub(crate) fn find(with_controllers: bool) -> Option<PathBuf> {
-    let mut needed = vec!["etcd", "kube-apiserver"];
-    needed.extend(with_controllers.then_some("kube-controller-manager"));
+pub(crate) fn find(needed: &[&str]) -> Option<PathBuf> {
     let assets =
         std::env::var_os("KUBEBUILDER_ASSETS").filter(|folder| !folder.is_empty()).map(PathBuf::from);
     if let Some(folder) = assets.filter(|folder| needed.iter().all(|tool| folder.join(tool).exists())) {

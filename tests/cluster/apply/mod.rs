@@ -1,5 +1,7 @@
 //! `transship apply` and `transship delete`, on two real clusters.
 
+pub(crate) mod crash;
+mod project;
 pub(crate) mod storage;
 
 use std::path::Path;

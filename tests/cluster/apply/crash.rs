@@ -1,0 +1,264 @@
+//! Cut off before or after the answer to any request, the next run ends where an undisturbed one does.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use serde_json::{Map, Value, json};
+use transship::object::Cluster;
+
+use super::project::{Project, Verb};
+use super::{alone, program, repository};
+use crate::BedCase;
+use crate::base_state::BaseState;
+use crate::bed::Bed;
+use crate::call::block_on;
+use crate::proxy::When;
+use crate::side::Side;
+
+pub(crate) const CASES: &[BedCase] = &[
+    ("apply::crash::of_an_install", of_an_install),
+    ("apply::crash::of_an_upgrade", of_an_upgrade),
+    ("apply::crash::of_a_delete", of_a_delete),
+    ("apply::crash::by_a_signal", by_a_signal),
+];
+
+/// Takes up to half an hour: `make test-crash`.
+pub(crate) const WHOLE: &[BedCase] = &[
+    ("apply::crash::of_the_whole_install", of_the_whole_install),
+    ("apply::crash::of_the_whole_delete", of_the_whole_delete),
+];
+
+fn fixture(revision: &str) -> PathBuf {
+    repository().join("tests/data/crash").join(revision)
+}
+
+/// One way to begin and one thing to do.
+struct Scene<'b> {
+    sides: Vec<(Cluster, &'b Side)>,
+    project: Project,
+    verb: Verb,
+    /// Every so many requests.
+    stride: usize,
+}
+
+impl<'b> Scene<'b> {
+    fn alone(bed: &'b Bed, revision: &str, verb: Verb) -> Self {
+        let project = Project::load(&fixture(revision), "standalone");
+        Self { sides: vec![(Cluster::Both, bed.standalone())], project, verb, stride: 1 }
+    }
+
+    fn run(&self) {
+        let summary = block_on(self.project.run(self.verb, &self.sides));
+        assert!(!summary.has_problems(), "{}", summary.lines());
+    }
+
+    /// Begins at a state, is cut off at every request of an undisturbed run in turn, runs again, and compares.
+    fn cut_off_everywhere(&self) {
+        let begin: Vec<BaseState> =
+            self.sides.iter().map(|(_, side)| BaseState::remember(&side.control_plane)).collect();
+        let back = || {
+            for ((_, side), state) in self.sides.iter().zip(&begin) {
+                side.proxy.reset();
+                state.restore(&side.control_plane);
+            }
+        };
+        back();
+        self.run();
+        let requests: Vec<usize> = self.sides.iter().map(|(_, side)| side.proxy.seen().len()).collect();
+        let expected: Vec<Value> = self.sides.iter().map(|(_, side)| ours(side)).collect();
+        let began = Instant::now();
+        let mut cuts = 0;
+        for (at, (_, side)) in self.sides.iter().enumerate() {
+            for number in (1..=requests[at]).step_by(self.stride) {
+                for when in [When::Before, When::After] {
+                    back();
+                    let stop = side.proxy.stop_at(number, when);
+                    block_on(async {
+                        tokio::select! {
+                            // Requests go out side by side, so there may be one fewer this time.
+                            _ = self.project.run(self.verb, &self.sides) => {}
+                            _ = stop.reached() => {}
+                        }
+                    });
+                    self.sides.iter().for_each(|(_, side)| side.proxy.reset());
+                    self.run();
+                    let now: Vec<Value> = self.sides.iter().map(|(_, side)| ours(side)).collect();
+                    assert_eq!(now, expected, "cut off {when:?} request {number}");
+                    cuts += 1;
+                    eprintln!("{number} {when:?} {:?}", began.elapsed());
+                }
+            }
+        }
+        eprintln!("cut off {cuts} times, at {requests:?} requests, in {:?}", began.elapsed());
+    }
+}
+
+/// What is in a cluster because of us: of every object that carries our label the fields that are ours, and the
+/// inventory, which must name exactly these.
+fn ours(side: &Side) -> Value {
+    let inventories = side.list("/api/v1/configmaps?labelSelector=applyset.kubernetes.io%2Fid");
+    let lines: Vec<String> = inventories
+        .iter()
+        .flat_map(|inventory| inventory["data"]["objects"].as_str().unwrap_or_default().lines())
+        .map(str::to_owned)
+        .collect();
+    let mut all = BTreeMap::new();
+    for (path, live) in labelled(side) {
+        let entries = live["metadata"]["managedFields"].as_array().unwrap();
+        let own = entries.iter().filter(|entry| entry["manager"].as_str().unwrap().starts_with("transship"));
+        let fields: Vec<Value> = own
+            .map(|entry| json!([entry["manager"], entry["operation"], view(Some(&live), &entry["fieldsV1"])]))
+            .collect();
+        // A controller gives what it makes of a Service all of its labels.
+        if fields.is_empty() {
+            continue;
+        }
+        let deleted = live["metadata"].get("deletionTimestamp").is_some();
+        let (kind, name) = (live["kind"].as_str().unwrap_or_default().to_owned(), &live["metadata"]["name"]);
+        let tracked = lines.iter().any(|line| line.split(' ').nth(3) == name.as_str());
+        assert!(tracked, "{path} is not in the inventory");
+        all.insert(path, json!({"fields": fields, "deleted": deleted, "kind": kind}));
+    }
+    // A uid differs from run to run; that there is one does not.
+    let entries: Vec<String> = lines
+        .iter()
+        .map(|line| {
+            let parts: Vec<&str> = line.split(' ').collect();
+            format!(
+                "{} {} {} {} {} {} {}",
+                parts[0],
+                parts[1],
+                parts[2],
+                parts[3],
+                parts[4] != "-",
+                parts[5],
+                parts[6]
+            )
+        })
+        .collect();
+    json!({"objects": all, "inventory": entries, "inventories": inventories.len()})
+}
+
+/// Every object of every kind that carries the label of a set.
+fn labelled(side: &Side) -> Vec<(String, Value)> {
+    let mut found = Vec::new();
+    let groups = side.get("/apis").unwrap();
+    let versions = groups["groups"].as_array().unwrap().iter();
+    let versions = versions
+        .map(|group| format!("/apis/{}", group["preferredVersion"]["groupVersion"].as_str().unwrap()));
+    for root in std::iter::once("/api/v1".to_owned()).chain(versions) {
+        let resources = side.get(&root).unwrap_or_default();
+        for resource in resources["resources"].as_array().into_iter().flatten() {
+            let listed = resource["verbs"].as_array().is_some_and(|verbs| verbs.contains(&json!("list")));
+            let plural = resource["name"].as_str().unwrap();
+            if listed && !plural.contains('/') && plural != "events" {
+                let path = format!("{root}/{plural}?labelSelector=applyset.kubernetes.io%2Fpart-of");
+                found.extend(side.list(&path).into_iter().map(|live| {
+                    let metadata = &live["metadata"];
+                    (format!("{root}/{plural} {} {}", metadata["namespace"], metadata["name"]), live)
+                }));
+            }
+        }
+    }
+    found
+}
+
+/// The values that an object has in a set of fields.
+fn view(value: Option<&Value>, fields: &Value) -> Value {
+    let fields = fields.as_object().unwrap();
+    if fields.is_empty() {
+        return value.cloned().unwrap_or_default();
+    }
+    let mut seen = Map::new();
+    for (step, below) in fields.iter().filter(|(step, _)| *step != ".") {
+        let (kind, name) = step.split_once(':').unwrap();
+        let child = match kind {
+            "f" => value.and_then(|value| value.get(name)),
+            "k" => {
+                let keys: Map<String, Value> = serde_json::from_str(name).unwrap();
+                let fits = |item: &&Value| keys.iter().all(|(key, wanted)| item.get(key) == Some(wanted));
+                value.and_then(|value| value.as_array()?.iter().find(fits))
+            }
+            _ => None,
+        };
+        seen.insert(step.clone(), view(child, below));
+    }
+    Value::Object(seen)
+}
+
+fn of_an_install(bed: &Bed) {
+    Scene::alone(bed, "one", Verb::Apply).cut_off_everywhere();
+}
+
+/// Everything at once: changed, recreated, a strategy that cannot be cleared, pruned with its definition, a tombstone.
+fn of_an_upgrade(bed: &Bed) {
+    Scene::alone(bed, "one", Verb::Apply).run();
+    let side = &bed.guest;
+    side.apply_yaml("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: legacy, namespace: crash}\n");
+    Scene::alone(bed, "two", Verb::Apply).cut_off_everywhere();
+    assert!(side.get("/api/v1/namespaces/crash/configmaps/legacy").is_none());
+    assert!(side.get("/api/v1/namespaces/crash/configmaps/leaves").is_none());
+    assert!(side.get("/apis/example.test/v1/namespaces/crash/widgets/widget").is_none());
+    let deployment = side.get("/apis/apps/v1/namespaces/crash/deployments/op").unwrap();
+    assert_eq!(deployment["spec"]["strategy"], json!({"type": "Recreate"}));
+    let once = side.get("/api/v1/namespaces/crash/configmaps/once").unwrap();
+    assert_eq!(once["data"], json!({"begun": "with"}));
+    let job = side.get("/apis/batch/v1/namespaces/crash/jobs/migrate").unwrap();
+    assert_eq!(job["spec"]["template"]["spec"]["containers"][0]["image"], "example.test/migrate:2");
+}
+
+fn of_a_delete(bed: &Bed) {
+    Scene::alone(bed, "one", Verb::Apply).run();
+    Scene::alone(bed, "one", Verb::Delete).cut_off_everywhere();
+    assert!(bed.guest.get("/api/v1/namespaces/crash").is_none());
+}
+
+/// Dropping the program's future counts as killing it, since nothing is on disk; ten real signals confirm it.
+fn by_a_signal(bed: &Bed) {
+    let side = bed.standalone();
+    let folder = fixture("one");
+    let (before, mut killed) = (BaseState::remember(&side.control_plane), 0);
+    assert_eq!(alone(side, &folder, "apply", &[]).code, 0);
+    let (expected, requests) = (ours(side), side.proxy.seen().len());
+    for round in 0..10 {
+        side.proxy.reset();
+        before.restore(&side.control_plane);
+        let number = 1 + round * (requests - 1) / 9;
+        let stop = side.proxy.stop_at(number, if round % 2 == 0 { When::Before } else { When::After });
+        killed += usize::from(kill_at(side, &folder, stop));
+        side.proxy.reset();
+        let run = alone(side, &folder, "apply", &[]);
+        assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
+        assert_eq!(ours(side), expected, "killed at request {number}");
+    }
+    assert!(killed >= 8, "only {killed} of 10 signals came in time");
+}
+
+fn kill_at(side: &Side, folder: &Path, stop: crate::proxy::Stop) -> bool {
+    let kubeconfig = side.kubeconfig().display().to_string();
+    let mut command = program(folder);
+    command.args(["apply", "--topology", "standalone", "--kubeconfig", &kubeconfig]);
+    let mut child =
+        command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
+    let reached = stop.wait(std::time::Duration::from_secs(20)).is_some();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    reached
+}
+
+/// The bundled payload in both clusters of a hosted control plane.
+fn whole(bed: &Bed, verb: Verb) -> Scene<'_> {
+    let project = Project::load(repository(), "hypershift");
+    let sides = vec![(Cluster::Management, &bed.management), (Cluster::Guest, &bed.guest)];
+    Scene { sides, project, verb, stride: 1 }
+}
+
+fn of_the_whole_install(bed: &Bed) {
+    whole(bed, Verb::Apply).cut_off_everywhere();
+}
+
+fn of_the_whole_delete(bed: &Bed) {
+    whole(bed, Verb::Apply).run();
+    Scene { stride: 3, ..whole(bed, Verb::Delete) }.cut_off_everywhere();
+}
