@@ -1,0 +1,129 @@
+//! What happens while objects are applied, as it is told.
+
+use transship::apply::{Event, Summary, What};
+use transship::object::{Cluster, ObjectId};
+
+/// Something that happened to a Deployment, or to a cluster.
+fn event(cluster: Cluster, level: &str, about: Option<&str>, what: What, message: &str) -> Event {
+    let [group, kind, namespace] = ["apps", "Deployment", "ns"].map(str::to_owned);
+    let object = about.map(|name| ObjectId { group, kind, namespace, name: name.to_owned() });
+    Event { cluster, level: level.to_owned(), object, what, message: message.to_owned() }
+}
+
+const ALL: [(What, &str, bool); 13] = [
+    (What::Created, "created", false),
+    (What::Changed, "changed", false),
+    (What::Recreated, "recreated", false),
+    (What::Unchanged, "unchanged", false),
+    (What::Deleted, "deleted", false),
+    (What::Pruned, "pruned", false),
+    (What::Held, "held", false),
+    (What::Forgotten, "forgotten", false),
+    (What::Waiting, "waiting", false),
+    (What::Ready, "ready", false),
+    (What::Failed, "failed", true),
+    (What::Blocked, "blocked", true),
+    (What::Lost, "lost", true),
+];
+
+#[test]
+fn every_event_has_a_word_and_the_same_one_in_json() {
+    for (what, word, problem) in ALL {
+        assert_eq!((what.word(), what.is_problem()), (word, problem));
+        let event = event(Cluster::Both, "10", Some("d"), what, "");
+        assert_eq!(event.is_news(), what != What::Unchanged);
+        let json: serde_json::Value = serde_json::from_str(&event.json()).unwrap();
+        assert_eq!(json["event"], word);
+    }
+}
+
+#[test]
+fn lines_are_columns() {
+    let lines = [
+        event(Cluster::Both, "50", Some("d"), What::Created, "").line(),
+        event(Cluster::Management, "50", Some("d"), What::Waiting, "0 of 1 replicas are updated").line(),
+        event(Cluster::Guest, "0000", Some("d"), What::Forgotten, "it is not ours").line(),
+        event(Cluster::Guest, "", Some("d"), What::Held, "--prune takes it away").line(),
+        event(Cluster::Management, "", None, What::Lost, "no answer").line(),
+    ];
+    assert_eq!(
+        lines,
+        [
+            "cluster      50 created   Deployment.apps/d in ns",
+            "management   50 waiting   Deployment.apps/d in ns: 0 of 1 replicas are updated",
+            "guest      0000 forgotten Deployment.apps/d in ns: it is not ours",
+            "guest           held      Deployment.apps/d in ns: --prune takes it away",
+            "management      lost      no answer",
+        ]
+    );
+}
+
+#[test]
+fn json_has_every_field_in_every_event() {
+    assert_eq!(
+        event(Cluster::Both, "50", Some("d"), What::Changed, "").json(),
+        r#"{"cluster":"both","event":"changed","level":"50","message":"","object":{"group":"apps","kind":"Deployment","name":"d","namespace":"ns"}}"#
+    );
+    assert_eq!(
+        event(Cluster::Guest, "", None, What::Lost, "say \"no\"\nagain").json(),
+        r#"{"cluster":"guest","event":"lost","level":"","message":"say \"no\"\nagain","object":null}"#
+    );
+}
+
+/// Counts these events.
+fn summary(events: &[(Cluster, What)]) -> Summary {
+    let mut summary = Summary::default();
+    for (cluster, what) in events {
+        summary.count(&event(*cluster, "10", Some("d"), *what, ""));
+    }
+    summary
+}
+
+#[test]
+fn a_summary_of_nothing_has_no_line() {
+    let summary = Summary::default();
+    assert_eq!((summary.lines().as_str(), summary.json().as_str()), ("", r#"{"summary":{}}"#));
+    assert!(!summary.has_problems());
+    assert_eq!(summary.of(Cluster::Both, What::Created), 0);
+}
+
+#[test]
+fn a_summary_has_a_line_for_every_cluster() {
+    let summary = summary(&[
+        (Cluster::Guest, What::Unchanged),
+        (Cluster::Management, What::Created),
+        (Cluster::Management, What::Waiting),
+        (Cluster::Management, What::Ready),
+        (Cluster::Management, What::Created),
+        (Cluster::Guest, What::Held),
+        (Cluster::Guest, What::Recreated),
+        (Cluster::Guest, What::Blocked),
+    ]);
+    assert_eq!(
+        summary.lines(),
+        "management: 2 created, 0 changed, 0 unchanged, 0 pruned, 0 failed\n\
+         guest: 0 created, 0 changed, 1 recreated, 1 unchanged, 0 pruned, 1 held, 0 failed, 1 blocked\n"
+    );
+    assert_eq!(
+        summary.json(),
+        r#"{"summary":{"guest":{"blocked":1,"held":1,"recreated":1,"unchanged":1},"management":{"created":2}}}"#
+    );
+    assert_eq!(summary.of(Cluster::Management, What::Created), 2);
+    assert_eq!(summary.of(Cluster::Guest, What::Created), 0);
+    assert_eq!(summary.of(Cluster::Both, What::Created), 0);
+}
+
+#[test]
+fn what_is_only_waited_for_is_a_line_of_noughts() {
+    let summary = summary(&[(Cluster::Both, What::Waiting), (Cluster::Both, What::Ready)]);
+    assert_eq!(summary.lines(), "cluster: 0 created, 0 changed, 0 unchanged, 0 pruned, 0 failed\n");
+    assert_eq!(summary.json(), r#"{"summary":{"both":{}}}"#);
+}
+
+#[test]
+fn only_what_is_left_to_do_is_a_problem() {
+    for (what, _, problem) in ALL {
+        let summary = summary(&[(Cluster::Both, What::Created), (Cluster::Guest, what)]);
+        assert_eq!(summary.has_problems(), problem, "{what:?}");
+    }
+}
