@@ -4,7 +4,7 @@
 //!  payload/ ─┐
 //!  profiles/ ┴─▶ load ─▶ expand ─▶ select ─▶ transform ─▶ check ─▶ order ─┬─▶ emit   YAML, JSON, folder, golden
 //!                                                                        ├─▶ show   list, explain, diff
-//!                                                                        └─▶ apply  wait-for
+//!                                                                        └─▶ apply  apply, delete, wait-for
 //! ```
 //!
 //! Data flows one way. Everything left of `apply` is a function of its inputs: no clock, no network, no randomness; so

@@ -18,7 +18,7 @@ use Readiness::{Failed, Ready, Waiting};
 
 /// Whether a live object is ready. `wanted` is the manifest, which says which versions an operator must report.
 pub fn readiness(live: &Value, wanted: &Value) -> Readiness {
-    if live["metadata"].get("deletionTimestamp").is_some() {
+    if live["metadata"]["deletionTimestamp"].is_string() {
         return Waiting("it is being deleted".to_owned());
     }
     let status = &live["status"];
@@ -103,9 +103,12 @@ fn deployment(live: &Value) -> Readiness {
     }
     let wanted = count(&live["spec"]["replicas"], 1);
     let updated = count(&status["updatedReplicas"], 0);
-    let old = count(&status["replicas"], 0) - updated;
+    let old = count(&status["replicas"], 0).saturating_sub(updated);
     match all(wanted, &[("updated", &status["updatedReplicas"])]) {
         Ready if old > 0 => Waiting(format!("{old} old replicas are still there")),
+        Ready if updated > wanted => {
+            Waiting(format!("{} replicas too many are still there", updated - wanted))
+        }
         Ready => all(wanted, &[("available", &status["availableReplicas"])]),
         waiting => waiting,
     }
@@ -119,7 +122,9 @@ fn stateful_set(live: &Value) -> Readiness {
     let wanted = count(&spec["replicas"], 1);
     let partition = count(&spec["updateStrategy"]["rollingUpdate"]["partition"], 0);
     match all(wanted, &[("ready", &status["readyReplicas"])]) {
-        Ready if partition > 0 => all(wanted - partition, &[("updated", &status["updatedReplicas"])]),
+        Ready if partition > 0 => {
+            all(wanted.saturating_sub(partition), &[("updated", &status["updatedReplicas"])])
+        }
         Ready if status["currentRevision"] != status["updateRevision"] => {
             all(wanted, &[("updated", &status["updatedReplicas"])])
         }
@@ -143,7 +148,10 @@ fn job(status: &Value) -> Readiness {
 fn pod(status: &Value) -> Readiness {
     match text(&status["phase"]) {
         "Succeeded" => Ready,
-        "Failed" => Failed(format!("its pod failed: {}", text(&status["message"]))),
+        "Failed" => Failed(match text(&status["message"]) {
+            "" => "its pod failed".to_owned(),
+            message => format!("its pod failed: {message}"),
+        }),
         _ => needs(status, "Ready"),
     }
 }
@@ -180,7 +188,8 @@ fn operator(status: &Value, wanted: &Value) -> Readiness {
     if !is(status, "Available", "True") {
         return Waiting(told(status, "Available"));
     }
-    if is(status, "Degraded", "True") {
+    // One that does not say so may be.
+    if !is(status, "Degraded", "False") {
         return Waiting(told(status, "Degraded"));
     }
     for version in wanted["versions"].as_array().into_iter().flatten() {

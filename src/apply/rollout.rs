@@ -8,6 +8,7 @@ use std::collections::HashMap;
 
 use crate::object::{Annotations, Because, Cluster, Object, ObjectId, edges, is_tombstone};
 use crate::order;
+use crate::yaml::Node;
 
 /// What a manifest of the payload asks for with this is created once and never changed.
 const CREATE_ONLY: &str = "release.openshift.io/create-only";
@@ -87,19 +88,24 @@ impl<'a> Rollout<'a> {
     pub fn of(halves: &[Half<'a>]) -> Result<Self, Vec<String>> {
         let mut steps = Vec::new();
         for (half, Half { plan, .. }) in halves.iter().enumerate() {
-            let first = steps.len();
             let objects: Vec<&Object> = plan.objects.iter().collect();
+            let mut step_of = vec![0; objects.len()];
             for (stage, chunks) in plan.stages.iter().enumerate() {
                 for chunk in &chunks.chunks {
                     let level = chunk.run_level.as_deref();
-                    steps.extend(objects[chunk.objects.clone()].iter().map(|object| {
-                        let (action, needs) = (action(object), Vec::new());
-                        Step { half, object, action, stage, level, needs }
-                    }));
+                    for at in chunk.objects.clone() {
+                        step_of[at] = steps.len();
+                        let (object, needs) = (objects[at], Vec::new());
+                        steps.push(Step { half, object, action: action(object), stage, level, needs });
+                    }
                 }
             }
             for edge in edges(&objects) {
-                steps[first + edge.then].needs.push((first + edge.first, Need::Own(edge.because)));
+                let need = (step_of[edge.first], Need::Own(edge.because));
+                let needs = &mut steps[step_of[edge.then]].needs;
+                if !needs.contains(&need) {
+                    needs.push(need);
+                }
             }
         }
         across(&mut steps, halves);
@@ -170,26 +176,30 @@ fn action(object: &Object) -> Action {
 fn across(steps: &mut [Step<'_>], halves: &[Half<'_>]) {
     let mut services: HashMap<String, usize> = HashMap::new();
     for (at, step) in steps.iter().enumerate() {
-        let ObjectId { kind, namespace, name, .. } = &step.object.id;
-        if halves[step.half].cluster == Cluster::Management && kind == "Service" {
+        let ObjectId { group, kind, namespace, name } = &step.object.id;
+        let is_service = kind == "Service" && group.is_empty() && step.action != Action::Delete;
+        if halves[step.half].cluster == Cluster::Management && is_service {
             services.insert(format!("{name}.{namespace}.svc"), at);
         }
     }
-    for step in steps.iter_mut().filter(|step| halves[step.half].cluster == Cluster::Guest) {
+    let alive =
+        |step: &&mut Step<'_>| halves[step.half].cluster == Cluster::Guest && step.action != Action::Delete;
+    for step in steps.iter_mut().filter(alive) {
         for url in urls(step.object) {
-            if let Some(service) = services.get(host(&url)) {
-                step.needs.push((*service, Need::CalledAcross));
+            let need = services.get(host(&url)).map(|service| (*service, Need::CalledAcross));
+            if let Some(need) = need.filter(|need| !step.needs.contains(need)) {
+                step.needs.push(need);
             }
         }
     }
 }
 
-/// The URLs of a webhook configuration.
+/// The URLs that the API server calls because of an object: of webhooks, and of a definition's conversion.
 fn urls(object: &Object) -> Vec<String> {
-    let webhooks = object.root.get("webhooks").and_then(|webhooks| webhooks.as_list()).unwrap_or_default();
-    let url =
-        |webhook: &crate::yaml::Node| Some(webhook.get("clientConfig")?.get("url")?.as_str()?.to_owned());
-    webhooks.iter().filter_map(url).collect()
+    let webhooks = object.root.get("webhooks").and_then(Node::as_list).unwrap_or_default();
+    let conversion = object.root.get("spec").and_then(|spec| spec.get("conversion")?.get("webhook"));
+    let url = |webhook: &Node| Some(webhook.get("clientConfig")?.get("url")?.as_str()?.to_owned());
+    webhooks.iter().chain(conversion).filter_map(url).collect()
 }
 
 fn host(url: &str) -> &str {

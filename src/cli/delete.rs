@@ -28,8 +28,10 @@ impl Delete {
         let plans = transship::render_unchecked(&project.context(), &profiles)?;
         block_on(async {
             let targets = self.clusters.targets(&profiles, &plans).await?;
-            let summary =
-                apply::delete(targets, &self.clusters.options(), |event| self.clusters.tell(event)).await;
+            let mut progress = self.clusters.progress(&plans);
+            let options = self.clusters.options();
+            let summary = apply::delete(targets, &options, |event| progress.tell(event)).await;
+            progress.clear();
             self.clusters.end(&summary.map_err(Diagnostic::error)?)
         })
     }

@@ -12,6 +12,8 @@ mod lint;
 mod list;
 mod output;
 mod patch;
+#[cfg(feature = "apply")]
+mod progress;
 mod render;
 mod schema;
 #[cfg(feature = "apply")]

@@ -10,6 +10,7 @@ use transship::object::Cluster;
 use transship::order::Plan;
 use transship::profile::{Profile, Selector};
 
+use super::progress::Progress;
 use super::wait_for::duration;
 use super::{Outcome, Project, output};
 
@@ -54,7 +55,7 @@ pub(super) struct Clusters {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
+pub(super) enum Format {
     /// Lines for people
     Text,
     /// An event a line, and the summary last
@@ -132,12 +133,9 @@ impl Clusters {
             output::result(&(if self.format == Format::Json { event.json() } else { event.line() } + "\n"));
     }
 
-    pub(super) fn tell(&self, event: &Event) {
-        if self.format == Format::Json {
-            let _ = output::result(&(event.json() + "\n"));
-        } else if event.is_news() {
-            output::note(&event.line());
-        }
+    /// Tells what happens to so many objects.
+    pub(super) fn progress(&self, plans: &[Plan]) -> Progress {
+        Progress::new(self.format, plans.iter().map(|plan| plan.objects.len()).sum())
     }
 
     pub(super) fn end(&self, summary: &Summary) -> Result<Outcome, Diagnostics> {

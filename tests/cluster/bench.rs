@@ -1,7 +1,11 @@
 //! `make bench`: a first apply and one that changes nothing, beside kubectl's, on the same API server in one run.
 //!
 //! Wall time is the median of some runs; requests are those that the API server counted.
-#![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "a bench talks to a terminal, in rough figures")]
+#![allow(
+    clippy::print_stdout,
+    clippy::cast_precision_loss,
+    reason = "a bench talks to a terminal, in rough figures"
+)]
 
 use std::fmt::Write;
 use std::path::Path;
@@ -47,7 +51,9 @@ pub(crate) fn run() {
         command.args(["apply", "--server-side", "--kubeconfig", &kubeconfig, "--filename"]).arg(&all);
         command
     };
-    println!("\n{OBJECTS} objects in {NAMESPACES} namespaces, one API server: wall time and requests, median of {RUNS}\n");
+    println!(
+        "\n{OBJECTS} objects in {NAMESPACES} namespaces, one API server: wall time and requests, median of {RUNS}\n"
+    );
     let (mut first, mut again) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);
     for _ in 0..RUNS {
         for (at, command) in [&ours as &dyn Fn() -> Command, &theirs].iter().enumerate() {
@@ -64,7 +70,10 @@ pub(crate) fn run() {
     row("kubectl apply --server-side", &cells(theirs));
     let faster = |at: usize| theirs[at].time.as_secs_f64() / ours[at].time.as_secs_f64();
     let fewer = |at: usize| theirs[at].requests as f64 / ours[at].requests as f64;
-    row("  ours is better by", &[faster(0), fewer(0), faster(1), fewer(1)].map(|times| format!("{times:.1}x")));
+    row(
+        "  ours is better by",
+        &[faster(0), fewer(0), faster(1), fewer(1)].map(|times| format!("{times:.1}x")),
+    );
 }
 
 fn cells([first, again]: [Cost; 2]) -> [String; 4] {
@@ -87,7 +96,11 @@ fn measure(side: &Side, mut command: Command) -> Cost {
     let time = began.elapsed();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let agents = ["transship", "kubectl"];
-    let of_either = side.audit.since(mark).into_iter().filter(|entry| agents.iter().any(|agent| entry.user_agent.starts_with(agent)));
+    let of_either = side
+        .audit
+        .since(mark)
+        .into_iter()
+        .filter(|entry| agents.iter().any(|agent| entry.user_agent.starts_with(agent)));
     Cost { time, requests: of_either.count() }
 }
 
@@ -107,17 +120,28 @@ fn write_project(folder: &Path) {
     let header = "apiVersion: transship.openshift.io/v1\n";
     write(
         "profiles/standalone.yaml",
-        &format!("{header}kind: Profile\nmetadata: {{name: standalone}}\ntopology: standalone\ncluster: both\n"),
+        &format!(
+            "{header}kind: Profile\nmetadata: {{name: standalone}}\ntopology: standalone\ncluster: both\n"
+        ),
     );
     let annotations = "annotations: {include.release.openshift.io/any: 'true'}\n";
-    write("payload/op/component.yaml", &format!("{header}kind: Component\nmetadata: {{name: op}}\n{annotations}"));
+    write(
+        "payload/op/component.yaml",
+        &format!("{header}kind: Component\nmetadata: {{name: op}}\n{annotations}"),
+    );
     let mut namespaces = String::new();
     for namespace in 0..NAMESPACES {
-        let _ = write!(namespaces, "apiVersion: v1\nkind: Namespace\nmetadata: {{name: bench-{namespace}}}\n---\n");
+        let _ = write!(
+            namespaces,
+            "apiVersion: v1\nkind: Namespace\nmetadata: {{name: bench-{namespace}}}\n---\n"
+        );
     }
     write("payload/op/0000_10_op_00.yaml", &namespaces);
     for number in 0..(OBJECTS - NAMESPACES) {
-        let metadata = format!("metadata: {{name: bench-{number}, namespace: bench-{}, labels: {{app: bench-{number}}}}}\n", number % NAMESPACES);
+        let metadata = format!(
+            "metadata: {{name: bench-{number}, namespace: bench-{}, labels: {{app: bench-{number}}}}}\n",
+            number % NAMESPACES
+        );
         let text = object(number, &metadata);
         write(&format!("payload/op/0000_20_op_{number:04}.yaml"), &text);
     }
@@ -126,13 +150,19 @@ fn write_project(folder: &Path) {
 fn object(number: usize, metadata: &str) -> String {
     let rbac = "apiVersion: rbac.authorization.k8s.io/v1\n";
     match number % 8 {
-        0 | 1 => format!("apiVersion: v1\nkind: ConfigMap\n{metadata}data: {{key: value, text: 'a longer text of some words'}}\n"),
+        0 | 1 => format!(
+            "apiVersion: v1\nkind: ConfigMap\n{metadata}data: {{key: value, text: 'a longer text of some words'}}\n"
+        ),
         2 => format!("apiVersion: v1\nkind: ServiceAccount\n{metadata}"),
-        3 => format!("{rbac}kind: Role\n{metadata}rules: [{{apiGroups: [''], resources: [pods], verbs: [get, list]}}]\n"),
+        3 => format!(
+            "{rbac}kind: Role\n{metadata}rules: [{{apiGroups: [''], resources: [pods], verbs: [get, list]}}]\n"
+        ),
         4 => format!(
             "{rbac}kind: RoleBinding\n{metadata}roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: Role, name: bench-{}}}\n\
              subjects: [{{kind: ServiceAccount, name: bench-{}, namespace: bench-{}}}]\n",
-            number - 1, number - 2, (number - 2) % NAMESPACES
+            number - 1,
+            number - 2,
+            (number - 2) % NAMESPACES
         ),
         5 => format!("apiVersion: v1\nkind: Secret\n{metadata}data: {{key: dmFsdWU=}}\n"),
         6 => format!("apiVersion: v1\nkind: Service\n{metadata}spec: {{ports: [{{port: 443}}]}}\n"),
