@@ -38,7 +38,17 @@ type Case = (&'static str, fn(&ControlPlane));
 type BedCase = (&'static str, fn(&Bed));
 
 const CASES: [&[Case]; 2] = [checks::CASES, wait_for::CASES];
-const BED_CASES: [&[BedCase]; 3] = [bed_itself::CASES, proxy_itself::CASES, apply::storage::CASES];
+const BED_CASES: [&[BedCase]; 9] = [
+    bed_itself::CASES,
+    proxy_itself::CASES,
+    apply::storage::CASES,
+    apply::faults::network::CASES,
+    apply::faults::others::CASES,
+    apply::faults::changing::CASES,
+    apply::faults::leaving::CASES,
+    apply::faults::waiting::CASES,
+    apply::faults::secrets::CASES,
+];
 
 fn main() {
     process::become_the_tool();

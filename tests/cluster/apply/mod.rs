@@ -1,5 +1,7 @@
 //! `transship apply` and `transship delete`, on two real clusters.
 
+pub(crate) mod faults;
+pub(crate) mod fixture;
 pub(crate) mod storage;
 
 use std::path::Path;
