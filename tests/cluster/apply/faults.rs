@@ -79,9 +79,9 @@ fn is_in_inventory(side: &Side, kind: &str, name: &str) -> bool {
 }
 
 /// Somebody changes an object, in his own name and without asking whose it is.
-fn edit(side: &Side, manager: &str, path: &str, patch: &Value) -> Value {
+fn edit(side: &Side, manager: &str, path: &str, change: &Value) -> Value {
     let path = format!("{path}?fieldManager={manager}");
-    side.patch(&path, "application/merge-patch+json", &patch.to_string())
+    side.patch(&path, "application/merge-patch+json", &change.to_string())
 }
 
 /// Somebody makes an object, in his own name.

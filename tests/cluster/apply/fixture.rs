@@ -209,9 +209,9 @@ impl Project {
     }
 
     fn profile(&self, name: &str, topology: &str, cluster: &str, more: &str) {
-        let head = "apiVersion: transship.openshift.io/v1\nkind: Profile\nmetadata:\n  name: ";
-        let seeds = if cluster == "management" { PROFILE.split("seeds:").next().unwrap() } else { PROFILE };
-        let text = format!("{head}{name}\ntopology: {topology}\ncluster: {cluster}\n{more}{seeds}");
+        let first = "apiVersion: transship.openshift.io/v1\nkind: Profile\nmetadata:\n  name: ";
+        let rest = if cluster == "management" { PROFILE.split("seeds:").next().unwrap() } else { PROFILE };
+        let text = format!("{first}{name}\ntopology: {topology}\ncluster: {cluster}\n{more}{rest}");
         self.write(&format!("profiles/{name}.yaml"), &text);
     }
 
