@@ -116,21 +116,23 @@ fn drop_nulls(value: &mut Value) {
     }
 }
 
+/// Takes a field away, and maps that are empty without it: an empty map would be ours, with all that others put into it.
 fn remove(value: &mut Value, place: &[Step]) {
-    match place {
-        [Step::Key(key)] => {
-            if let Some(map) = value.as_object_mut() {
+    let Some((first, rest)) = place.split_first() else { return };
+    match (first, value) {
+        (Step::Key(key), Value::Object(map)) if rest.is_empty() => {
+            map.remove(key);
+        }
+        (Step::Key(key), Value::Object(map)) => {
+            let Some(below) = map.get_mut(key) else { return };
+            remove(below, rest);
+            if below.as_object().is_some_and(Map::is_empty) {
                 map.remove(key);
             }
         }
-        [Step::Key(key), rest @ ..] => {
-            if let Some(value) = value.get_mut(key) {
-                remove(value, rest);
-            }
-        }
-        [Step::Index(index), rest @ ..] if !rest.is_empty() => {
-            if let Some(value) = value.get_mut(index) {
-                remove(value, rest);
+        (Step::Index(index), Value::Array(items)) => {
+            if let Some(item) = items.get_mut(*index) {
+                remove(item, rest);
             }
         }
         _ => {}

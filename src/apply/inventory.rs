@@ -68,6 +68,14 @@ pub struct Entry {
     pub live: String,
 }
 
+impl Entry {
+    /// An object that will be there.
+    pub(super) fn ahead(id: &ObjectId, version: &str) -> Self {
+        let none = String::new;
+        Self { id: id.clone(), version: version.to_owned(), uid: none(), desired: none(), live: none() }
+    }
+}
+
 impl Inventory {
     /// The entry of an object.
     pub fn find(&self, id: &ObjectId) -> Option<&Entry> {

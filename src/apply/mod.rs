@@ -113,7 +113,8 @@ pub async fn apply(
     options: &Options,
     mut tell: impl FnMut(&Event),
 ) -> Result<Summary, String> {
-    if let Some(target) = targets.iter().find(|target| target.plan.objects.is_empty()) {
+    let is_empty = |target: &&Target<'_>| target.plan.objects.iter().all(|object| is_tombstone(&object.root));
+    if let Some(target) = targets.iter().find(is_empty) {
         return Err(format!(
             "nothing was rendered for the {} cluster, and that is never meant",
             target.cluster.name()
@@ -180,13 +181,7 @@ async fn write_ahead(side: &Side<'_>, rollout: &Rollout<'_>, half: usize) -> Res
     let mut ahead = side.known.clone();
     for step in rollout.steps.iter().filter(|step| step.half == half && step.action != Action::Delete) {
         if ahead.find(&step.object.id).is_none() {
-            ahead.entries.push(Entry {
-                id: step.object.id.clone(),
-                version: side::version_of(step.object).to_owned(),
-                uid: String::new(),
-                desired: String::new(),
-                live: String::new(),
-            });
+            ahead.entries.push(Entry::ahead(&step.object.id, side::version_of(step.object)));
         }
     }
     if ahead == side.known { Ok(()) } else { side.write_inventory(&ahead).await }
@@ -212,7 +207,18 @@ async fn finish(
         tell(held(side, &entry, why));
         stay.push(entry);
     }
+    let mut now: Vec<Entry> =
+        own.iter().filter(alive).map(|at| entry_of(side, rollout, ended, *at)).collect();
+    let installed = side.known.installed || all_done;
     if options.prune && all_done {
+        // Whoever has written the inventory since we read it wants what we would take away.
+        let with_leaving = now.iter().chain(&stay).chain(&leaving.go).cloned().collect();
+        let still_ours = Inventory { installed, entries: with_leaving };
+        if !leaving.go.is_empty()
+            && let Err(why) = side.write_inventory(&still_ours).await
+        {
+            return tell(Event::of_cluster(side.cluster, What::Failed, why));
+        }
         stay.extend(remove::remove(side, leaving.go, What::Pruned, options.deadline(), tell).await);
     } else {
         let why = if options.prune { "not everything else is done" } else { "--prune takes it away" };
@@ -221,22 +227,20 @@ async fn finish(
             stay.push(entry);
         }
     }
-    let now = own.iter().filter(alive).map(|at| {
-        let id = &rollout.steps[*at].object.id;
-        ended.entries.get(at).or_else(|| side.known.find(id)).cloned().unwrap_or_else(|| Entry {
-            id: id.clone(),
-            version: side::version_of(rollout.steps[*at].object).to_owned(),
-            uid: String::new(),
-            desired: String::new(),
-            live: String::new(),
-        })
-    });
-    let now = Inventory { installed: side.known.installed || all_done, entries: now.chain(stay).collect() };
+    now.extend(stay);
+    let now = Inventory { installed, entries: now };
     if now != side.known
         && let Err(why) = side.write_inventory(&now).await
     {
         tell(Event::of_cluster(side.cluster, What::Failed, why));
     }
+}
+
+/// What the inventory says of an object from now on.
+fn entry_of(side: &Side<'_>, rollout: &Rollout<'_>, ended: &Ended, at: usize) -> Entry {
+    let object = rollout.steps[at].object;
+    let known = ended.entries.get(&at).or_else(|| side.known.find(&object.id));
+    known.cloned().unwrap_or_else(|| Entry::ahead(&object.id, side::version_of(object)))
 }
 
 fn held(side: &Side<'_>, entry: &Entry, message: String) -> Event {

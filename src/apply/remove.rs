@@ -60,8 +60,8 @@ pub(super) async fn remove(
     left
 }
 
-/// What calls for others first, then objects of custom kinds while whoever looks after them is there, then the rest,
-/// last applied first; definitions and namespaces when nothing of theirs is left.
+/// What calls for others first, then objects of custom kinds while whoever looks after them is there, then the rest;
+/// definitions and namespaces when nothing of theirs is left. What is in one phase goes at once.
 fn phases(entries: Vec<Entry>) -> [Vec<Entry>; 5] {
     let mut phases: [Vec<Entry>; 5] = Default::default();
     for entry in entries.into_iter().rev() {

@@ -97,7 +97,10 @@ struct One<'a> {
 
 impl One<'_> {
     fn problem(&self, failure: &Failure) -> Problem {
-        Problem::of(failure, &self.object.id)
+        match failure {
+            Failure::Refused(refusal) => self.refused(refusal),
+            _ => Problem::of(failure, &self.object.id),
+        }
     }
 
     async fn apply(&self) -> Result<Done, Problem> {
@@ -225,9 +228,15 @@ impl One<'_> {
             ));
         }
         if refusal.message.contains("failed calling webhook") {
-            return Problem::new(format!("a webhook that must agree does not answer: {}", refusal.message));
+            // It may quote what it was asked about.
+            let more = if self.object.id.kind == "Secret" {
+                String::new()
+            } else {
+                format!(": {}", refusal.message)
+            };
+            return Problem::new(format!("a webhook that must agree does not answer{more}"));
         }
-        self.problem(&Failure::Refused(refusal.clone()))
+        Problem::of(&Failure::Refused(refusal.clone()), &self.object.id)
     }
 
     async fn send(&self, body: &Value, manager: &str, force: bool) -> Result<Answer, Failure> {

@@ -1,6 +1,8 @@
 //! `transship apply` and `transship delete`, on two real clusters.
 
 pub(crate) mod crash;
+pub(crate) mod faults;
+pub(crate) mod fixture;
 mod project;
 pub(crate) mod storage;
 

@@ -1,0 +1,309 @@
+//! Others who write in the cluster, or have a say in what is written there.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::super::fixture::{
+    CLASS_PATH, DEFINITION_PATH, DEPLOYMENT_PATH, JOB_PATH, NAMESPACE, OBJECTS, Project, SECRET,
+    WEBHOOK_PATH, WIDGET, map,
+};
+use super::{assert_code, edit, inventory, make, objects, times, told, until, written};
+use crate::BedCase;
+use crate::bed::Bed;
+use crate::faults::{Fault, Which};
+use crate::side::Side;
+
+pub(crate) const CASES: &[BedCase] = &[
+    ("apply::faults::others::a_rival", a_rival),
+    ("apply::faults::others::what_is_left_to_others", what_is_left_to_others),
+    ("apply::faults::others::what_is_ours_is_put_right", what_is_ours_is_put_right),
+    ("apply::faults::others::a_value_that_is_rewritten", a_value_that_is_rewritten),
+    ("apply::faults::others::a_webhook_that_does_not_answer", a_webhook_that_does_not_answer),
+    ("apply::faults::others::a_namespace_that_never_goes", a_namespace_that_never_goes),
+    ("apply::faults::others::a_right_that_is_missing", a_right_that_is_missing),
+    ("apply::faults::others::what_was_there_before_us", what_was_there_before_us),
+    ("apply::faults::others::what_belongs_to_another_set", what_belongs_to_another_set),
+    ("apply::faults::others::what_is_only_created", what_is_only_created),
+    ("apply::faults::others::what_is_left_alone", what_is_left_alone),
+];
+
+const MAPS: &str = "/api/v1/namespaces/openshift-op/configmaps";
+
+fn mode(side: &Side) -> Value {
+    side.get(&map("settings")).unwrap()["data"]["mode"].clone()
+}
+
+/// Somebody sets a field of ours to his own value all the time: it ends nevertheless, and nothing else is written.
+fn a_rival(bed: &Bed) {
+    let (side, project) = (&bed.guest, Project::new());
+    project.applied(side, &[]);
+    project.change("20_settings", "mode: one", "mode: two");
+    let patch = Which::matching(|seen| seen.method == "PATCH");
+    side.proxy.fault(patch, usize::MAX, Fault::Delay(Duration::from_millis(300)));
+    let (mark, ends) = (side.audit.mark(), AtomicBool::new(false));
+    let run = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !ends.load(Ordering::SeqCst) {
+                edit(side, "rival", &map("settings"), &json!({"data": {"mode": "his"}}));
+                std::thread::sleep(Duration::from_millis(30));
+            }
+        });
+        let run = project.apply(side, &[]);
+        ends.store(true, Ordering::SeqCst);
+        run
+    });
+    assert_code(&run, 0);
+    let written = written(side, mark);
+    assert!((1..=5).contains(&times(&written, &map("settings"))), "{written:?}");
+    assert_eq!(
+        written.iter().filter(|path| path.starts_with(MAPS)).count(),
+        times(&written, &map("settings"))
+    );
+    assert!(written.len() <= 6, "only the inventory beside it: {written:?}");
+}
+
+/// A seeded field and a yielded one are changed: nothing is written, and they stay.
+fn what_is_left_to_others(bed: &Bed) {
+    let (side, project) = (&bed.guest, Project::new());
+    project.applied(side, &[]);
+    let default = "storageclass.kubernetes.io/is-default-class";
+    assert_eq!(side.get(CLASS_PATH).unwrap()["metadata"]["annotations"][default], "true");
+    edit(side, "admin", CLASS_PATH, &json!({"metadata": {"annotations": {default: "false"}}}));
+    let bundle =
+        json!([{"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": authority(side)}]);
+    side.patch(WEBHOOK_PATH, "application/json-patch+json", &bundle.to_string());
+    let mark = side.audit.mark();
+    let run = project.applied(side, &[]);
+    assert_eq!(run.stdout, "cluster: 0 created, 0 changed, 14 unchanged, 0 pruned, 0 failed\n");
+    assert_eq!(written(side, mark), Vec::<String>::new());
+    // Not even where something else of the same object changes.
+    project.change(
+        "40_class",
+        "provisioner: example.test/fast",
+        "provisioner: example.test/fast\nallowVolumeExpansion: true",
+    );
+    project.change("40_webhook", "resources: [gadgets]", "resources: [gizmos]");
+    project.applied(side, &[]);
+    let class = side.get(CLASS_PATH).unwrap();
+    assert_eq!(
+        (&class["metadata"]["annotations"][default], &class["allowVolumeExpansion"]),
+        (&json!("false"), &json!(true))
+    );
+    let webhook = &side.get(WEBHOOK_PATH).unwrap()["webhooks"][0];
+    assert_eq!(webhook["rules"][0]["resources"], json!(["gizmos"]));
+    assert_eq!(webhook["clientConfig"]["caBundle"], json!(authority(side)));
+}
+
+/// The same where the field is the only one of its map: an empty one is not ours either.
+fn what_is_left_alone(bed: &Bed) {
+    let (side, project) = (&bed.guest, Project::new());
+    project.change("40_class", "    example.test/of: test\n", "");
+    project.applied(side, &[]);
+    let default = "storageclass.kubernetes.io/is-default-class";
+    edit(side, "admin", CLASS_PATH, &json!({"metadata": {"annotations": {default: "false", "his": "too"}}}));
+    let mark = side.audit.mark();
+    project.applied(side, &[]);
+    assert_eq!(written(side, mark), Vec::<String>::new());
+}
+
+/// A certificate, as such a field must have one.
+fn authority(side: &Side) -> String {
+    use base64::Engine;
+    let text = std::fs::read(side.control_plane.folder().join("authority.crt")).unwrap();
+    base64::engine::general_purpose::STANDARD.encode(text)
+}
+
+/// What somebody changes of ours is put right with one write; what he adds of his own is his.
+fn what_is_ours_is_put_right(bed: &Bed) {
+    let (side, project) = (&bed.guest, Project::new());
+    project.applied(side, &[]);
+    edit(side, "admin", &map("settings"), &json!({"data": {"mode": "his"}}));
+    let mark = side.audit.mark();
+    let run = project.applied(side, &[]);
+    assert_eq!(run.stdout, "cluster: 0 created, 1 changed, 13 unchanged, 0 pruned, 0 failed\n");
+    assert_eq!(written(side, mark), [map("settings")]);
+    assert_eq!(mode(side), "one");
+    let label = json!({"metadata": {"labels": {"team": "his"}}, "data": {"more": "his"}});
+    edit(side, "admin", &map("settings"), &label);
+    let mark = side.audit.mark();
+    project.applied(side, &[]);
+    assert_eq!(written(side, mark), Vec::<String>::new());
+    assert_eq!(side.get(&map("settings")).unwrap()["metadata"]["labels"]["team"], "his");
+}
+
+/// An admission policy writes another value than ours: after the first time that is how it is.
+fn a_value_that_is_rewritten(bed: &Bed) {
+    let (side, project) = (&bed.guest, Project::new());
+    side.apply_yaml(
+        "apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingAdmissionPolicy\nmetadata:\n  name: rewrites\nspec:\n  \
+         failurePolicy: Fail\n  reinvocationPolicy: Never\n  matchConstraints:\n    resourceRules:\n    - apiGroups: [\"\"]\n      \
+         apiVersions: [v1]\n      operations: [CREATE, UPDATE]\n      resources: [configmaps]\n  matchConditions:\n  - name: it\n    \
+         expression: object.metadata.name == 'settings'\n  mutations:\n  - patchType: ApplyConfiguration\n    applyConfiguration:\n      \
+         expression: 'Object{data: {\"mode\": \"rewritten\"}}'\n---\n\
+         apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingAdmissionPolicyBinding\nmetadata:\n  name: rewrites\nspec:\n  policyName: rewrites\n",
+    );
+    until("a rewriting", || {
+        let probe = json!({"metadata": {"name": "settings"}, "data": {"mode": "x"}});
+        let answer = make(side, "test&dryRun=All", "/api/v1/namespaces/default/configmaps", &probe);
+        answer.ok().is_ok_and(|map| map["data"]["mode"] == "rewritten")
+    });
+    project.applied(side, &[]);
+    assert_eq!(mode(side), "rewritten");
+    let mark = side.audit.mark();
+    let run = project.applied(side, &[]);
+    assert_eq!(written(side, mark), Vec::<String>::new(), "{}", run.stderr);
+}
+
+/// A webhook must agree to every `ConfigMap` and is not there: only those fail, and the next time they do not.
+fn a_webhook_that_does_not_answer(bed: &Bed) {
+    let (side, project) = (&bed.guest, Project::new());
+    let name = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/closed";
+    side.apply_yaml(
+        "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\nmetadata:\n  name: closed\nwebhooks:\n\
+         - name: closed.example.test\n  admissionReviewVersions: [v1]\n  sideEffects: None\n  failurePolicy: Fail\n  timeoutSeconds: 1\n  \
+         clientConfig:\n    url: https://127.0.0.1:1/\n  namespaceSelector:\n    matchExpressions:\n    - key: kubernetes.io/metadata.name\n      \
+         operator: In\n      values: [openshift-op, default]\n  rules:\n  - apiGroups: [\"\"]\n    apiVersions: [v1]\n    \
+         operations: [CREATE, UPDATE]\n    resources: [configmaps]\n",
+    );
+    let probe = json!({"metadata": {"name": "probe"}});
+    let answers = || make(side, "test&dryRun=All", "/api/v1/namespaces/default/configmaps", &probe).code;
+    until("a refusal", || answers() == 500);
+    let run = project.apply(side, &[]);
+    assert_code(&run, 3);
+    let failed = ["ConfigMap/chosen in openshift-op", "ConfigMap/settings in openshift-op"];
+    assert_eq!(objects(&run, "failed"), failed);
+    for object in failed {
+        let why = told(&run, "failed", object).unwrap();
+        assert!(why.contains("failed calling webhook \"closed.example.test\""), "{why}");
+    }
+    let why = told(&run, "failed", failed[1]).unwrap();
+    assert!(why.starts_with("a webhook that must agree does not answer: "), "{why}");
+    assert!([DEPLOYMENT_PATH, SECRET, WIDGET, CLASS_PATH].iter().all(|path| side.get(path).is_some()));
+    side.delete(name);
+    until("an agreement", || answers() == 201);
+    project.applied(side, &[]);
+    assert_eq!(mode(side), "one");
+}
+
+/// What is only ever created says in the same words why it cannot be.
+fn what_is_only_created(bed: &Bed) {
+    let (side, project) = (&bed.guest, Project::new());
+    let namespace = json!({"metadata": {"name": NAMESPACE, "finalizers": ["example.test/never"]}});
+    make(side, "test", "/api/v1/namespaces", &namespace).ok().unwrap();
+    side.delete("/api/v1/namespaces/openshift-op");
+    side.wait("/api/v1/namespaces/openshift-op", |it| it["status"]["phase"] == "Terminating");
+    let run = project.apply(side, &[]);
+    assert_code(&run, 3);
+    assert_eq!(
+        told(&run, "failed", "ConfigMap/chosen in openshift-op").unwrap(),
+        "its namespace openshift-op is being deleted, so nothing can be put into it"
+    );
+}
+
+/// A namespace is being deleted and never goes: what belongs into it says so and is tried once, the rest is applied.
+fn a_namespace_that_never_goes(bed: &Bed) {
+    let (side, project) = (&bed.guest, Project::new());
+    let namespace = json!({"metadata": {"name": NAMESPACE, "finalizers": ["example.test/never"]}});
+    make(side, "test", "/api/v1/namespaces", &namespace).ok().unwrap();
+    side.delete("/api/v1/namespaces/openshift-op");
+    side.wait("/api/v1/namespaces/openshift-op", |it| it["status"]["phase"] == "Terminating");
+    let run = project.apply(side, &[]);
+    assert_code(&run, 3);
+    let expected = "its namespace openshift-op is being deleted, so nothing can be put into it";
+    for object in ["ServiceAccount/op", "ConfigMap/settings", "Secret/credentials", "Service/op-webhook"] {
+        let why = told(&run, "failed", &format!("{object} in openshift-op"));
+        assert_eq!(why.as_deref(), Some(expected), "{object}: {}", run.stderr);
+    }
+    let why = told(&run, "failed", "ConfigMap/chosen in openshift-op").unwrap();
+    assert!(why.contains("namespace openshift-op"), "{why}");
+    assert_eq!(
+        objects(&run, "blocked"),
+        ["Deployment.apps/op in openshift-op", "Job.batch/migrate in openshift-op"]
+    );
+    assert!([DEFINITION_PATH, CLASS_PATH, WEBHOOK_PATH, WIDGET].iter().all(|path| side.get(path).is_some()));
+    let seen = side.proxy.seen();
+    let tried =
+        seen.iter().filter(|seen| seen.method == "PATCH" && seen.path.contains("/namespaces/openshift-op/"));
+    assert_eq!(tried.count(), 5, "one try for each: {seen:#?}");
+}
+
+/// Somebody may do everything but one thing: that is named, the rest is done, and when he may it is done as well.
+fn a_right_that_is_missing(bed: &Bed) {
+    let (side, project) = (&bed.guest, Project::new());
+    let role = |jobs: &str| {
+        format!(
+            "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  name: deployer\nrules:\n\
+             - apiGroups: [\"\", apps, apiextensions.k8s.io, storage.k8s.io, admissionregistration.k8s.io, rbac.authorization.k8s.io, example.test]\n  \
+             resources: [\"*\"]\n  verbs: [\"*\"]\n- apiGroups: [batch]\n  resources: [jobs]\n  verbs: [get, list{jobs}]\n---\n\
+             apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata:\n  name: deployer\n\
+             roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: deployer}}\n\
+             subjects: [{{apiGroup: rbac.authorization.k8s.io, kind: User, name: deployer}}]\n"
+        )
+    };
+    let may = |verb: &str, resource: &str, group: &str| {
+        let spec = json!({"user": "deployer", "resourceAttributes": {"verb": verb, "resource": resource, "group": group}});
+        let review =
+            json!({"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec});
+        let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+        make(side, "test", path, &review).ok().unwrap()["status"]["allowed"] == true
+    };
+    side.apply_yaml(&role(""));
+    until("the right", || may("patch", "secrets", ""));
+    let run = project.apply(side, &["--as", "deployer"]);
+    assert_code(&run, 3);
+    assert_eq!(objects(&run, "failed"), ["Job.batch/migrate in openshift-op"]);
+    let why = told(&run, "failed", "Job.batch/migrate in openshift-op").unwrap();
+    assert!(why.starts_with("it is forbidden: jobs.batch \"migrate\" is forbidden: User \"deployer\" cannot patch resource \"jobs\" in API group \"batch\" in the namespace \"openshift-op\""), "{why}");
+    assert!([DEPLOYMENT_PATH, SECRET, WIDGET, CLASS_PATH].iter().all(|path| side.get(path).is_some()));
+    side.apply_yaml(&role(", create, patch"));
+    until("the right", || may("patch", "jobs", "batch"));
+    assert_code(&project.apply(side, &["--as", "deployer"]), 0);
+    assert!(side.get(JOB_PATH).is_some());
+}
+
+fn make_settings(side: &Side, metadata: &Value) {
+    make(side, "test", "/api/v1/namespaces", &json!({"metadata": {"name": NAMESPACE}})).ok().unwrap();
+    let settings = json!({"metadata": metadata, "data": {"mode": "theirs", "extra": "theirs"}});
+    make(side, "kubectl-client-side-apply", MAPS, &settings).ok().unwrap();
+}
+
+/// An object that others made differs from ours: it is told where and whose that is, and stays. Who wants it is asked
+/// to say so, and then has it without what only the others had set.
+fn what_was_there_before_us(bed: &Bed) {
+    let (side, project) = (&bed.guest, Project::new());
+    make_settings(side, &json!({"name": "settings"}));
+    let run = project.apply(side, &[]);
+    assert_code(&run, 3);
+    assert_eq!(
+        told(&run, "failed", "ConfigMap/settings in openshift-op").unwrap(),
+        "it was there before us, and others own what we would set: .data.mode (conflict with \
+         \"kubectl-client-side-apply\" using v1); --adopt takes it over"
+    );
+    assert_eq!(mode(side), "theirs");
+    assert_eq!(objects(&run, "failed").len(), 1);
+    project.applied(side, &["--adopt"]);
+    assert_eq!(side.get(&map("settings")).unwrap()["data"], json!({"mode": "one"}));
+    let mark = side.audit.mark();
+    project.applied(side, &[]);
+    assert_eq!(written(side, mark), Vec::<String>::new());
+}
+
+/// An object of another set is never touched, whatever we are told.
+fn what_belongs_to_another_set(bed: &Bed) {
+    let (side, project) = (&bed.guest, Project::new());
+    let labels = json!({"applyset.kubernetes.io/part-of": "applyset-other-v1"});
+    make_settings(side, &json!({"name": "settings", "labels": labels}));
+    let before = side.get(&map("settings")).unwrap();
+    for more in [&[][..], &["--adopt"]] {
+        let run = project.apply(side, more);
+        assert_code(&run, 3);
+        assert_eq!(
+            told(&run, "failed", "ConfigMap/settings in openshift-op").unwrap(),
+            "it belongs to another set, applyset-other-v1: two rollouts would change it back and forth"
+        );
+    }
+    assert_eq!(inventory(side).len(), OBJECTS);
+    assert_eq!(side.get(&map("settings")).unwrap(), before);
+}
