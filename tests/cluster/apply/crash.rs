@@ -16,12 +16,8 @@ use crate::call::block_on;
 use crate::proxy::When;
 use crate::side::Side;
 
-pub(crate) const CASES: &[BedCase] = &[
-    ("apply::crash::of_an_install", of_an_install),
-    ("apply::crash::of_an_upgrade", of_an_upgrade),
-    ("apply::crash::of_a_delete", of_a_delete),
-    ("apply::crash::by_a_signal", by_a_signal),
-];
+pub(crate) const CASES: &[BedCase] =
+    &[("apply::crash::at_every_request", at_every_request), ("apply::crash::by_a_signal", by_a_signal)];
 
 /// Takes up to half an hour: `make test-crash`.
 pub(crate) const WHOLE: &[BedCase] = &[
@@ -43,9 +39,9 @@ struct Scene<'b> {
 }
 
 impl<'b> Scene<'b> {
-    fn alone(bed: &'b Bed, revision: &str, verb: Verb) -> Self {
-        let project = Project::load(&fixture(revision), "standalone");
-        Self { sides: vec![(Cluster::Both, bed.standalone())], project, verb, stride: 1 }
+    fn alone(side: &'b Side, folder: &Path, verb: Verb) -> Self {
+        let project = Project::load(folder, "standalone");
+        Self { sides: vec![(Cluster::Both, side)], project, verb, stride: 1 }
     }
 
     fn run(&self) {
@@ -76,7 +72,7 @@ impl<'b> Scene<'b> {
             self.sides.iter().zip(&kinds).map(|((_, side), kinds)| ours(side, kinds)).collect()
         };
         let expected = all_ours();
-        let began = Instant::now();
+        let start = Instant::now();
         let mut cuts = 0;
         for (at, (_, side)) in self.sides.iter().enumerate() {
             for number in (1..=requests[at]).step_by(self.stride) {
@@ -97,7 +93,7 @@ impl<'b> Scene<'b> {
                 }
             }
         }
-        eprintln!("cut off {cuts} times, at {requests:?} requests, in {:?}", began.elapsed());
+        eprintln!("cut off {cuts} times, at {requests:?} requests, in {:?}", start.elapsed());
     }
 }
 
@@ -200,16 +196,32 @@ fn view(value: Option<&Value>, fields: &Value) -> Value {
     Value::Object(seen)
 }
 
-fn of_an_install(bed: &Bed) {
-    Scene::alone(bed, "one", Verb::Apply).cut_off_everywhere();
+/// Both clusters are clusters of their own here: hardly anything waits for the machine, so there is time for two.
+fn at_every_request(bed: &Bed) {
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| {
+            of_an_install(&bed.management);
+            bed.management.reset();
+            of_a_delete(&bed.management);
+        });
+        of_an_upgrade(&bed.guest);
+        other.join().unwrap();
+    });
+}
+
+/// What a standalone cluster has and a management cluster need not have.
+const HOME: &str = "apiVersion: v1\nkind: Namespace\nmetadata: {name: openshift-config-managed}\n";
+
+fn of_an_install(side: &Side) {
+    side.apply_yaml(HOME);
+    Scene::alone(side, &fixture("one"), Verb::Apply).cut_off_everywhere();
 }
 
 /// Everything at once: changed, recreated, a strategy that cannot be cleared, pruned with its definition, a tombstone.
-fn of_an_upgrade(bed: &Bed) {
-    Scene::alone(bed, "one", Verb::Apply).run();
-    let side = &bed.guest;
+fn of_an_upgrade(side: &Side) {
+    Scene::alone(side, &fixture("one"), Verb::Apply).run();
     side.apply_yaml("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: legacy, namespace: crash}\n");
-    Scene::alone(bed, "two", Verb::Apply).cut_off_everywhere();
+    Scene::alone(side, &fixture("two"), Verb::Apply).cut_off_everywhere();
     assert!(side.get("/api/v1/namespaces/crash/configmaps/legacy").is_none());
     assert!(side.get("/api/v1/namespaces/crash/configmaps/leaves").is_none());
     assert!(side.get("/apis/example.test/v1/namespaces/crash/widgets/widget").is_none());
@@ -221,10 +233,33 @@ fn of_an_upgrade(bed: &Bed) {
     assert_eq!(job["spec"]["template"]["spec"]["containers"][0]["image"], "example.test/migrate:2");
 }
 
-fn of_a_delete(bed: &Bed) {
-    Scene::alone(bed, "one", Verb::Apply).run();
-    Scene::alone(bed, "one", Verb::Delete).cut_off_everywhere();
-    assert!(bed.guest.get("/api/v1/namespaces/crash").is_none());
+fn of_a_delete(side: &Side) {
+    let folder = in_a_namespace_of_others();
+    side.apply_yaml(HOME);
+    side.apply_yaml("apiVersion: v1\nkind: Namespace\nmetadata: {name: crash}\n");
+    Scene::alone(side, folder.path(), Verb::Apply).run();
+    Scene::alone(side, folder.path(), Verb::Delete).cut_off_everywhere();
+    assert!(side.get("/apis/apps/v1/namespaces/crash/deployments/op").is_none());
+}
+
+/// The fixture without its namespace: nothing is done about one that is deleted for five seconds, every time.
+fn in_a_namespace_of_others() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for below in ["payload/op", "profiles"] {
+        std::fs::create_dir_all(folder.path().join(below)).unwrap();
+        for file in fixture("one").join(below).read_dir().unwrap() {
+            let file = file.unwrap();
+            let text = std::fs::read_to_string(file.path()).unwrap();
+            let documents: Vec<&str> =
+                text.split("---\n").filter(|document| !document.contains("kind: Namespace\n")).collect();
+            std::fs::write(folder.path().join(below).join(file.file_name()), documents.join("---\n"))
+                .unwrap();
+        }
+    }
+    let checks = "apiVersion: transship.openshift.io/v1\nkind: Checks\nmetadata: {name: checks}\n\
+                  externals: [{objects: [Namespace/crash], reason: somebody else makes it}]\n";
+    std::fs::write(folder.path().join("profiles/checks.yaml"), checks).unwrap();
+    folder
 }
 
 /// Dropping the program's future counts as killing it, since nothing is on disk; ten real signals confirm it.

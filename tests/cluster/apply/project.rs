@@ -42,7 +42,7 @@ impl Project {
         };
         let chosen: Vec<&Profile> = profiles.iter().filter(|profile| profile.topology == topology).collect();
         let plans = transship::render(&context, &chosen).unwrap();
-        Self { plans, topology, profiles }
+        Self { profiles, topology, plans }
     }
 
     /// Does it, in the clusters that their profiles mean.
