@@ -140,7 +140,7 @@ fn write_project(folder: &Path) {
     for number in 0..(OBJECTS - NAMESPACES) {
         let metadata = format!(
             "metadata: {{name: bench-{number}, namespace: bench-{}, labels: {{app: bench-{number}}}}}\n",
-            number % NAMESPACES
+            number / 8 % NAMESPACES
         );
         let text = object(number, &metadata);
         write(&format!("payload/op/0000_20_op_{number:04}.yaml"), &text);
@@ -162,7 +162,7 @@ fn object(number: usize, metadata: &str) -> String {
              subjects: [{{kind: ServiceAccount, name: bench-{}, namespace: bench-{}}}]\n",
             number - 1,
             number - 2,
-            (number - 2) % NAMESPACES
+            number / 8 % NAMESPACES
         ),
         5 => format!("apiVersion: v1\nkind: Secret\n{metadata}data: {{key: dmFsdWU=}}\n"),
         6 => format!("apiVersion: v1\nkind: Service\n{metadata}spec: {{ports: [{{port: 443}}]}}\n"),
