@@ -57,7 +57,7 @@ fn group(live: &Value) -> &str {
 }
 
 fn count(value: &Value, otherwise: i64) -> i64 {
-    value.as_i64().unwrap_or(otherwise)
+    value.as_i64().unwrap_or(otherwise).max(0)
 }
 
 fn condition<'v>(status: &'v Value, name: &str) -> Option<&'v Value> {
@@ -101,7 +101,7 @@ fn deployment(live: &Value) -> Readiness {
     if condition(status, "Progressing").is_some_and(|one| one["reason"] == "ProgressDeadlineExceeded") {
         return Failed(told(status, "Progressing"));
     }
-    let wanted = count(&live["spec"]["replicas"], 1).max(0);
+    let wanted = count(&live["spec"]["replicas"], 1);
     let updated = count(&status["updatedReplicas"], 0);
     let old = count(&status["replicas"], 0).saturating_sub(updated);
     match all(wanted, &[("updated", &status["updatedReplicas"])]) {

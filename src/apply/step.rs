@@ -383,7 +383,7 @@ pub(super) async fn take_away(
             return Err(Problem::new(stuck(&live)));
         }
         sleep(pause).await;
-        pause = (pause * 2).min(Duration::from_millis(500));
+        pause = (pause * 3 / 2).min(Duration::from_secs(2));
     }
 }
 
