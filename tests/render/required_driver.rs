@@ -177,8 +177,6 @@ fn driver_objects_are_beside_their_operator() {
             ("ConfigMap", "aws-ebs-csi-driver-operator-config"),
             ("Service", "aws-ebs-csi-driver-operator-metrics"),
             ("ServiceAccount", OPERATOR),
-            ("Role", "aws-ebs-csi-driver-operator-role"),
-            ("RoleBinding", "aws-ebs-csi-driver-operator-rolebinding"),
             ("Deployment", CONTROLLER),
             ("ConfigMap", "aws-ebs-csi-driver-trusted-ca-bundle"),
             ("PodDisruptionBudget", "aws-ebs-csi-driver-controller-pdb"),
