@@ -24,12 +24,14 @@ pub mod order;
 mod parallel;
 pub mod payload;
 pub mod profile;
+mod project;
 pub mod select;
 pub mod show;
 pub mod transform;
 pub mod yaml;
 
 pub use file::{read_document, read_stream, read_text};
+pub use project::Project;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -6,8 +6,9 @@ use std::fmt::Write;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::inventory::PART_OF;
-use crate::object::{ISSUED, Object, ObjectId};
+use super::inventory::{Home, PART_OF};
+use crate::object::{ISSUED, Object, ObjectId, is_tombstone};
+use crate::order::Plan;
 use crate::profile::{Left, Marked, Profile};
 use crate::transform::patch::{Step, places};
 use crate::yaml;
@@ -19,10 +20,11 @@ pub(super) struct Body {
     pub(super) applied: Value,
     /// What is given once, when the object is created, in another manager's name: so that it is nobody's afterwards.
     pub(super) seed: Option<Value>,
+    /// What a `ClusterOperator` is said to be about until its operator says so itself: for whoever looks into a cluster where
+    /// that never comes up.
+    pub(super) first_status: Option<Value>,
     /// What is held of an object that is otherwise only created, whoever edits it.
     pub(super) pinned: Option<Value>,
-    /// The manifest as it was rendered, with what it says about its status.
-    pub(super) manifest: Value,
     /// A digest of what is applied.
     pub(super) digest: String,
 }
@@ -48,8 +50,7 @@ impl<'a> Policy<'a> {
 
     /// What is sent for an object.
     pub(super) fn body(&self, object: &Object) -> Body {
-        let text = yaml::json::write(&object.root);
-        let manifest: Value = serde_json::from_str(&text).unwrap_or_default();
+        let manifest = manifest(object);
         let issued =
             object.root.get("metadata").and_then(|metadata| metadata.get("annotations")?.get(ISSUED));
         // Whoever issues a Secret fills it in, and an autoscaler changes what it scales.
@@ -68,8 +69,9 @@ impl<'a> Policy<'a> {
         drop_nulls(&mut applied);
         applied["metadata"]["labels"][PART_OF] = json!(self.set);
         let pinned = self.pinned(&object.id, &manifest);
-        let digest = hex(&Sha256::digest(applied.to_string()));
-        Body { applied, seed, pinned, manifest, digest }
+        let digest = digest(&applied);
+        let first_status = first_status(&object.id, &manifest);
+        Body { applied, seed, first_status, pinned, digest }
     }
 
     fn pinned(&self, id: &ObjectId, manifest: &Value) -> Option<Value> {
@@ -87,6 +89,44 @@ impl<'a> Policy<'a> {
 
     fn is_scaled(&self, id: &ObjectId) -> bool {
         self.scaled.contains(&(id.kind.clone(), id.namespace.clone(), id.name.clone()))
+    }
+}
+
+impl Body {
+    /// All of it, as it is sent to make the object.
+    pub(super) fn whole(&self) -> Value {
+        let mut whole = self.applied.clone();
+        if let Some(seed) = &self.seed {
+            merge(&mut whole, seed);
+        }
+        whole
+    }
+}
+
+/// An object as it was rendered, with what it says about its status.
+pub(super) fn manifest(object: &Object) -> Value {
+    serde_json::from_str(&yaml::json::write(&object.root)).unwrap_or_default()
+}
+
+/// The same value as what is rendered is made of.
+pub(super) fn node(value: &Value) -> Option<yaml::Node> {
+    let mut documents = yaml::read(&value.to_string(), yaml::SourceId::default()).ok()?;
+    documents.pop().map(|document| document.root)
+}
+
+/// What tells one version of an object from another.
+pub(super) fn digest(value: &Value) -> String {
+    hex(&Sha256::digest(value.to_string()))
+}
+
+/// Makes what was rendered for a profile what an apply sends to create it: with the label of the set, and without the fields
+/// that are left to others from the beginning.
+pub fn as_applied(profile: &Profile, plan: &mut Plan) {
+    let policy = Policy::of(profile, &plan.objects, Home::of(profile, plan).set());
+    for object in plan.objects.iter_mut().filter(|object| !is_tombstone(&object.root)) {
+        if let Some(root) = node(&policy.body(object).whole()) {
+            object.root = root;
+        }
     }
 }
 
@@ -149,6 +189,15 @@ fn seed(manifest: &Value, places: &[Vec<Step>]) -> Option<Value> {
     any.then_some(seed)
 }
 
+fn first_status(id: &ObjectId, manifest: &Value) -> Option<Value> {
+    if (id.group.as_str(), id.kind.as_str()) != ("config.openshift.io", "ClusterOperator") {
+        return None;
+    }
+    let mut first = identity(manifest);
+    first["status"]["relatedObjects"] = manifest["status"].get("relatedObjects")?.clone();
+    Some(first)
+}
+
 /// An object with nothing but what says which one it is.
 fn identity(manifest: &Value) -> Value {
     let metadata = &manifest["metadata"];
@@ -170,7 +219,7 @@ fn same_fields(object: &Value, fields: &Value) -> Value {
 }
 
 /// Lays one object over another; items of lists are the same by their names.
-pub(super) fn merge(into: &mut Value, other: &Value) {
+fn merge(into: &mut Value, other: &Value) {
     match (into, other) {
         (Value::Object(into), Value::Object(other)) => {
             for (key, value) in other {

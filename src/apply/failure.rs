@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::object::ObjectId;
+
 /// A request that failed.
 #[derive(Clone, Debug)]
 pub(super) enum Failure {
@@ -87,6 +89,11 @@ impl Failure {
         }
     }
 
+    /// Whether there was no answer at all.
+    pub(super) fn is_silence(&self) -> bool {
+        matches!(self, Self::NoAnswer(_))
+    }
+
     pub(super) fn is_passing(&self) -> bool {
         match self {
             Self::Refused(refusal) => refusal.is_passing(),
@@ -121,5 +128,23 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.words(false))
+    }
+}
+
+/// Why something could not be done.
+pub(super) struct Problem {
+    pub(super) message: String,
+    /// Whether the cluster as a whole does not answer.
+    pub(super) lost: bool,
+}
+
+impl Problem {
+    pub(super) fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), lost: false }
+    }
+
+    /// A failed request about an object.
+    pub(super) fn of(failure: &Failure, id: &ObjectId) -> Self {
+        Self { message: failure.words(id.kind == "Secret"), lost: failure.is_silence() }
     }
 }

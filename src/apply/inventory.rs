@@ -12,9 +12,14 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::object::ObjectId;
+use crate::order::Plan;
+use crate::profile::Profile;
 
 /// The label of every object that belongs to a set.
 pub(super) const PART_OF: &str = "applyset.kubernetes.io/part-of";
+
+/// Where inventories are kept where no hosted control plane has a namespace for its own.
+const NAMESPACE: &str = "openshift-config-managed";
 
 /// An API server takes no more than this in one object, and some of it is not ours.
 const LARGEST: usize = 900 * 1024;
@@ -29,6 +34,12 @@ pub struct Home {
 }
 
 impl Home {
+    /// Where the inventory of a profile is: in the namespace of the hosted control plane, if it is about one.
+    pub fn of(profile: &Profile, plan: &Plan) -> Self {
+        let namespace = plan.namespace.clone().unwrap_or_else(|| NAMESPACE.to_owned());
+        Self { namespace, name: format!("transship-{}", profile.topology) }
+    }
+
     /// The name of the set, which the label of its objects has as its value.
     pub fn set(&self) -> String {
         let parent = format!("{}.{}.ConfigMap.", self.name, self.namespace);

@@ -33,25 +33,6 @@ impl Resource {
     pub(super) fn object(&self, namespace: &str, name: &str) -> String {
         format!("{}/{name}", self.collection(namespace))
     }
-
-    /// Reads what a `CustomResourceDefinition` will serve: each version, with the kind.
-    pub(super) fn of_definition(definition: &Value) -> Vec<(String, Self)> {
-        let spec = &definition["spec"];
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let versions = spec["versions"].as_array().into_iter().flatten();
-        let served = versions.filter(|version| version["served"] == true);
-        served
-            .map(|version| {
-                let resource = Self {
-                    group: text(&spec["group"]),
-                    version: text(&version["name"]),
-                    plural: text(&spec["names"]["plural"]),
-                    namespaced: spec["scope"] == "Namespaced",
-                };
-                (text(&spec["names"]["kind"]), resource)
-            })
-            .collect()
-    }
 }
 
 /// What a cluster serves.

@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use super::rollout::{Action, Half, Rollout, Step};
+use super::failure::Problem;
+use super::rollout::{Action, Step};
 use super::side::Side;
 use super::step::{dry_run, is_as_applied};
-use super::{Event, Options, Target, look};
+use super::{Event, Options, Target, body, look};
 use crate::object::{Cluster, ObjectId};
 use crate::show;
-use crate::yaml::{self, SourceId};
 
 /// One object that would change.
 pub struct Change {
@@ -28,13 +28,9 @@ impl Change {
     /// The change for people: the object, and what would differ of it, field by field.
     pub fn text(&self) -> String {
         let title = format!("{:<10} {}", self.cluster.name(), self.object);
-        let node = |value: &Value| {
-            let mut documents = yaml::read(&value.to_string(), SourceId::default()).unwrap_or_default();
-            documents.pop().map(|document| document.root)
-        };
-        let sides = (self.before.as_ref().and_then(node), self.after.as_ref().and_then(node));
+        let sides = (self.before.as_ref().and_then(body::node), self.after.as_ref().and_then(body::node));
         match (sides, &self.unknown) {
-            (_, Some(why)) => format!("{title} would be refused: {why}\n"),
+            (_, Some(why)) => format!("{title} {why}\n"),
             ((Some(before), Some(after)), _) => {
                 let lines = show::fields(&before, &after);
                 format!("{title}\n  {}\n", lines.join("\n  "))
@@ -51,9 +47,7 @@ pub async fn changes(
     options: &Options,
     mut tell: impl FnMut(&Event),
 ) -> Result<Vec<Change>, String> {
-    let halves: Vec<Half<'_>> =
-        targets.iter().map(|target| Half { cluster: target.cluster, plan: target.plan }).collect();
-    let rollout = Rollout::of(&halves).map_err(|circle| super::circle(&circle))?;
+    let rollout = super::rollout(&targets)?;
     let sides = look(targets, options, &mut |event: Event| tell(&event)).await;
     let asked = rollout.steps.iter().filter_map(|step| Some((sides[step.half].as_ref()?, step)));
     let found = futures_util::future::join_all(asked.map(|(side, step)| change(side, step))).await;
@@ -62,15 +56,20 @@ pub async fn changes(
 
 async fn change(side: &Side<'_>, step: &Step<'_>) -> Option<Change> {
     let (id, body) = (&step.object.id, side.body(step.object));
-    let live = match (side.live.get(id), side.path(step.object)) {
-        (Some(live), _) => Some(live.clone()),
-        (None, Some(path)) => side.get(&path).await.ok().flatten(),
-        (None, None) => None,
-    };
     let known = side.known.find(id);
     let same = |live: &Value| known.is_some_and(|entry| is_as_applied(entry, live, &body.digest));
     let one = |before: Option<Value>, after: Option<Value>, unknown| {
         Some(Change { cluster: side.cluster, object: id.clone(), before, after, unknown })
+    };
+    let live = match side.find(step.object).await {
+        Ok(live) => live,
+        Err(failure) => {
+            return one(
+                None,
+                None,
+                Some(format!("cannot be looked at: {}", Problem::of(&failure, id).message)),
+            );
+        }
     };
     match (step.action, live) {
         (Action::Delete, None) | (Action::Create, Some(_)) => None,
@@ -83,7 +82,9 @@ async fn change(side: &Side<'_>, step: &Step<'_>) -> Option<Change> {
                 let (before, after) = (essence(live), essence(after));
                 if before == after { None } else { one(Some(before), Some(after), None) }
             }
-            Err(problem) => one(Some(essence(live)), None, Some(problem.message)),
+            Err(problem) => {
+                one(Some(essence(live)), None, Some(format!("would be refused: {}", problem.message)))
+            }
         },
     }
 }

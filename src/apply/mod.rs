@@ -7,11 +7,14 @@
 //! | `body`, `fields` | what is sent, and whose fields are whose: pure |
 //! | `inventory`, `prune` | what is ours, and what of it may go: pure |
 //! | `ready` | when an object is what it says: pure |
-//! | `side`, `step`, `run`, `remove` | a cluster, an object, all of them, and away again |
+//! | `side`, `definition` | a cluster, and the kinds it serves |
+//! | `step`, `write`, `run` | an object, how it is written, and all of them |
+//! | `settle`, `remove` | what the inventory says before and after, and what is taken away |
 //! | `preview`, `live` | what would be done, and what would change |
 
 mod body;
 mod client;
+mod definition;
 mod event;
 mod failure;
 mod fields;
@@ -26,15 +29,18 @@ mod remove;
 mod rollout;
 mod run;
 mod server;
+mod settle;
 mod side;
 mod step;
 mod wait_for;
+mod write;
 
 use std::time::Duration;
 
 use kube::Client;
 use tokio::time::Instant;
 
+pub use body::as_applied;
 pub use client::{Endpoint, connect};
 pub use event::{Event, Summary, What};
 pub use inventory::{Entry, Home, Inventory};
@@ -51,8 +57,9 @@ use crate::profile::{Profile, Selector};
 
 use body::Policy;
 use failure::Failure;
-use run::{Ended, Run};
+use run::Run;
 use server::Server;
+use settle::Ending;
 use side::Side;
 
 /// Whose fields are ours.
@@ -62,16 +69,12 @@ const SEEDER: &str = "transship-seed";
 
 /// One cluster to roll out to, or to clear.
 pub struct Target<'a> {
-    /// Which it is.
-    pub cluster: Cluster,
     /// How to reach it.
     pub client: Client,
     /// The profile, which says what is left to others.
     pub profile: &'a Profile,
     /// The objects that belong there.
     pub plan: &'a Plan,
-    /// Where its inventory is.
-    pub home: Home,
 }
 
 /// How it is done.
@@ -117,12 +120,10 @@ pub async fn apply(
     if let Some(target) = targets.iter().find(is_empty) {
         return Err(format!(
             "nothing was rendered for the {} cluster, and that is never meant",
-            target.cluster.name()
+            target.profile.cluster.name()
         ));
     }
-    let halves: Vec<Half<'_>> =
-        targets.iter().map(|target| Half { cluster: target.cluster, plan: target.plan }).collect();
-    let rollout = Rollout::of(&halves).map_err(|circle| self::circle(&circle))?;
+    let rollout = rollout(&targets)?;
     let mut summary = Summary::default();
     let mut tell = |event: Event| {
         summary.count(&event);
@@ -131,7 +132,7 @@ pub async fn apply(
     let mut sides = look(targets, options, &mut tell).await;
     for (half, side) in sides.iter_mut().enumerate() {
         let written = match side {
-            Some(side) => write_ahead(side, &rollout, half).await,
+            Some(side) => settle::write_ahead(side, &rollout, half).await,
             None => Ok(()),
         };
         if let (Err(why), Some(known)) = (written, side.as_ref()) {
@@ -140,16 +141,36 @@ pub async fn apply(
         }
     }
     let ended = Run::new(&rollout, &sides, options, &mut tell).walk().await;
-    for (half, side) in sides.iter().enumerate() {
-        if let Some(side) = side {
-            finish(side, half, &rollout, &ended, options, &mut tell).await;
-        }
+    let ending = Ending { rollout: &rollout, ended: &ended, options };
+    let sides = guest_first(&sides);
+    for (at, (half, side)) in sides.iter().enumerate() {
+        ending.settle(side, *half, share(options.deadline(), at + 1 == sides.len()), &mut tell).await;
     }
     Ok(summary)
 }
 
-fn circle(members: &[String]) -> String {
-    format!("these wait for each other, so none can be first: {}", members.join(", which waits for "))
+/// The clusters that answer, in the order in which objects leave them: whoever looks after those of the guest may run in
+/// the management cluster.
+fn guest_first<'s, 'a>(sides: &'s [Option<Side<'a>>]) -> Vec<(usize, &'s Side<'a>)> {
+    let mut answering: Vec<(usize, &Side<'_>)> =
+        sides.iter().enumerate().filter_map(|(half, side)| Some((half, side.as_ref()?))).collect();
+    answering.sort_by_key(|(_, side)| side.cluster != Cluster::Guest);
+    answering
+}
+
+/// Until when one cluster may take if another one comes after it: what is stuck here takes nothing from there.
+fn share(deadline: Instant, last: bool) -> Instant {
+    let now = Instant::now();
+    if last { deadline } else { now + deadline.saturating_duration_since(now) / 2 }
+}
+
+/// What is done before what, in all of the clusters.
+fn rollout<'a>(targets: &[Target<'a>]) -> Result<Rollout<'a>, String> {
+    let half = |target: &Target<'a>| Half { cluster: target.profile.cluster, plan: target.plan };
+    let halves: Vec<Half<'_>> = targets.iter().map(half).collect();
+    Rollout::of(&halves).map_err(|members| {
+        format!("these wait for each other, so none can be first: {}", members.join(", which waits for "))
+    })
 }
 
 /// Looks at all clusters at once. One that does not answer is told, and left out.
@@ -159,10 +180,11 @@ async fn look<'a>(
     tell: &mut dyn FnMut(Event),
 ) -> Vec<Option<Side<'a>>> {
     let looks = targets.into_iter().map(|target| async move {
-        let Target { cluster, client, profile, plan, home } = target;
+        let Target { client, profile, plan } = target;
+        let home = Home::of(profile, plan);
         let policy = Policy::of(profile, &plan.objects, home.set());
         let server = Server::new(client, options.patience);
-        (cluster, Side::look(cluster, server, home, policy, &plan.objects).await)
+        (profile.cluster, Side::look(profile.cluster, server, home, policy, &plan.objects).await)
     });
     let mut sides = Vec::new();
     for (cluster, side) in futures_util::future::join_all(looks).await {
@@ -172,79 +194,8 @@ async fn look<'a>(
 }
 
 fn lost(cluster: Cluster, failure: &Failure) -> Event {
-    let what = if matches!(failure, Failure::NoAnswer(_)) { What::Lost } else { What::Failed };
+    let what = if failure.is_silence() { What::Lost } else { What::Failed };
     Event::of_cluster(cluster, what, failure.words(false))
-}
-
-/// Everything that will be there is in the inventory before it is: whatever cuts us off, nothing is forgotten.
-async fn write_ahead(side: &Side<'_>, rollout: &Rollout<'_>, half: usize) -> Result<(), String> {
-    let mut ahead = side.known.clone();
-    for step in rollout.steps.iter().filter(|step| step.half == half && step.action != Action::Delete) {
-        if ahead.find(&step.object.id).is_none() {
-            ahead.entries.push(Entry::ahead(&step.object.id, side::version_of(step.object)));
-        }
-    }
-    if ahead == side.known { Ok(()) } else { side.write_inventory(&ahead).await }
-}
-
-/// Takes away what left, if all went well, and says in the inventory what is there now.
-async fn finish(
-    side: &Side<'_>,
-    half: usize,
-    rollout: &Rollout<'_>,
-    ended: &Ended,
-    options: &Options,
-    tell: &mut dyn FnMut(Event),
-) {
-    let own: Vec<usize> = (0..rollout.steps.len()).filter(|at| rollout.steps[*at].half == half).collect();
-    let alive = |at: &&usize| !is_tombstone(&rollout.steps[**at].object.root);
-    let wanted: Vec<ObjectId> =
-        own.iter().filter(alive).map(|at| rollout.steps[*at].object.id.clone()).collect();
-    let all_done = ended.done.iter().all(|done| *done);
-    let leaving = leaving(&side.known, &wanted, options.approval);
-    let mut stay: Vec<Entry> = Vec::new();
-    for (entry, why) in leaving.held {
-        tell(held(side, &entry, why));
-        stay.push(entry);
-    }
-    let mut now: Vec<Entry> =
-        own.iter().filter(alive).map(|at| entry_of(side, rollout, ended, *at)).collect();
-    let installed = side.known.installed || all_done;
-    if options.prune && all_done {
-        // Whoever has written the inventory since we read it wants what we would take away.
-        let with_leaving = now.iter().chain(&stay).chain(&leaving.go).cloned().collect();
-        let still_ours = Inventory { installed, entries: with_leaving };
-        if !leaving.go.is_empty()
-            && let Err(why) = side.write_inventory(&still_ours).await
-        {
-            return tell(Event::of_cluster(side.cluster, What::Failed, why));
-        }
-        stay.extend(remove::remove(side, leaving.go, What::Pruned, options.deadline(), tell).await);
-    } else {
-        let why = if options.prune { "not everything else is done" } else { "--prune takes it away" };
-        for entry in leaving.go {
-            tell(held(side, &entry, why.to_owned()));
-            stay.push(entry);
-        }
-    }
-    now.extend(stay);
-    let now = Inventory { installed, entries: now };
-    if now != side.known
-        && let Err(why) = side.write_inventory(&now).await
-    {
-        tell(Event::of_cluster(side.cluster, What::Failed, why));
-    }
-}
-
-/// What the inventory says of an object from now on.
-fn entry_of(side: &Side<'_>, rollout: &Rollout<'_>, ended: &Ended, at: usize) -> Entry {
-    let object = rollout.steps[at].object;
-    let known = ended.entries.get(&at).or_else(|| side.known.find(&object.id));
-    known.cloned().unwrap_or_else(|| Entry::ahead(&object.id, side::version_of(object)))
-}
-
-fn held(side: &Side<'_>, entry: &Entry, message: String) -> Event {
-    Event::of_object(side.cluster, &entry.id, What::Held, message)
 }
 
 /// Takes everything away that the inventories name. A cluster that does not answer holds no other one back.
@@ -258,15 +209,16 @@ pub async fn delete(
         summary.count(&event);
         tell(&event);
     };
-    for side in look(targets, options, &mut tell).await.into_iter().flatten() {
-        if side.version.borrow().is_none() {
-            continue;
-        }
-        let entries = side.known.entries.clone();
-        let mut left = remove::remove(&side, entries, What::Deleted, options.deadline(), &mut tell).await;
+    let sides = look(targets, options, &mut tell).await;
+    let mut sides = guest_first(&sides);
+    sides.retain(|(_, side)| side.version.borrow().is_some());
+    for (at, (_, side)) in sides.iter().enumerate() {
+        let (entries, deadline) =
+            (side.known.entries.clone(), share(options.deadline(), at + 1 == sides.len()));
+        let mut left = remove::remove(side, entries, What::Deleted, deadline, &mut tell).await;
         left.reverse();
         let left = Inventory { installed: false, entries: left };
-        if let Err(why) = remove::remove_inventory(&side, &left).await {
+        if let Err(why) = remove::remove_inventory(side, &left).await {
             tell(Event::of_cluster(side.cluster, What::Failed, why));
         }
     }

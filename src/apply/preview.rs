@@ -1,7 +1,10 @@
 //! What a rollout would do, from what is in the clusters now. Nothing is written, not even as a dry run.
 
+use serde_json::Value;
+
 use super::event::{Event, Summary, What};
-use super::rollout::{Action, Half, Rollout, Step};
+use super::failure::Problem;
+use super::rollout::{Action, Need, Rollout, Step};
 use super::side::Side;
 use super::step::is_as_applied;
 use super::{Options, Target, leaving, look};
@@ -13,9 +16,7 @@ pub async fn preview(
     options: &Options,
     mut tell: impl FnMut(&Event),
 ) -> Result<Summary, String> {
-    let halves: Vec<Half<'_>> =
-        targets.iter().map(|target| Half { cluster: target.cluster, plan: target.plan }).collect();
-    let rollout = Rollout::of(&halves).map_err(|circle| super::circle(&circle))?;
+    let rollout = super::rollout(&targets)?;
     let mut summary = Summary::default();
     let mut tell = |event: Event| {
         summary.count(&event);
@@ -26,14 +27,10 @@ pub async fn preview(
         let Some(side) = side else { continue };
         let own = rollout.steps.iter().filter(|step| step.half == half);
         for step in own.clone() {
-            let what = would(side, step).await;
-            let needs: Vec<String> = step
-                .needs
-                .iter()
-                .map(|(other, need)| format!("{}, {}", need.words(), rollout.steps[*other].object.id))
-                .collect();
-            let message =
-                if needs.is_empty() { String::new() } else { format!("after {}", needs.join("; ")) };
+            let (what, message) = match would(side, step).await {
+                Ok(what) => (what, after(step, &rollout)),
+                Err(problem) => (What::Failed, problem.message),
+            };
             let level = step.level.unwrap_or_default().to_owned();
             tell(Event { level, ..Event::of_object(side.cluster, &step.object.id, what, message) });
         }
@@ -52,22 +49,26 @@ pub async fn preview(
     Ok(summary)
 }
 
-async fn would(side: &Side<'_>, step: &Step<'_>) -> What {
+/// What it comes after, beside everything at the levels before it.
+fn after(step: &Step<'_>, rollout: &Rollout<'_>) -> String {
+    let need =
+        |(other, need): &(usize, Need)| format!("{}, {}", need.words(), rollout.steps[*other].object.id);
+    let needs: Vec<String> = step.needs.iter().map(need).collect();
+    if needs.is_empty() { String::new() } else { format!("after {}", needs.join("; ")) }
+}
+
+async fn would(side: &Side<'_>, step: &Step<'_>) -> Result<What, Problem> {
     let id = &step.object.id;
-    let live = match (side.live.get(id), side.path(step.object)) {
-        (Some(live), _) => Some(live.clone()),
-        (None, Some(path)) => side.get(&path).await.ok().flatten(),
-        (None, None) => None,
+    let live = side.find(step.object).await.map_err(|failure| Problem::of(&failure, id))?;
+    let same = |live: &Value| {
+        let entry = side.known.find(id);
+        entry.is_some_and(|entry| is_as_applied(entry, live, &side.body(step.object).digest))
     };
-    match (step.action, live, side.known.find(id)) {
-        (Action::Delete, None, _) | (Action::Create, Some(_), _) => What::Unchanged,
-        (Action::Delete, Some(_), _) => What::Deleted,
-        (_, None, _) => What::Created,
-        (Action::Apply, Some(live), Some(entry))
-            if is_as_applied(entry, &live, &side.body(step.object).digest) =>
-        {
-            What::Unchanged
-        }
-        _ => What::Changed,
-    }
+    Ok(match (step.action, live) {
+        (Action::Delete, None) | (Action::Create, Some(_)) => What::Unchanged,
+        (Action::Delete, Some(_)) => What::Deleted,
+        (_, None) => What::Created,
+        (Action::Apply, Some(live)) if same(&live) => What::Unchanged,
+        (Action::Apply, Some(_)) => What::Changed,
+    })
 }

@@ -1,14 +1,19 @@
 //! Takes objects away: only what the inventory, the uid and the label all say is ours, custom resources before their
 //! definitions, namespaces last.
 
+use std::time::Duration;
+
 use futures_util::future::join_all;
-use tokio::time::Instant;
+use http::Method;
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
 
 use super::event::{Event, What};
+use super::failure::Problem;
 use super::inventory::{Entry, Inventory};
+use super::server::Content;
 use super::side::Side;
-use super::step::{Problem, take_away};
-use crate::object::Scopes;
+use crate::object::{ObjectId, Scopes};
 
 /// What became of one object.
 enum Removed {
@@ -98,9 +103,56 @@ pub(super) async fn remove_inventory(side: &Side<'_>, left: &Inventory) -> Resul
         return side.write_inventory(left).await;
     }
     let path = side.home.path();
-    match side.server.send(http::Method::DELETE, &path, super::server::Content::Nothing).await {
+    match side.server.send(Method::DELETE, &path, Content::Nothing).await {
         Ok(_) => Ok(()),
         Err(failure) if failure.code() == Some(404) => Ok(()),
         Err(failure) => Err(format!("the inventory cannot be taken away: {}", failure.words(false))),
+    }
+}
+
+/// Deletes an object if it is still the one that is meant, and waits until it is gone.
+pub(super) async fn take_away(
+    side: &Side<'_>,
+    path: &str,
+    uid: &str,
+    id: &ObjectId,
+    deadline: Instant,
+) -> Result<(), Problem> {
+    let options = json!({
+        "apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background", "preconditions": {"uid": uid},
+    });
+    match side.server.send(Method::DELETE, path, Content::Json(&options.to_string())).await {
+        Ok(_) => {}
+        // It is gone, or another one of the same name is there.
+        Err(failure) if matches!(failure.code(), Some(404 | 409)) => {}
+        Err(failure) => return Err(Problem::of(&failure, id)),
+    }
+    let mut pause = Duration::from_millis(50);
+    loop {
+        let live = side.get(path).await.map_err(|failure| Problem::of(&failure, id))?;
+        let Some(live) = live.filter(|live| live["metadata"]["uid"] == *uid) else { return Ok(()) };
+        if Instant::now() >= deadline {
+            return Err(Problem::new(stuck(&live)));
+        }
+        sleep(pause).await;
+        pause = (pause * 3 / 2).min(Duration::from_secs(2));
+    }
+}
+
+/// Why an object that was deleted is still there.
+fn stuck(live: &Value) -> String {
+    let texts = |value: &Value| -> Vec<String> {
+        value.as_array().into_iter().flatten().filter_map(|one| one.as_str().map(str::to_owned)).collect()
+    };
+    let mut finalizers = texts(&live["metadata"]["finalizers"]);
+    finalizers.extend(texts(&live["spec"]["finalizers"]));
+    let conditions = live["status"]["conditions"].as_array().into_iter().flatten();
+    let remaining =
+        conditions.filter(|one| one["status"] == "True").filter_map(|one| one["message"].as_str());
+    let remaining: Vec<&str> = remaining.filter(|message| !message.is_empty()).collect();
+    match (&finalizers[..], &remaining[..]) {
+        ([], []) => "it was deleted and is still there".to_owned(),
+        (finalizers, []) => format!("it was deleted and waits for its finalizers: {}", finalizers.join(", ")),
+        (_, remaining) => format!("it was deleted and is still there: {}", remaining.join("; ")),
     }
 }

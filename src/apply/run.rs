@@ -6,18 +6,24 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use futures_util::StreamExt;
+use futures_util::future::join_all;
 use futures_util::stream::FuturesUnordered;
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
 use super::Options;
+use super::body;
+use super::definition;
 use super::event::{Event, What};
+use super::failure::Problem;
 use super::inventory::Entry;
 use super::ready::{Readiness, readiness};
 use super::rollout::{Action, Rollout, Step};
-use super::side::{Side, version_of};
-use super::step::{self, Done, Problem};
+use super::side::Side;
+use super::step::{self, Done};
 use crate::object::ObjectId;
+
+const DEFINITION: &str = "CustomResourceDefinition";
 
 /// How soon what is waited for is looked at: soon at first, since definitions are established in no time.
 const FIRST_LOOK: Duration = Duration::from_millis(100);
@@ -30,7 +36,7 @@ enum State {
     /// A request is under way.
     Runs,
     /// Its object is there, and is not ready yet.
-    There { since: Instant, seen: String },
+    There { manifest: Value, since: Instant, seen: String },
     /// Done, and ready where that matters.
     Done,
     /// It failed, or cannot begin.
@@ -41,7 +47,7 @@ enum State {
 enum Outcome {
     Performed(usize, Result<Done, Problem>),
     Served(usize, Result<(), Problem>),
-    Looked(Vec<(usize, Value)>, Option<(usize, Problem)>),
+    Looked(Vec<(usize, Result<Value, Problem>)>),
 }
 
 type Work<'r> = Pin<Box<dyn Future<Output = Outcome> + 'r>>;
@@ -113,27 +119,14 @@ impl<'r, 'a> Run<'r, 'a> {
                 }
                 Outcome::Served(at, Ok(())) => self.ready(at),
                 Outcome::Served(at, Err(problem)) => self.failed(at, &problem),
-                Outcome::Looked(seen, problem) => {
-                    for (at, live) in seen {
-                        if let Some(next) = self.looked(at, &live) {
-                            work.push(next);
-                        }
-                    }
-                    if let Some((at, problem)) = problem {
-                        self.lost(self.step(at).half, &problem);
-                    }
+                Outcome::Looked(seen) => {
+                    work.extend(seen.into_iter().filter_map(|(at, live)| self.looked(at, live)));
                 }
             }
             self.give_up_if_late();
         }
-        Ended {
-            done: self
-                .states
-                .iter()
-                .map(|state| matches!(state, State::Done | State::There { .. }))
-                .collect(),
-            entries: self.entries,
-        }
+        let done = self.states.iter().map(|state| matches!(state, State::Done)).collect();
+        Ended { entries: self.entries, done }
     }
 
     fn step(&self, at: usize) -> &'r Step<'a> {
@@ -226,8 +219,9 @@ impl<'r, 'a> Run<'r, 'a> {
         }
         match done.live {
             Some(live) if self.waits_for_readiness(at) => {
-                self.states[at] = State::There { since: Instant::now(), seen: String::new() };
-                self.looked(at, &live)
+                let manifest = body::manifest(self.step(at).object);
+                self.states[at] = State::There { manifest, since: Instant::now(), seen: String::new() };
+                self.looked(at, Ok(live))
             }
             _ => {
                 self.states[at] = State::Done;
@@ -239,8 +233,7 @@ impl<'r, 'a> Run<'r, 'a> {
     /// A definition must be served before objects of its kind can be there; the rest if somebody waits.
     fn waits_for_readiness(&self, at: usize) -> bool {
         let step = self.step(at);
-        step.action == Action::Apply
-            && (self.options.wait || step.object.id.kind == "CustomResourceDefinition")
+        step.action == Action::Apply && (self.options.wait || step.object.id.kind == DEFINITION)
     }
 
     fn waiting(&self) -> Vec<usize> {
@@ -257,53 +250,46 @@ impl<'r, 'a> Run<'r, 'a> {
                 let step = &rollout.steps[at];
                 by_kind.entry((step.half, &step.object.id.group, &step.object.id.kind)).or_default().push(at);
             }
-            let mut seen = Vec::new();
-            for ((half, group, kind), steps) in by_kind {
-                let Some(side) = &sides[half] else { continue };
-                let object = rollout.steps[steps[0]].object;
-                let resource = side.kinds.borrow().find(group, version_of(object), kind).cloned();
-                let Some(resource) = resource else { continue };
-                let live: BTreeMap<ObjectId, Value> = match side.list(&resource).await {
-                    Ok(list) => list.into_iter().collect(),
-                    Err(failure) => {
-                        return Outcome::Looked(seen, Some((steps[0], Problem::of(&failure, &object.id))));
-                    }
-                };
-                let found = steps.iter().map(|at| (*at, live.get(&rollout.steps[*at].object.id)));
-                seen.extend(found.map(|(at, live)| (at, live.cloned().unwrap_or_default())));
-            }
-            Outcome::Looked(seen, None)
+            let looks = by_kind.into_values().map(|steps| look_at(rollout, sides, steps));
+            Outcome::Looked(join_all(looks).await.into_iter().flatten().collect())
         })
     }
 
-    fn looked(&mut self, at: usize, live: &Value) -> Option<Work<'r>> {
-        let State::There { seen, .. } = &self.states[at] else { return None };
-        let step = self.step(at);
-        let side = self.sides[step.half].as_ref()?;
-        let readiness = if live.is_null() {
-            Readiness::Waiting("it is not there any more".to_owned())
-        } else {
-            readiness(live, &side.body(step.object).manifest)
+    fn looked(&mut self, at: usize, live: Result<Value, Problem>) -> Option<Work<'r>> {
+        let State::There { manifest, seen, .. } = &mut self.states[at] else { return None };
+        let live = match live {
+            Ok(live) => live,
+            Err(problem) => {
+                self.failed(at, &problem);
+                return None;
+            }
+        };
+        let readiness = match live {
+            Value::Null => Readiness::Waiting("it is not there any more".to_owned()),
+            _ => readiness(&live, manifest),
         };
         match readiness {
-            Readiness::Ready if step.object.id.kind == "CustomResourceDefinition" => {
-                self.states[at] = State::Runs;
-                let (live, deadline) = (live.clone(), self.options.deadline());
-                return Some(Box::pin(async move {
-                    Outcome::Served(at, step::served(side, &live, deadline).await)
-                }));
-            }
-            Readiness::Ready => self.ready(at),
+            Readiness::Ready => return self.served(at, live),
             Readiness::Failed(why) => self.failed(at, &Problem::new(why)),
             Readiness::Waiting(why) if why != *seen => {
-                if let State::There { seen, .. } = &mut self.states[at] {
-                    seen.clone_from(&why);
-                }
+                seen.clone_from(&why);
                 self.tell(at, What::Waiting, why);
             }
             Readiness::Waiting(_) => {}
         }
         None
+    }
+
+    /// A definition is ready when what it defines is served.
+    fn served(&mut self, at: usize, live: Value) -> Option<Work<'r>> {
+        let step = self.step(at);
+        if step.object.id.kind != DEFINITION {
+            self.ready(at);
+            return None;
+        }
+        let (side, deadline) = (self.sides[step.half].as_ref()?, self.options.deadline());
+        self.states[at] = State::Runs;
+        Some(Box::pin(async move { Outcome::Served(at, definition::served(side, &live, deadline).await) }))
     }
 
     fn ready(&mut self, at: usize) {
@@ -340,7 +326,7 @@ impl<'r, 'a> Run<'r, 'a> {
         }
         for at in 0..self.states.len() {
             match &self.states[at] {
-                State::There { since, seen } => {
+                State::There { since, seen, .. } => {
                     let waited = since.elapsed().as_secs();
                     let message = format!("it is not ready after {waited} s: {seen}");
                     self.failed(at, &Problem::new(message));
@@ -353,4 +339,24 @@ impl<'r, 'a> Run<'r, 'a> {
             }
         }
     }
+}
+
+/// Looks at some objects of one kind in one cluster; null stands for one that is not there.
+async fn look_at(
+    rollout: &Rollout<'_>,
+    sides: &[Option<Side<'_>>],
+    steps: Vec<usize>,
+) -> Vec<(usize, Result<Value, Problem>)> {
+    let Step { half, object, .. } = &rollout.steps[steps[0]];
+    let Some(side) = &sides[*half] else { return Vec::new() };
+    let Some(resource) = side.resource(object) else { return Vec::new() };
+    let list = side.list(&resource).await.map(|list| list.into_iter().collect::<BTreeMap<ObjectId, Value>>());
+    let of = |at: usize| {
+        let id = &rollout.steps[at].object.id;
+        match &list {
+            Ok(list) => Ok(list.get(id).cloned().unwrap_or_default()),
+            Err(failure) => Err(Problem::of(failure, id)),
+        }
+    };
+    steps.into_iter().map(|at| (at, of(at))).collect()
 }

@@ -51,8 +51,14 @@ impl<'a> Side<'a> {
             live: HashMap::new(),
         };
         let wanted = side.wanted(objects);
-        let lists = futures_util::future::try_join_all(wanted.iter().map(|kind| side.list(kind))).await?;
-        side.live = lists.into_iter().flatten().collect();
+        for list in futures_util::future::join_all(wanted.iter().map(|kind| side.list(kind))).await {
+            match list {
+                Ok(list) => side.live.extend(list),
+                // Who may not list a kind may still ask for one object after the other.
+                Err(failure) if failure.code() == Some(403) => {}
+                Err(failure) => return Err(failure),
+            }
+        }
         Ok(side)
     }
 
@@ -109,11 +115,14 @@ impl<'a> Side<'a> {
         set_of(live) == Some(self.home.set().as_str())
     }
 
+    /// What an object's kind is served as; none if it is not.
+    pub(super) fn resource(&self, object: &Object) -> Option<Resource> {
+        self.kinds.borrow().find(&object.id.group, version_of(object), &object.id.kind).cloned()
+    }
+
     /// Where an object is; none if the cluster does not serve its kind.
     pub(super) fn path(&self, object: &Object) -> Option<String> {
-        let kinds = self.kinds.borrow();
-        let resource = kinds.find(&object.id.group, version_of(object), &object.id.kind)?;
-        Some(resource.object(&object.id.namespace, &object.id.name))
+        Some(self.resource(object)?.object(&object.id.namespace, &object.id.name))
     }
 
     /// Where an object of the inventory is: by the version that it was applied with, or whichever is served now.
@@ -124,7 +133,16 @@ impl<'a> Side<'a> {
         Some(resource.object(&id.namespace, &id.name))
     }
 
-    /// One object; none if it is not there.
+    /// An object as it was at the beginning, or as it is now if it did not carry a label; none if it is not there.
+    pub(super) async fn find(&self, object: &Object) -> Result<Option<Value>, Failure> {
+        match (self.live.get(&object.id), self.path(object)) {
+            (Some(live), _) => Ok(Some(live.clone())),
+            (None, Some(path)) => self.get(&path).await,
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// What is at a path; none if nothing is.
     pub(super) async fn get(&self, path: &str) -> Result<Option<Value>, Failure> {
         match self.server.get(path).await {
             Ok(live) => Ok(Some(live)),

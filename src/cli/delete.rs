@@ -3,6 +3,7 @@
 use clap::Args;
 use transship::apply;
 use transship::diagnostic::{Diagnostic, Diagnostics};
+use transship::object::Cluster;
 
 use super::target::{Clusters, block_on};
 use super::{Inputs, Outcome};
@@ -13,18 +14,23 @@ use super::{Inputs, Outcome};
 Example:
   transship delete --topology hypershift --management-kubeconfig mc.kubeconfig --guest-kubeconfig guest.kubeconfig
 
-A guest that does not answer does not hold back what is in the management cluster.")]
+A guest that does not answer does not hold back what is in the management cluster. One of which not even the
+kubeconfig is left is left out with --without-guest.")]
 pub(super) struct Delete {
     #[command(flatten)]
     inputs: Inputs,
     #[command(flatten)]
     clusters: Clusters,
+    /// The guest is gone: clear the management cluster alone
+    #[arg(long, conflicts_with_all = ["guest_kubeconfig", "guest_context"])]
+    without_guest: bool,
 }
 
 impl Delete {
     pub(super) fn run(self) -> Result<Outcome, Diagnostics> {
         let project = self.inputs.load()?;
-        let profiles = self.clusters.profiles(&project)?;
+        let mut profiles = self.clusters.profiles(&project)?;
+        profiles.retain(|profile| !(self.without_guest && profile.cluster == Cluster::Guest));
         let plans = transship::render_unchecked(&project.context(), &profiles)?;
         block_on(async {
             let targets = self.clusters.targets(&profiles, &plans).await?;

@@ -9,7 +9,7 @@ use transship::payload::Payload;
 use transship::profile::{Profile, Profiles, Set};
 use transship::show;
 
-use super::{Inputs, Outcome, Project, output};
+use super::{Inputs, Outcome, output};
 
 /// Compare what is rendered with the files in golden/, or rewrite them
 #[derive(Args)]
@@ -146,9 +146,7 @@ impl Options {
         payload: &Payload,
         profiles: &Profiles,
     ) -> Result<Vec<Rendered>, Diagnostics> {
-        let mut profiles = profiles.clone();
-        let parameters = self.inputs.bind(set, payload, &mut profiles)?;
-        let project = Project::new(payload.clone(), profiles, parameters)?;
+        let project = self.inputs.project(payload.clone(), profiles.clone(), set)?;
         let mut chosen = project.profiles.named(self.profile.as_deref())?;
         chosen.retain(|profile| set.concerns(profile));
         let plans = transship::render(&project.context(), &chosen)?;

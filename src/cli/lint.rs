@@ -10,7 +10,7 @@ use transship::profile::{Profiles, Set};
 use transship::show;
 use transship::yaml::Sources;
 
-use super::{Inputs, Outcome, Project, output};
+use super::{Inputs, Outcome, output};
 
 /// Check every profile with every parameter set, and print what is wrong
 #[derive(Args)]
@@ -59,9 +59,7 @@ impl Lint {
     }
 
     fn of_set(&self, set: &Set, payload: &Payload, profiles: &Profiles) -> Result<Vec<Checked>, Diagnostics> {
-        let mut profiles = profiles.clone();
-        let parameters = self.inputs.bind(set, payload, &mut profiles)?;
-        let project = Project::new(payload.clone(), profiles, parameters)?;
+        let project = self.inputs.project(payload.clone(), profiles.clone(), set)?;
         let mut chosen = project.profiles.named(self.profile.as_deref())?;
         chosen.retain(|profile| set.concerns(profile));
         transship::lint(&project.context(), &chosen)

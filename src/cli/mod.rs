@@ -26,12 +26,11 @@ use std::process::ExitCode;
 use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use transship::Project;
 use transship::diagnostic::Diagnostics;
-use transship::expand::{self, Context};
 use transship::object::Cluster;
 use transship::payload::Payload;
-use transship::profile::{DEFAULT_SET, Given, Parameters, Profiles, Readable, Set};
-use transship::yaml::Sources;
+use transship::profile::{DEFAULT_SET, Given, Profiles, Readable, Set};
 
 /// One release payload, every topology, the right cluster.
 #[derive(Parser)]
@@ -114,36 +113,19 @@ impl FromStr for ReleaseImages {
     }
 }
 
-/// What there is to work with, all of it loaded.
-struct Project {
-    payload: Payload,
-    profiles: Profiles,
-    parameters: Parameters,
-    sources: Sources,
-}
-
 impl Inputs {
     /// Loads all of it, with the values of the default set; if several parts are wrong, says so at once.
     fn load(&self) -> Result<Project, Diagnostics> {
-        let (payload, mut profiles) = self.read()?;
+        let (payload, profiles) = self.read()?;
         let set = profiles.sets.get(DEFAULT_SET).cloned().unwrap_or_default();
-        let parameters = self.bind(&set, &payload, &mut profiles)?;
-        Project::new(payload, profiles, parameters)
+        self.project(payload, profiles, &set)
     }
 
     /// The payload and the profiles.
     fn read(&self) -> Result<(Payload, Profiles), Diagnostics> {
-        match (self.payload(), Profiles::load(&self.profiles)) {
-            (Ok(mut payload), Ok(profiles)) => {
-                payload.adopt(&profiles)?;
-                output::warn(&payload.warnings);
-                Ok((payload, profiles))
-            }
-            (payload, profiles) => {
-                let errors = payload.err().into_iter().chain(profiles.err()).flat_map(|errors| errors.0);
-                Err(Diagnostics(errors.collect()))
-            }
-        }
+        let (payload, profiles) = Project::fit(self.payload(), Profiles::load(&self.profiles))?;
+        output::warn(&payload.warnings);
+        Ok((payload, profiles))
     }
 
     fn payload(&self) -> Result<Payload, Diagnostics> {
@@ -154,8 +136,8 @@ impl Inputs {
         Ok(payload)
     }
 
-    /// The values of all parameters, from a set and from the command line.
-    fn bind(&self, set: &Set, payload: &Payload, profiles: &mut Profiles) -> Result<Parameters, Diagnostics> {
+    /// The payload and the profiles, with values from a set and from the command line.
+    fn project(&self, payload: Payload, profiles: Profiles, set: &Set) -> Result<Project, Diagnostics> {
         let readable = |kind, path: &Option<PathBuf>| path.clone().map(|path| (kind, path));
         let objects: Vec<(Readable, PathBuf)> = [
             readable(Readable::HostedControlPlane, &self.hosted_control_plane),
@@ -166,26 +148,7 @@ impl Inputs {
         .flatten()
         .collect();
         let given = Given { files: &self.params, settings: &self.set, objects: &objects };
-        profiles.bind(set, given, &payload.private_parameters())
-    }
-}
-
-impl Project {
-    fn new(payload: Payload, profiles: Profiles, parameters: Parameters) -> Result<Self, Diagnostics> {
-        let sources = payload.sources.and(&profiles.sources);
-        let project = Self { payload, profiles, parameters, sources };
-        expand::check_names(&project.context())?;
-        Ok(project)
-    }
-
-    fn context(&self) -> Context<'_> {
-        Context {
-            payload: &self.payload,
-            profiles: &self.profiles,
-            parameters: &self.parameters,
-            sources: &self.sources,
-            recording: false,
-        }
+        Project::new(payload, profiles, set, given)
     }
 }
 

@@ -35,6 +35,10 @@ pub(super) struct Render {
     /// Do not check the result: to look at what is wrong with it
     #[arg(long)]
     no_check: bool,
+    /// As an apply sends it: with the label of its set, and without fields that are left to others
+    #[cfg(feature = "apply")]
+    #[arg(long)]
+    as_applied: bool,
 }
 
 impl Render {
@@ -55,7 +59,14 @@ impl Render {
                 .into());
         }
         let render = if self.no_check { transship::render_unchecked } else { transship::render };
-        let rendered = render(&project.context(), &chosen)?;
+        #[cfg_attr(not(feature = "apply"), expect(unused_mut, reason = "only what is applied is changed"))]
+        let mut rendered = render(&project.context(), &chosen)?;
+        #[cfg(feature = "apply")]
+        if self.as_applied {
+            for (profile, plan) in chosen.iter().zip(&mut rendered) {
+                transship::apply::as_applied(profile, plan);
+            }
+        }
         for plan in &rendered {
             output::warn(&plan.warnings);
         }

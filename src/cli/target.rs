@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use transship::apply::{Approval, Endpoint, Event, Home, Options, Summary, Target};
+use transship::Project;
+use transship::apply::{Approval, Endpoint, Event, Options, Summary, Target};
 use transship::diagnostic::{Diagnostic, Diagnostics};
 use transship::object::Cluster;
 use transship::order::Plan;
@@ -12,10 +13,7 @@ use transship::profile::{Profile, Selector};
 
 use super::progress::Progress;
 use super::wait_for::duration;
-use super::{Outcome, Project, output};
-
-/// Where inventories are kept where no hosted control plane has a namespace for its own.
-const NAMESPACE: &str = "openshift-config-managed";
+use super::{Outcome, output};
 
 #[derive(Args)]
 pub(super) struct Clusters {
@@ -92,9 +90,7 @@ impl Clusters {
         let mut targets = Vec::new();
         for (profile, plan) in profiles.iter().zip(plans) {
             let client = self.endpoint(profile.cluster)?.connect().await?;
-            let namespace = plan.namespace.clone().unwrap_or_else(|| NAMESPACE.to_owned());
-            let home = Home { namespace, name: format!("transship-{}", profile.topology) };
-            targets.push(Target { cluster: profile.cluster, client, profile, plan, home });
+            targets.push(Target { client, profile, plan });
         }
         Ok(targets)
     }

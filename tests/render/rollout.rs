@@ -3,12 +3,10 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use transship::Project;
 use transship::apply::{Action, Half, Need, Rollout, Step};
-use transship::expand::Context;
 use transship::object::{Because, Cluster};
 use transship::order::{Chunk, Plan, Stage};
-use transship::payload::Payload;
-use transship::profile::{DEFAULT_SET, Given, Profiles};
 
 use crate::support::{Folder, repository};
 
@@ -59,21 +57,9 @@ fn both(place: &str, files: &[(&str, String)]) -> Vec<Plan> {
 
 /// What every profile of a folder gets of the payload beside it, with the default set.
 fn rendered(folder: &Path) -> Vec<(String, Plan)> {
-    let mut payload = Payload::load(&folder.join("payload")).unwrap();
-    let mut profiles = Profiles::load(&folder.join("profiles")).unwrap();
-    payload.adopt(&profiles).unwrap();
-    let set = profiles.sets.get(DEFAULT_SET).cloned().unwrap_or_default();
-    let parameters = profiles.bind(&set, Given::default(), &payload.private_parameters()).unwrap();
-    let sources = payload.sources.and(&profiles.sources);
-    let context = Context {
-        payload: &payload,
-        profiles: &profiles,
-        parameters: &parameters,
-        sources: &sources,
-        recording: false,
-    };
-    let wanted = profiles.named(None).unwrap();
-    let plans = transship::render_unchecked(&context, &wanted).unwrap();
+    let project = Project::load(folder).unwrap();
+    let wanted = project.profiles.named(None).unwrap();
+    let plans = transship::render_unchecked(&project.context(), &wanted).unwrap();
     wanted.iter().map(|profile| profile.name.clone()).zip(plans).collect()
 }
 

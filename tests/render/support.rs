@@ -1,14 +1,13 @@
 //! What the tests share: a folder to fill, and the command to run.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use transship::Project;
 use transship::diagnostic::Diagnostics;
-use transship::expand::Context;
 use transship::order::Plan;
 use transship::payload::Payload;
-use transship::profile::{Given, Profiles, Set};
+use transship::profile::Profiles;
 
 /// The repository.
 pub(crate) fn repository() -> PathBuf {
@@ -59,17 +58,9 @@ impl Folder {
 
     /// Renders the only profile there is.
     pub(crate) fn render(&self) -> Result<Plan, Diagnostics> {
-        let (payload, mut profiles) = (self.payload()?, self.profiles()?);
-        let parameters = profiles.bind(&Set::default(), Given::default(), &BTreeMap::new())?;
-        let sources = payload.sources.and(&profiles.sources);
-        let context = Context {
-            payload: &payload,
-            profiles: &profiles,
-            parameters: &parameters,
-            sources: &sources,
-            recording: false,
-        };
-        Ok(transship::render_unchecked(&context, &[profiles.named(None)?[0]])?.remove(0))
+        let project = Project::load(self.path())?;
+        let only = project.profiles.named(None)?[0];
+        Ok(transship::render_unchecked(&project.context(), &[only])?.remove(0))
     }
 
     /// A diagnostic as it is printed, with this folder's own path left out.

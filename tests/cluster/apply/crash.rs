@@ -1,12 +1,12 @@
 //! Cut off before or after the answer to any request, the next run ends where an undisturbed one does.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use transship::object::Cluster;
 
+use super::ours::{kinds_of, ours};
 use super::project::{Project, Verb};
 use super::{alone, program, repository};
 use crate::BedCase;
@@ -95,105 +95,6 @@ impl<'b> Scene<'b> {
         }
         eprintln!("cut off {cuts} times, at {requests:?} requests, in {:?}", start.elapsed());
     }
-}
-
-/// What is in a cluster because of us: of every object that carries our label the fields that are ours, and the
-/// inventory, which must name exactly these.
-fn ours(side: &Side, kinds: &[String]) -> Value {
-    let inventories = side.list("/api/v1/configmaps?labelSelector=applyset.kubernetes.io%2Fid");
-    let lines: Vec<String> = inventories
-        .iter()
-        .flat_map(|inventory| inventory["data"]["objects"].as_str().unwrap_or_default().lines())
-        .map(str::to_owned)
-        .collect();
-    let mut all = BTreeMap::new();
-    let kinds: BTreeSet<&String> = kinds.iter().collect();
-    let labelled = kinds.into_iter().flat_map(|kind| labelled(side, kind));
-    for (path, live) in labelled {
-        let entries = live["metadata"]["managedFields"].as_array().unwrap();
-        let own = entries.iter().filter(|entry| entry["manager"].as_str().unwrap().starts_with("transship"));
-        let fields: Vec<Value> = own
-            .map(|entry| json!([entry["manager"], entry["operation"], view(Some(&live), &entry["fieldsV1"])]))
-            .collect();
-        // A controller gives what it makes of a Service all of its labels.
-        if fields.is_empty() {
-            continue;
-        }
-        let deleted = live["metadata"].get("deletionTimestamp").is_some();
-        let (kind, name) = (live["kind"].as_str().unwrap_or_default().to_owned(), &live["metadata"]["name"]);
-        let tracked = lines.iter().any(|line| line.split(' ').nth(3) == name.as_str());
-        assert!(tracked, "{path} is not in the inventory");
-        all.insert(path, json!({"fields": fields, "deleted": deleted, "kind": kind}));
-    }
-    // A uid differs from run to run; that there is one does not.
-    let entries: Vec<String> = lines
-        .iter()
-        .map(|line| {
-            let parts: Vec<&str> = line.split(' ').collect();
-            format!(
-                "{} {} {} {} {} {} {}",
-                parts[0],
-                parts[1],
-                parts[2],
-                parts[3],
-                parts[4] != "-",
-                parts[5],
-                parts[6]
-            )
-        })
-        .collect();
-    json!({"objects": all, "inventory": entries, "inventories": inventories.len()})
-}
-
-/// The objects of a kind that carry the label of a set.
-fn labelled(side: &Side, kind: &str) -> Vec<(String, Value)> {
-    let found = side.list(&format!("{kind}?labelSelector=applyset.kubernetes.io%2Fpart-of")).into_iter();
-    let named =
-        |live: &Value| format!("{kind} {} {}", live["metadata"]["namespace"], live["metadata"]["name"]);
-    found.map(|live| (named(&live), live)).collect()
-}
-
-/// The paths of all kinds of which there are such objects.
-fn kinds_of(side: &Side) -> Vec<String> {
-    let groups = side.get("/apis").unwrap();
-    let versions = groups["groups"].as_array().unwrap().iter();
-    let versions = versions
-        .map(|group| format!("/apis/{}", group["preferredVersion"]["groupVersion"].as_str().unwrap()));
-    let mut found = Vec::new();
-    for root in std::iter::once("/api/v1".to_owned()).chain(versions) {
-        let resources = side.get(&root).unwrap_or_default();
-        for resource in resources["resources"].as_array().into_iter().flatten() {
-            let listed = resource["verbs"].as_array().is_some_and(|verbs| verbs.contains(&json!("list")));
-            let path = format!("{root}/{}", resource["name"].as_str().unwrap());
-            if listed && !labelled(side, &path).is_empty() {
-                found.push(path);
-            }
-        }
-    }
-    found
-}
-
-/// The values that an object has in a set of fields.
-fn view(value: Option<&Value>, fields: &Value) -> Value {
-    let fields = fields.as_object().unwrap();
-    if fields.is_empty() {
-        return value.cloned().unwrap_or_default();
-    }
-    let mut seen = Map::new();
-    for (step, below) in fields.iter().filter(|(step, _)| *step != ".") {
-        let (kind, name) = step.split_once(':').unwrap();
-        let child = match kind {
-            "f" => value.and_then(|value| value.get(name)),
-            "k" => {
-                let keys: Map<String, Value> = serde_json::from_str(name).unwrap();
-                let fits = |item: &&Value| keys.iter().all(|(key, wanted)| item.get(key) == Some(wanted));
-                value.and_then(|value| value.as_array()?.iter().find(fits))
-            }
-            _ => None,
-        };
-        seen.insert(step.clone(), view(child, below));
-    }
-    Value::Object(seen)
 }
 
 /// Both clusters are clusters of their own here: hardly anything waits for the machine, so there is time for two.

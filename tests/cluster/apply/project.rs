@@ -3,17 +3,15 @@
 use std::path::Path;
 use std::time::Duration;
 
-use transship::apply::{self, Approval, Endpoint, Home, Options, Summary, Target};
-use transship::expand::Context;
+use transship::apply::{self, Approval, Endpoint, Options, Summary, Target};
 use transship::object::Cluster;
 use transship::order::Plan;
-use transship::payload::Payload;
-use transship::profile::{Given, Profile, Profiles};
+use transship::profile::Profile;
 
 use crate::side::Side;
 
 pub(crate) struct Project {
-    profiles: Profiles,
+    of: transship::Project,
     topology: &'static str,
     plans: Vec<Plan>,
 }
@@ -27,35 +25,19 @@ pub(crate) enum Verb {
 
 impl Project {
     pub(crate) fn load(folder: &Path, topology: &'static str) -> Self {
-        let mut payload = Payload::load(&folder.join("payload")).unwrap();
-        let mut profiles = Profiles::load(&folder.join("profiles")).unwrap();
-        payload.adopt(&profiles).unwrap();
-        let set = profiles.sets.get("default").cloned().unwrap_or_default();
-        let parameters = profiles.bind(&set, Given::default(), &payload.private_parameters()).unwrap();
-        let sources = payload.sources.and(&profiles.sources);
-        let context = Context {
-            payload: &payload,
-            profiles: &profiles,
-            parameters: &parameters,
-            sources: &sources,
-            recording: false,
-        };
-        let chosen: Vec<&Profile> = profiles.iter().filter(|profile| profile.topology == topology).collect();
-        let plans = transship::render(&context, &chosen).unwrap();
-        Self { profiles, topology, plans }
+        let of = transship::Project::load(folder).unwrap();
+        let plans = transship::render(&of.context(), &profiles(&of, topology)).unwrap();
+        Self { of, topology, plans }
     }
 
     /// Does it, in the clusters that their profiles mean.
     pub(crate) async fn run(&self, verb: Verb, sides: &[(Cluster, &Side)]) -> Summary {
         let mut targets = Vec::new();
-        let chosen = self.profiles.iter().filter(|profile| profile.topology == self.topology);
-        for (profile, plan) in chosen.zip(&self.plans) {
+        for (profile, plan) in profiles(&self.of, self.topology).into_iter().zip(&self.plans) {
             let (_, side) = sides.iter().find(|(cluster, _)| *cluster == profile.cluster).unwrap();
             let kubeconfig = Some(side.kubeconfig().to_owned());
             let client = Endpoint { kubeconfig, ..Endpoint::default() }.connect().await.unwrap();
-            let namespace = plan.namespace.clone().unwrap_or_else(|| "openshift-config-managed".to_owned());
-            let home = Home { namespace, name: format!("transship-{}", self.topology) };
-            targets.push(Target { cluster: profile.cluster, client, profile, plan, home });
+            targets.push(Target { client, profile, plan });
         }
         let options = Options {
             wait: false,
@@ -73,4 +55,8 @@ impl Project {
         };
         ended.unwrap()
     }
+}
+
+fn profiles<'p>(project: &'p transship::Project, topology: &str) -> Vec<&'p Profile> {
+    project.profiles.iter().filter(|profile| profile.topology == topology).collect()
 }

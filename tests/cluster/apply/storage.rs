@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use super::ours::{kinds_of, labelled};
 use super::{Run, alone, hosted, repository, run_in};
 use crate::BedCase;
 use crate::audit::{self, Entry, Mark};
@@ -49,16 +50,34 @@ fn assert_there(side: &Side, profile: &str) {
     }
 }
 
-/// No object of the one profile is in the other's cluster, unless it is in both.
-fn assert_not_there(side: &Side, profile: &str, own: &str) {
-    let key = |object: &Value| (object["kind"].to_string(), object["metadata"].to_string());
-    let here: BTreeSet<_> = rendered(own).iter().map(key).collect();
-    for object in rendered(profile).iter().filter(|object| !here.contains(&key(object))) {
-        let namespaced = object["metadata"].get("namespace").is_some();
-        if object["kind"] != "Secret" && namespaced && object["kind"] != "ServiceMonitor" {
-            assert!(side.get(&path(side, object)).is_none(), "{} in the wrong cluster", object["metadata"]);
-        }
-    }
+/// What an object is called, with its kind and namespace.
+fn name(path: &str, object: &Value) -> String {
+    let kind = path.split('?').next().unwrap().rsplit('/').next().unwrap();
+    format!("{kind} {} {}", object["metadata"]["namespace"], object["metadata"]["name"])
+}
+
+/// Exactly what is rendered for a profile is in its cluster, of all that is there because of us.
+fn assert_nothing_else(side: &Side, profile: &str) {
+    let kinds = kinds_of(side);
+    let there: BTreeSet<String> = kinds
+        .iter()
+        .flat_map(|kind| labelled(side, kind).into_iter().map(|(_, live)| name(kind, &live)))
+        .collect();
+    let of_kind = |object: &Value| {
+        let path = path(side, object);
+        name(path.rsplit_once('/').unwrap().0, object)
+    };
+    let expected: BTreeSet<String> = rendered(profile).iter().map(of_kind).collect();
+    assert_eq!(there, expected);
+}
+
+/// What an operator is about is told before it says so itself.
+fn assert_related(side: &Side, operator: &str) {
+    let live = side.get(&format!("/apis/config.openshift.io/v1/clusteroperators/{operator}")).unwrap();
+    let related = live["status"]["relatedObjects"].as_array().unwrap();
+    let namespace =
+        json!({"group": "", "resource": "namespaces", "name": "openshift-cluster-storage-operator"});
+    assert!(related.contains(&namespace), "{related:?}");
 }
 
 fn assert_done(run: &Run) {
@@ -88,8 +107,10 @@ fn a_hosted_cluster(bed: &Bed) {
     );
     assert_there(&bed.management, "hypershift-mc");
     assert_there(&bed.guest, "hypershift-guest");
-    assert_not_there(&bed.management, "hypershift-guest", "hypershift-mc");
-    assert_not_there(&bed.guest, "hypershift-mc", "hypershift-guest");
+    assert_nothing_else(&bed.management, "hypershift-mc");
+    assert_nothing_else(&bed.guest, "hypershift-guest");
+    assert_related(&bed.guest, "storage");
+    assert_related(&bed.guest, "csi-snapshot-controller");
     let marks = [bed.management.audit.mark(), bed.guest.audit.mark()];
     let run = hosted(bed, repository(), "apply", &["--wait", "--timeout", "60s", "--prune"]);
     assert_done(&run);
@@ -101,16 +122,10 @@ fn a_hosted_cluster(bed: &Bed) {
     assert_only_looked(&bed.guest, marks[1]);
     let run = hosted(bed, repository(), "delete", &["--timeout", "60s"]);
     assert_done(&run);
-    for (side, profile) in [(&bed.management, "hypershift-mc"), (&bed.guest, "hypershift-guest")] {
-        assert_eq!(
-            side.list("/api/v1/configmaps?labelSelector=applyset.kubernetes.io%2Fid"),
-            Vec::<Value>::new()
-        );
-        assert_eq!(
-            side.list("/apis/apps/v1/deployments?labelSelector=applyset.kubernetes.io%2Fpart-of").len(),
-            0,
-            "{profile}"
-        );
+    for side in [&bed.management, &bed.guest] {
+        let inventories = side.list("/api/v1/configmaps?labelSelector=applyset.kubernetes.io%2Fid");
+        assert_eq!(inventories, Vec::<Value>::new());
+        assert_eq!(kinds_of(side), Vec::<String>::new());
     }
 }
 
@@ -120,6 +135,8 @@ fn a_standalone_cluster(bed: &Bed) {
     assert_done(&run);
     assert_eq!(run.stdout, "cluster: 98 created, 0 changed, 0 unchanged, 0 pruned, 0 failed\n");
     assert_there(side, "standalone");
+    assert_nothing_else(side, "standalone");
+    assert_related(side, "storage");
     let mark = side.audit.mark();
     let run = alone(side, repository(), "apply", &["--wait", "--timeout", "60s"]);
     assert_eq!(

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::super::Run;
 use super::super::fixture::{
-    DEFINITION_PATH, INVENTORY, NAMESPACE, OBJECTS, Project, WIDGET, config_map, map,
+    CLASS_PATH, DEFINITION_PATH, HOSTED, INVENTORY, NAMESPACE, OBJECTS, Project, WIDGET, config_map, map,
 };
+use super::super::{Run, run_in};
 use super::{assert_code, edit, inventory, is_in_inventory, make, objects, told, until, written};
 use crate::BedCase;
 use crate::bed::Bed;
@@ -18,6 +18,8 @@ pub(crate) const CASES: &[BedCase] = &[
     ("apply::faults::leaving::nothing_goes_where_something_fails", nothing_goes_where_something_fails),
     ("apply::faults::leaving::a_policy_forbids_it", a_policy_forbids_it),
     ("apply::faults::leaving::a_finalizer_stays", a_finalizer_stays),
+    ("apply::faults::leaving::a_guest_that_is_stuck", a_guest_that_is_stuck),
+    ("apply::faults::leaving::a_guest_that_is_gone", a_guest_that_is_gone),
     ("apply::faults::leaving::the_order_of_deletion", the_order_of_deletion),
     ("apply::faults::leaving::what_is_not_ours_any_more", what_is_not_ours_any_more),
 ];
@@ -169,6 +171,49 @@ fn a_finalizer_stays(bed: &Bed) {
     finalizers(Value::Null);
     project.applied(side, &["--prune"]);
     assert!(!is_in_inventory(side, "ConfigMap", "settings"));
+}
+
+/// Something in the guest never goes: that is told, the rest of the guest goes, and so does all of the management cluster.
+fn a_guest_that_is_stuck(bed: &Bed) {
+    let project = Project::new();
+    assert_code(&project.run_hosted(bed, "apply", &[]), 0);
+    edit(&bed.guest, "admin", WIDGET, &json!({"metadata": {"finalizers": ["example.test/never"]}}));
+    let mark = bed.guest.audit.mark();
+    let run = project.run_hosted(bed, "delete", &["--timeout", "8s"]);
+    assert_code(&run, 3);
+    assert!(
+        run.stdout
+            .starts_with("management: 0 created, 0 changed, 0 unchanged, 8 deleted, 0 pruned, 0 failed\n"),
+        "{}",
+        run.stdout
+    );
+    assert_eq!(
+        told(&run, "failed", "Widget.example.test/one").unwrap(),
+        "it was deleted and waits for its finalizers: example.test/never"
+    );
+    let home = format!("/api/v1/namespaces/{HOSTED}/configmaps/transship-hypershift");
+    assert!(bed.management.get(&home).is_none());
+    let gone = written(&bed.guest, mark);
+    assert!(gone.iter().any(|path| path == CLASS_PATH), "{gone:?}");
+    assert!(bed.guest.get(CLASS_PATH).is_none());
+    edit(&bed.guest, "admin", WIDGET, &json!({"metadata": {"finalizers": null}}));
+    assert_code(&project.run_hosted(bed, "delete", &[]), 0);
+    assert!(bed.guest.get(DEFINITION_PATH).is_none());
+}
+
+/// Not even the kubeconfig of the guest is left: the management cluster is cleared alone.
+fn a_guest_that_is_gone(bed: &Bed) {
+    let project = Project::new();
+    assert_code(&project.run_hosted(bed, "apply", &[]), 0);
+    let kubeconfig = bed.management.kubeconfig().display().to_string();
+    let delete = ["delete", "--topology", "hypershift", "--management-kubeconfig", &kubeconfig];
+    let run = run_in(project.path(), &delete);
+    assert_code(&run, 2);
+    assert!(run.stderr.contains("which cluster is the guest?"), "{}", run.stderr);
+    let run = run_in(project.path(), &[&delete[..], &["--without-guest"]].concat());
+    assert_code(&run, 0);
+    assert_eq!(run.stdout, "management: 0 created, 0 changed, 0 unchanged, 8 deleted, 0 pruned, 0 failed\n");
+    assert!(bed.guest.get(WIDGET).is_some());
 }
 
 /// Objects of a kind go before its definition, and what calls before all; nothing is left.

@@ -1,0 +1,55 @@
+//! Definitions of kinds, and when what they define is served.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::time::{Instant, sleep};
+
+use super::failure::{Failure, Problem};
+use super::kinds::Resource;
+use super::side::Side;
+
+const PAUSE: Duration = Duration::from_millis(300);
+
+/// Waits until what a definition defines is served.
+pub(super) async fn served(side: &Side<'_>, definition: &Value, deadline: Instant) -> Result<(), Problem> {
+    for (kind, resource) in defines(definition) {
+        let known = side.kinds.borrow().find(&resource.group, &resource.version, &kind).is_some();
+        while !known && !is_served(side, &resource).await? {
+            if Instant::now() >= deadline {
+                let what = format!("{} of {}/{}", resource.plural, resource.group, resource.version);
+                return Err(Problem::new(format!("it is established, and {what} are not served")));
+            }
+            sleep(PAUSE).await;
+        }
+        side.kinds.borrow_mut().add(kind, resource);
+    }
+    Ok(())
+}
+
+/// What a `CustomResourceDefinition` will serve: each version, with the kind.
+fn defines(definition: &Value) -> Vec<(String, Resource)> {
+    let spec = &definition["spec"];
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let versions = spec["versions"].as_array().into_iter().flatten();
+    let served = versions.filter(|version| version["served"] == true);
+    served
+        .map(|version| {
+            let resource = Resource {
+                group: text(&spec["group"]),
+                version: text(&version["name"]),
+                plural: text(&spec["names"]["plural"]),
+                namespaced: spec["scope"] == "Namespaced",
+            };
+            (text(&spec["names"]["kind"]), resource)
+        })
+        .collect()
+}
+
+/// Whether a cluster says that it serves a resource.
+async fn is_served(side: &Side<'_>, resource: &Resource) -> Result<bool, Problem> {
+    let path = format!("/apis/{}/{}", resource.group, resource.version);
+    let unknown = |failure: Failure| Problem { message: failure.words(false), lost: failure.is_silence() };
+    let list = side.get(&path).await.map_err(unknown)?.unwrap_or_default();
+    Ok(list["resources"].as_array().into_iter().flatten().any(|one| one["name"] == resource.plural))
+}

@@ -1,0 +1,164 @@
+//! How an object is written, and what is done where the API server refuses.
+
+use std::time::Duration;
+
+use http::Method;
+use serde_json::Value;
+use tokio::time::{Instant, sleep};
+
+use super::MANAGER;
+use super::event::What;
+use super::failure::{Failure, Problem, Refusal};
+use super::fields;
+use super::server::{Answer, Content};
+use super::step::One;
+use crate::object::ObjectId;
+
+/// How often a write that another one has overtaken is tried.
+const TRIES: usize = 5;
+const PAUSE: Duration = Duration::from_millis(300);
+
+impl One<'_> {
+    /// Applies a body, and does what is needed where that is refused.
+    pub(super) async fn write(
+        &self,
+        body: &Value,
+        manager: &str,
+        force: bool,
+        before: Option<&Value>,
+    ) -> Result<(What, Value), Problem> {
+        let deadline = Instant::now() + self.options.patience;
+        let mut tries = 0;
+        loop {
+            let refusal = match self.send(body, manager, force).await {
+                Ok(answer) => return Ok((what(&answer, before), answer.value)),
+                Err(Failure::Refused(refusal)) => refusal,
+                Err(failure) => return Err(self.problem(&failure)),
+            };
+            tries += 1;
+            if refusal.is_conflict_of_managers() {
+                return Err(conflict(&refusal));
+            }
+            if let Some(loser) = union_loser(&refusal, &self.object.id) {
+                self.take_over(body, loser).await?;
+                if tries < 3 {
+                    continue;
+                }
+            }
+            if !refusal.immutable_fields().is_empty() {
+                return self.recreate(body, &refusal).await;
+            }
+            // A definition can be established some time before its kind is served.
+            let not_served = refusal.code == 404 && refusal.reason.is_empty();
+            let overtaken = refusal.code == 409 && tries < TRIES;
+            if (not_served && Instant::now() < deadline) || overtaken {
+                sleep(PAUSE).await;
+                continue;
+            }
+            return Err(self.refused(&refusal));
+        }
+    }
+
+    pub(super) fn refused(&self, refusal: &Refusal) -> Problem {
+        let namespace = &self.object.id.namespace;
+        if refusal.causes.iter().any(|cause| cause.reason == "NamespaceTerminating") {
+            return Problem::new(format!(
+                "its namespace {namespace} is being deleted, so nothing can be put into it"
+            ));
+        }
+        if refusal.message.contains("failed calling webhook") {
+            // It may quote what it was asked about.
+            let more = if self.object.id.kind == "Secret" {
+                String::new()
+            } else {
+                format!(": {}", refusal.message)
+            };
+            return Problem::new(format!("a webhook that must agree does not answer{more}"));
+        }
+        Problem::of(&Failure::Refused(refusal.clone()), &self.object.id)
+    }
+
+    pub(super) async fn send(&self, body: &Value, manager: &str, force: bool) -> Result<Answer, Failure> {
+        let path = format!("{}?fieldManager={manager}&fieldValidation=Strict&force={force}", self.path);
+        self.side.server.send(Method::PATCH, &path, Content::Apply(&body.to_string())).await
+    }
+
+    /// Server-side apply cannot clear a field that nobody owns. So it is made ours as it is, and left out the next time.
+    async fn take_over(&self, body: &Value, (parent, field): (&str, &str)) -> Result<(), Problem> {
+        let live = self.now().await?.unwrap_or_default();
+        let mut as_it_is = body.clone();
+        let strategy = &live["spec"][parent];
+        if strategy.get(field).is_some() {
+            as_it_is["spec"][parent] = strategy.clone();
+            self.send(&as_it_is, MANAGER, true).await.map_err(|failure| self.problem(&failure))?;
+        }
+        Ok(())
+    }
+
+    /// What cannot be changed is taken away and made again, where that is allowed.
+    async fn recreate(&self, body: &Value, refusal: &Refusal) -> Result<(What, Value), Problem> {
+        let ObjectId { kind, name, .. } = &self.object.id;
+        let fields = refusal.immutable_fields().join(", ");
+        if !self.options.may_recreate(&self.object.id) {
+            return Err(Problem::new(format!(
+                "{fields} cannot be changed on an object that is there; --recreate {kind}/{name} takes it away and makes it again"
+            )));
+        }
+        let live = self.now().await?;
+        if let Some(uid) = live.as_ref().and_then(|live| live["metadata"]["uid"].as_str()) {
+            self.take_away(uid).await?;
+        }
+        let answer = self.send(body, MANAGER, true).await.map_err(|failure| self.problem(&failure))?;
+        Ok((What::Recreated, answer.value))
+    }
+
+    /// Makes the fields of those who wrote the object before us ours, so that what we do not want leaves it.
+    pub(super) async fn migrate(&self, live: &Value) -> Result<(), Problem> {
+        let mut live = live.clone();
+        for _ in 0..TRIES {
+            let Some(migration) = fields::migration(&live) else { return Ok(()) };
+            let uri = format!("{}?fieldManager={MANAGER}", self.path);
+            match self.side.server.send(Method::PATCH, &uri, Content::JsonPatch(&migration.to_string())).await
+            {
+                Ok(_) => return Ok(()),
+                Err(failure) if failure.code() == Some(409) => {
+                    live = self.now().await?.unwrap_or_default();
+                }
+                Err(failure) => return Err(self.problem(&failure)),
+            }
+        }
+        Err(Problem::new("it is written all the time, so its fields cannot be taken over"))
+    }
+}
+
+fn what(answer: &Answer, before: Option<&Value>) -> What {
+    let same =
+        |before: &Value| before["metadata"]["resourceVersion"] == answer.value["metadata"]["resourceVersion"];
+    match before {
+        _ if answer.created => What::Created,
+        Some(before) if same(before) => What::Unchanged,
+        _ => What::Changed,
+    }
+}
+
+fn conflict(refusal: &Refusal) -> Problem {
+    let causes: Vec<String> =
+        refusal.causes.iter().map(|cause| format!("{} ({})", cause.field, cause.message)).collect();
+    Problem::new(format!(
+        "it was there before us, and others own what we would set: {}; --adopt takes it over",
+        causes.join(", ")
+    ))
+}
+
+/// Fields that the server fills in for one way of rolling out and refuses for another.
+fn union_loser(refusal: &Refusal, id: &ObjectId) -> Option<(&'static str, &'static str)> {
+    let parent = match (id.group.as_str(), id.kind.as_str()) {
+        ("apps", "Deployment") => "strategy",
+        ("apps", "DaemonSet" | "StatefulSet") => "updateStrategy",
+        _ => return None,
+    };
+    let field = format!("spec.{parent}.rollingUpdate");
+    let forbidden =
+        refusal.causes.iter().any(|cause| cause.field == field && cause.reason == "FieldValueForbidden");
+    (refusal.code == 422 && forbidden).then_some((parent, "rollingUpdate"))
+}
