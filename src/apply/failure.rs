@@ -60,7 +60,10 @@ impl Refusal {
         match self.code {
             408 | 429 | 502 | 503 | 504 => true,
             // Server-side apply answers 500 to a field that the kind does not have, and will do so for ever.
-            500 => !self.message.starts_with("failed to create typed patch object"),
+            500 => {
+                !self.message.starts_with("failed to create typed patch object")
+                    && self.version_that_is_gone().is_none()
+            }
             _ => false,
         }
     }
@@ -68,6 +71,12 @@ impl Refusal {
     /// Whether another manager owns what we would set.
     pub(super) fn is_conflict_of_managers(&self) -> bool {
         self.code == 409 && self.causes.iter().any(|cause| cause.reason == "FieldManagerConflict")
+    }
+
+    /// A version that is not served any more, in which fields of somebody are recorded.
+    pub(super) fn version_that_is_gone(&self) -> Option<&str> {
+        let (_, version) = self.message.split_once("request to convert CR to an invalid group/version: ")?;
+        version.split_whitespace().next()
     }
 
     /// The fields that cannot be changed on an object that is there.

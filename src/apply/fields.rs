@@ -94,11 +94,27 @@ pub(super) fn migration(object: &Value) -> Option<Value> {
         "manager": MANAGER, "operation": "Apply", "apiVersion": first["apiVersion"],
         "fieldsType": "FieldsV1", "fieldsV1": fields,
     });
-    let all: Vec<&Value> = rest.into_iter().chain([&united]).collect();
-    Some(json!([
-        {"op": "replace", "path": "/metadata/managedFields", "value": all},
+    Some(replace(object, &rest.into_iter().chain([&united]).collect::<Vec<_>>()))
+}
+
+/// The patch that records everybody's fields in the version that we apply, where they are in one that is not served any
+/// more. Nothing where there are none.
+pub(super) fn in_version(object: &Value, gone: &str, now: &str) -> Option<Value> {
+    let mut entries = object["metadata"]["managedFields"].as_array()?.clone();
+    let mut any = false;
+    for entry in entries.iter_mut().filter(|entry| entry["apiVersion"] == gone) {
+        entry["apiVersion"] = json!(now);
+        any = true;
+    }
+    any.then(|| replace(object, &entries.iter().collect::<Vec<_>>()))
+}
+
+/// The patch that replaces what is kept of everybody's fields, if nobody has written the object since it was read.
+fn replace(object: &Value, entries: &[&Value]) -> Value {
+    json!([
+        {"op": "replace", "path": "/metadata/managedFields", "value": entries},
         {"op": "replace", "path": "/metadata/resourceVersion", "value": object["metadata"]["resourceVersion"]},
-    ]))
+    ])
 }
 
 fn unite(into: &mut Value, other: &Value) {
@@ -113,7 +129,7 @@ fn unite(into: &mut Value, other: &Value) {
 mod tests {
     use serde_json::json;
 
-    use super::{MANAGER, digest, migration};
+    use super::{MANAGER, digest, in_version, migration};
 
     fn object(replicas: u64, image: &str, other: &str) -> serde_json::Value {
         json!({
@@ -155,5 +171,19 @@ mod tests {
         assert_eq!((&entries[0]["manager"], &entries[0]["operation"]), (&json!(MANAGER), &json!("Apply")));
         assert_eq!(entries[0]["fieldsV1"]["f:spec"]["f:other"], json!({}));
         assert_eq!(entries[0]["fieldsV1"]["f:spec"]["f:replicas"], json!({}));
+    }
+
+    #[test]
+    fn fields_of_a_version_that_is_gone_are_recorded_in_another() {
+        let mut old = object(1, "i", "o");
+        old["metadata"]["managedFields"][0]["apiVersion"] = json!("example.test/v1beta1");
+        old["metadata"]["managedFields"][1]["apiVersion"] = json!("example.test/v1");
+        assert_eq!(in_version(&old, "example.test/v1alpha1", "example.test/v1"), None);
+        let patch = in_version(&old, "example.test/v1beta1", "example.test/v1").unwrap();
+        assert_eq!(patch[1]["value"], "7");
+        let entries = patch[0]["value"].as_array().unwrap();
+        assert_eq!(entries.len(), 2);
+        assert!(entries.iter().all(|entry| entry["apiVersion"] == "example.test/v1"));
+        assert_eq!(entries[0]["fieldsV1"], old["metadata"]["managedFields"][0]["fieldsV1"]);
     }
 }

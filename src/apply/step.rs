@@ -87,16 +87,16 @@ impl One<'_> {
         let body = self.side.body(self.object);
         let entry = self.side.known.find(&self.object.id);
         let mut live = self.side.live.get(&self.object.id).cloned();
-        if let (Some(entry), Some(live)) = (entry, &live)
-            && is_as_applied(entry, live, &body.digest)
-        {
-            return Ok(self.done(What::Unchanged, live.clone(), &body.digest));
-        }
         // Somebody may have taken our label away, and what is taken over has none yet.
         let unseen =
             live.is_none() && (entry.is_some_and(|entry| !entry.uid.is_empty()) || self.options.adopt);
         if unseen {
             live = self.now().await?;
+        }
+        if let (Some(entry), Some(live)) = (entry, &live)
+            && is_as_applied(entry, live, &body.digest)
+        {
+            return Ok(self.done(What::Unchanged, live.clone(), &body.digest));
         }
         let known = match &live {
             Some(live) => self.may_take(live, entry)?,
@@ -117,7 +117,8 @@ impl One<'_> {
             self.write(&body.applied, MANAGER, planted.is_some() || force, live.as_ref()).await?;
         let what = planted.unwrap_or(what);
         // Made just now, or by a run that was cut off before it could say so.
-        let is_new = live.is_none() || entry.is_some_and(|entry| entry.uid.is_empty());
+        let is_new =
+            live.is_none() || what == What::Recreated || entry.is_some_and(|entry| entry.uid.is_empty());
         let now = if is_new { self.seed(&body, now).await? } else { now };
         Ok(self.done(what, now, &body.digest))
     }

@@ -45,6 +45,12 @@ impl One<'_> {
                     continue;
                 }
             }
+            if let Some(gone) = refusal.version_that_is_gone()
+                && tries < TRIES
+            {
+                self.move_from(gone, body).await?;
+                continue;
+            }
             if !refusal.immutable_fields().is_empty() {
                 return self.recreate(body, &refusal).await;
             }
@@ -114,12 +120,22 @@ impl One<'_> {
 
     /// Makes the fields of those who wrote the object before us ours, so that what we do not want leaves it.
     pub(super) async fn migrate(&self, live: &Value) -> Result<(), Problem> {
-        let mut live = live.clone();
+        self.record(live.clone(), fields::migration).await
+    }
+
+    /// Records fields in the version that we apply where that of their owner is not served any more.
+    async fn move_from(&self, gone: &str, body: &Value) -> Result<(), Problem> {
+        let now = body["apiVersion"].as_str().unwrap_or_default();
+        let live = self.now().await?.unwrap_or_default();
+        self.record(live, |live| fields::in_version(live, gone, now)).await
+    }
+
+    /// Changes what is recorded of everybody's fields, if there is anything to change.
+    async fn record(&self, mut live: Value, change: impl Fn(&Value) -> Option<Value>) -> Result<(), Problem> {
         for _ in 0..TRIES {
-            let Some(migration) = fields::migration(&live) else { return Ok(()) };
-            let uri = format!("{}?fieldManager={MANAGER}", self.path);
-            match self.side.server.send(Method::PATCH, &uri, Content::JsonPatch(&migration.to_string())).await
-            {
+            let Some(change) = change(&live) else { return Ok(()) };
+            let path = format!("{}?fieldManager={MANAGER}", self.path);
+            match self.side.server.send(Method::PATCH, &path, Content::JsonPatch(&change.to_string())).await {
                 Ok(_) => return Ok(()),
                 Err(failure) if failure.code() == Some(409) => {
                     live = self.now().await?.unwrap_or_default();
@@ -127,7 +143,7 @@ impl One<'_> {
                 Err(failure) => return Err(self.problem(&failure)),
             }
         }
-        Err(Problem::new("it is written all the time, so its fields cannot be taken over"))
+        Err(Problem::new("it is written all the time, so what is recorded of its fields cannot be changed"))
     }
 }
 

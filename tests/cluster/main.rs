@@ -39,13 +39,14 @@ type Case = (&'static str, fn(&ControlPlane));
 type BedCase = (&'static str, fn(&Bed));
 
 const CASES: [&[Case]; 2] = [checks::CASES, wait_for::CASES];
-const BED_CASES: [&[BedCase]; 10] = [
+const BED_CASES: [&[BedCase]; 11] = [
     bed_itself::CASES,
     proxy_itself::CASES,
     apply::storage::CASES,
     apply::crash::CASES,
     apply::faults::network::CASES,
     apply::faults::others::CASES,
+    apply::faults::rights::CASES,
     apply::faults::changing::CASES,
     apply::faults::leaving::CASES,
     apply::faults::waiting::CASES,

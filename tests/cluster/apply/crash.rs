@@ -22,6 +22,7 @@ pub(crate) const CASES: &[BedCase] =
 /// Takes up to half an hour: `make test-crash`.
 pub(crate) const WHOLE: &[BedCase] = &[
     ("apply::crash::of_the_whole_install", of_the_whole_install),
+    ("apply::crash::of_the_whole_upgrade", of_the_whole_upgrade),
     ("apply::crash::of_the_whole_delete", of_the_whole_delete),
 ];
 
@@ -34,14 +35,12 @@ struct Scene<'b> {
     sides: Vec<(Cluster, &'b Side)>,
     project: Project,
     verb: Verb,
-    /// Every so many requests.
-    stride: usize,
 }
 
 impl<'b> Scene<'b> {
     fn alone(side: &'b Side, folder: &Path, verb: Verb) -> Self {
         let project = Project::load(folder, "standalone");
-        Self { sides: vec![(Cluster::Both, side)], project, verb, stride: 1 }
+        Self { sides: vec![(Cluster::Both, side)], project, verb }
     }
 
     fn run(&self) {
@@ -75,7 +74,7 @@ impl<'b> Scene<'b> {
         let start = Instant::now();
         let mut cuts = 0;
         for (at, (_, side)) in self.sides.iter().enumerate() {
-            for number in (1..=requests[at]).step_by(self.stride) {
+            for number in 1..=requests[at] {
                 for when in [When::Before, When::After] {
                     back();
                     let stop = side.proxy.stop_at(number, when);
@@ -198,18 +197,47 @@ fn kill_at(side: &Side, folder: &Path, stop: crate::proxy::Stop) -> bool {
     reached
 }
 
-/// The bundled payload in both clusters of a hosted control plane.
-fn whole(bed: &Bed, verb: Verb) -> Scene<'_> {
-    let project = Project::load(repository(), "hypershift");
+/// A payload in both clusters of a hosted control plane.
+fn whole<'b>(bed: &'b Bed, folder: &Path, verb: Verb) -> Scene<'b> {
+    let project = Project::load(folder, "hypershift");
     let sides = vec![(Cluster::Management, &bed.management), (Cluster::Guest, &bed.guest)];
-    Scene { sides, project, verb, stride: 1 }
+    Scene { sides, project, verb }
 }
 
 fn of_the_whole_install(bed: &Bed) {
-    whole(bed, Verb::Apply).cut_off_everywhere();
+    whole(bed, repository(), Verb::Apply).cut_off_everywhere();
+}
+
+fn of_the_whole_upgrade(bed: &Bed) {
+    whole(bed, repository(), Verb::Apply).run();
+    let next = next_release();
+    whole(bed, next.path(), Verb::Apply).cut_off_everywhere();
+    assert!(bed.management.get("/apis/policy/v1/namespaces/clusters-example/poddisruptionbudgets/aws-ebs-csi-driver-controller-pdb").is_none());
+    assert!(bed.guest.get("/apis/snapshot.storage.k8s.io/v1/volumesnapshotclasses/csi-aws-vsc").is_none());
 }
 
 fn of_the_whole_delete(bed: &Bed) {
-    whole(bed, Verb::Apply).run();
-    Scene { stride: 3, ..whole(bed, Verb::Delete) }.cut_off_everywhere();
+    whole(bed, repository(), Verb::Apply).run();
+    whole(bed, repository(), Verb::Delete).cut_off_everywhere();
+}
+
+/// The bundled payload as a later release might have it: another version, other images, and two objects fewer.
+fn next_release() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for below in ["payload", "profiles", "patches"] {
+        for entry in walkdir::WalkDir::new(repository().join(below)) {
+            let entry = entry.unwrap();
+            let to = folder.path().join(entry.path().strip_prefix(repository()).unwrap());
+            let name = entry.file_name().to_str().unwrap();
+            if entry.file_type().is_dir() {
+                std::fs::create_dir_all(to).unwrap();
+            } else if !name.ends_with("_controller_pdb.yaml") && !name.ends_with("_volumesnapshotclass.yaml")
+            {
+                let text = std::fs::read_to_string(entry.path()).unwrap();
+                std::fs::write(to, text.replace("4.22.0", "4.22.1").replace("@sha256:a", "@sha256:b"))
+                    .unwrap();
+            }
+        }
+    }
+    folder
 }

@@ -5,6 +5,7 @@ pub(crate) mod changing;
 pub(crate) mod leaving;
 pub(crate) mod network;
 pub(crate) mod others;
+pub(crate) mod rights;
 pub(crate) mod secrets;
 pub(crate) mod waiting;
 

@@ -2,9 +2,10 @@
 
 use serde_json::json;
 
-use super::super::fixture::{DEPLOYMENT_PATH, JOB_PATH, Project};
+use super::super::fixture::{DEPLOYMENT_PATH, INVENTORY, JOB_PATH, Project, WIDGET, map};
 use super::{assert_code, objects, told, written};
 use crate::BedCase;
+use crate::base_state::BaseState;
 use crate::bed::Bed;
 use crate::side::Side;
 
@@ -12,6 +13,8 @@ pub(crate) const CASES: &[BedCase] = &[
     ("apply::faults::changing::another_job", another_job),
     ("apply::faults::changing::another_selector", another_selector),
     ("apply::faults::changing::another_strategy", another_strategy),
+    ("apply::faults::changing::a_version_that_is_gone", a_version_that_is_gone),
+    ("apply::faults::changing::an_older_state", an_older_state),
 ];
 
 fn uid(side: &Side, path: &str) -> String {
@@ -67,4 +70,49 @@ fn another_strategy(bed: &Bed) {
     let mark = side.audit.mark();
     project.applied(side, &[]);
     assert_eq!(written(side, mark), Vec::<String>::new());
+}
+
+/// A definition loses a version, and what we applied is recorded in that one: it is changed all the same, what we do not
+/// want any more leaves it, and after that nothing is written.
+fn a_version_that_is_gone(bed: &Bed) {
+    let (side, project) = (&bed.guest, Project::new());
+    let schema = "schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {size: {type: integer}, colour: {type: string}}}}}}";
+    let definition = |versions: &str| {
+        format!(
+            "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: widgets.example.test\nspec:\n  \
+             group: example.test\n  names: {{kind: Widget, listKind: WidgetList, plural: widgets, singular: widget}}\n  \
+             scope: Cluster\n  versions:\n{versions}"
+        )
+    };
+    let new = format!("  - {{name: v1, served: true, storage: true, {schema}}}\n");
+    let old = format!("  - {{name: v1beta1, served: true, storage: false, {schema}}}\n");
+    let widget = |version: &str, spec: &str| {
+        format!("apiVersion: example.test/{version}\nkind: Widget\nmetadata:\n  name: one\nspec: {spec}\n")
+    };
+    project.put("10_definition", &definition(&format!("{new}{old}")));
+    project.put("50_widget", &widget("v1beta1", "{size: 1, colour: red}"));
+    project.applied(side, &[]);
+    project.put("10_definition", &definition(&new));
+    project.put("50_widget", &widget("v1", "{size: 2}"));
+    let run = project.applied(side, &[]);
+    assert_eq!(side.get(WIDGET).unwrap()["spec"], json!({"size": 2}), "{}", run.stderr);
+    let mark = side.audit.mark();
+    project.applied(side, &[]);
+    assert_eq!(written(side, mark), Vec::<String>::new());
+}
+
+/// The cluster is put back to where it was before the last rollout, with its inventory: what that had changed is changed
+/// again, and nothing else.
+fn an_older_state(bed: &Bed) {
+    let (side, project) = (&bed.guest, Project::new());
+    project.applied(side, &[]);
+    let before = BaseState::remember(&side.control_plane);
+    project.change("20_settings", "mode: one", "mode: two");
+    project.applied(side, &[]);
+    before.restore(&side.control_plane);
+    assert_eq!(side.get(&map("settings")).unwrap()["data"]["mode"], "one");
+    let mark = side.audit.mark();
+    let run = project.applied(side, &[]);
+    assert_eq!(objects(&run, "changed"), ["ConfigMap/settings in openshift-op"]);
+    assert_eq!(written(side, mark), [map("settings"), INVENTORY.to_owned()]);
 }

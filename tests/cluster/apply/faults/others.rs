@@ -6,8 +6,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::super::fixture::{
-    CLASS_PATH, DEFINITION_PATH, DEPLOYMENT_PATH, JOB_PATH, NAMESPACE, OBJECTS, Project, SECRET,
-    WEBHOOK_PATH, WIDGET, map,
+    CLASS_PATH, DEFINITION_PATH, DEPLOYMENT_PATH, NAMESPACE, OBJECTS, Project, SECRET, WEBHOOK_PATH, WIDGET,
+    map,
 };
 use super::{assert_code, edit, inventory, make, objects, times, told, until, written};
 use crate::BedCase;
@@ -22,7 +22,6 @@ pub(crate) const CASES: &[BedCase] = &[
     ("apply::faults::others::a_value_that_is_rewritten", a_value_that_is_rewritten),
     ("apply::faults::others::a_webhook_that_does_not_answer", a_webhook_that_does_not_answer),
     ("apply::faults::others::a_namespace_that_never_goes", a_namespace_that_never_goes),
-    ("apply::faults::others::a_right_that_is_missing", a_right_that_is_missing),
     ("apply::faults::others::what_was_there_before_us", what_was_there_before_us),
     ("apply::faults::others::what_belongs_to_another_set", what_belongs_to_another_set),
     ("apply::faults::others::what_is_left_alone", what_is_left_alone),
@@ -216,40 +215,6 @@ fn a_namespace_that_never_goes(bed: &Bed) {
     let tried =
         seen.iter().filter(|seen| seen.method == "PATCH" && seen.path.contains("/namespaces/openshift-op/"));
     assert_eq!(tried.count(), 5, "one try for each: {seen:#?}");
-}
-
-/// Somebody may do everything but one thing: that is named, the rest is done, and when he may it is done as well.
-fn a_right_that_is_missing(bed: &Bed) {
-    let (side, project) = (&bed.guest, Project::new());
-    let role = |jobs: &str| {
-        format!(
-            "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  name: deployer\nrules:\n\
-             - apiGroups: [\"\", apps, apiextensions.k8s.io, storage.k8s.io, admissionregistration.k8s.io, rbac.authorization.k8s.io, example.test]\n  \
-             resources: [\"*\"]\n  verbs: [\"*\"]\n- apiGroups: [batch]\n  resources: [jobs]\n  verbs: [get, list{jobs}]\n---\n\
-             apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata:\n  name: deployer\n\
-             roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: deployer}}\n\
-             subjects: [{{apiGroup: rbac.authorization.k8s.io, kind: User, name: deployer}}]\n"
-        )
-    };
-    let may = |verb: &str, resource: &str, group: &str| {
-        let spec = json!({"user": "deployer", "resourceAttributes": {"verb": verb, "resource": resource, "group": group}});
-        let review =
-            json!({"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec});
-        let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
-        make(side, "test", path, &review).ok().unwrap()["status"]["allowed"] == true
-    };
-    side.apply_yaml(&role(""));
-    until("the right", || may("patch", "secrets", ""));
-    let run = project.apply(side, &["--as", "deployer"]);
-    assert_code(&run, 3);
-    assert_eq!(objects(&run, "failed"), ["Job.batch/migrate in openshift-op"]);
-    let why = told(&run, "failed", "Job.batch/migrate in openshift-op").unwrap();
-    assert!(why.starts_with("it is forbidden: jobs.batch \"migrate\" is forbidden: User \"deployer\" cannot patch resource \"jobs\" in API group \"batch\" in the namespace \"openshift-op\""), "{why}");
-    assert!([DEPLOYMENT_PATH, SECRET, WIDGET, CLASS_PATH].iter().all(|path| side.get(path).is_some()));
-    side.apply_yaml(&role(", create, patch"));
-    until("the right", || may("patch", "jobs", "batch"));
-    assert_code(&project.apply(side, &["--as", "deployer"]), 0);
-    assert!(side.get(JOB_PATH).is_some());
 }
 
 fn make_settings(side: &Side, metadata: &Value) {
