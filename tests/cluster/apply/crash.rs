@@ -212,7 +212,11 @@ fn of_the_whole_upgrade(bed: &Bed) {
     whole(bed, repository(), Verb::Apply).run();
     let next = next_release();
     whole(bed, next.path(), Verb::Apply).cut_off_everywhere();
-    assert!(bed.management.get("/apis/policy/v1/namespaces/clusters-example/poddisruptionbudgets/aws-ebs-csi-driver-controller-pdb").is_none());
+    assert!(
+        bed.management
+            .get("/apis/policy/v1/namespaces/clusters-example/poddisruptionbudgets/csi-snapshot-webhook-pdb")
+            .is_none()
+    );
     assert!(bed.guest.get("/apis/snapshot.storage.k8s.io/v1/volumesnapshotclasses/csi-aws-vsc").is_none());
 }
 
@@ -231,7 +235,8 @@ fn next_release() -> tempfile::TempDir {
             let name = entry.file_name().to_str().unwrap();
             if entry.file_type().is_dir() {
                 std::fs::create_dir_all(to).unwrap();
-            } else if !name.ends_with("_controller_pdb.yaml") && !name.ends_with("_volumesnapshotclass.yaml")
+            } else if !name.ends_with("_webhook_deployment_pdb.yaml")
+                && !name.ends_with("_volumesnapshotclass.yaml")
             {
                 let text = std::fs::read_to_string(entry.path()).unwrap();
                 std::fs::write(to, text.replace("4.22.0", "4.22.1").replace("@sha256:a", "@sha256:b"))
