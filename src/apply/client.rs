@@ -4,14 +4,17 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use http::Uri;
+use hyper::rt::{Read, Write};
 use hyper_timeout::TimeoutConnector;
-use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::connect::{Connection, HttpConnector};
 use hyper_util::rt::TokioExecutor;
 use kube::client::{AuthError, ConfigExt};
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
-use tower::{BoxError, ServiceBuilder};
+use tower::{BoxError, Service, ServiceBuilder};
 
+use super::proxy;
 use crate::diagnostic::{Diagnostic, Location};
 
 /// How long an answer may take. A server that says nothing for so long is as good as gone.
@@ -60,7 +63,29 @@ fn client(config: Config) -> Result<Client, kube::Error> {
     let mut http = HttpConnector::new();
     http.enforce_http(false);
     http.set_nodelay(true);
-    let mut connector = TimeoutConnector::new(config.rustls_https_connector_with_connector(http)?);
+    let Some(proxy) = proxy::of(&config) else { return over(http, config) };
+    match proxy.uri().scheme_str() {
+        Some("http") => over(proxy::tunnel(&proxy, http), config),
+        Some("https") => {
+            over(proxy::tunnel(&proxy, config.rustls_https_connector_with_connector(http)?), config)
+        }
+        Some("socks5" | "socks5h") => over(proxy::socks(&proxy, http), config),
+        _ => Err(kube::Error::ProxyProtocolUnsupported { proxy_url: Box::new(proxy.uri().clone()) }),
+    }
+}
+
+/// A client whose connections are made in this way.
+fn over<C>(connector: C, config: Config) -> Result<Client, kube::Error>
+where
+    C: Service<
+            Uri,
+            Response: Connection + Read + Write + Send + Unpin + 'static,
+            Future: Send,
+            Error: Into<BoxError>,
+        >,
+    C: Clone + Send + Sync + 'static,
+{
+    let mut connector = TimeoutConnector::new(config.rustls_https_connector_with_connector(connector)?);
     connector.set_connect_timeout(Some(ANSWER));
     connector.set_read_timeout(Some(ANSWER));
     connector.set_reset_reader_on_write(true);

@@ -145,7 +145,7 @@ impl Event {
 }
 
 /// A standalone cluster is both at once, which says nothing to anybody who has only one.
-fn name(cluster: Cluster) -> &'static str {
+pub(super) fn name(cluster: Cluster) -> &'static str {
     if cluster == Cluster::Both { "cluster" } else { cluster.name() }
 }
 

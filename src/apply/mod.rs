@@ -2,7 +2,7 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `client`, `server`, `gate`, `failure` | requests and their answers |
+//! | `client`, `proxy`, `server`, `gate`, `failure` | requests and their answers |
 //! | `rollout` | what is done before what: pure |
 //! | `body`, `fields` | what is sent, and whose fields are whose: pure |
 //! | `inventory`, `prune` | what is ours, and what of it may go: pure |
@@ -10,8 +10,10 @@
 //! | `side`, `definition` | a cluster, and the kinds it serves |
 //! | `step`, `write`, `run` | an object, how it is written, and all of them |
 //! | `settle`, `remove` | what the inventory says before and after, and what is taken away |
+//! | `event`, `board` | what is told of it: pure |
 //! | `preview`, `live` | what would be done, and what would change |
 
+mod board;
 mod body;
 mod client;
 mod definition;
@@ -23,6 +25,7 @@ mod inventory;
 mod kinds;
 mod live;
 mod preview;
+mod proxy;
 mod prune;
 mod ready;
 mod remove;
@@ -40,6 +43,7 @@ use std::time::Duration;
 use kube::Client;
 use tokio::time::Instant;
 
+pub use board::Board;
 pub use body::as_applied;
 pub use client::{Endpoint, connect};
 pub use event::{Event, Summary, What};

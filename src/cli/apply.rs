@@ -83,7 +83,7 @@ impl Apply {
                 let summary = apply::preview(targets, &options, |event| self.clusters.show(event)).await;
                 return self.clusters.end(&summary.map_err(Diagnostic::error)?);
             }
-            let mut progress = self.clusters.progress(&plans);
+            let mut progress = self.clusters.progress(&profiles, &plans);
             let summary = apply::apply(targets, &options, |event| progress.tell(event)).await;
             progress.clear();
             self.clusters.end(&summary.map_err(Diagnostic::error)?)

@@ -34,7 +34,7 @@ impl Delete {
         let plans = transship::render_unchecked(&project.context(), &profiles)?;
         block_on(async {
             let targets = self.clusters.targets(&profiles, &plans).await?;
-            let mut progress = self.clusters.progress(&plans);
+            let mut progress = self.clusters.progress(&profiles, &plans);
             let options = self.clusters.options();
             let summary = apply::delete(targets, &options, |event| progress.tell(event)).await;
             progress.clear();

@@ -2,21 +2,24 @@
 
 use std::io::{IsTerminal, Write};
 
-use transship::apply::{Event, What};
+use transship::apply::{Board, Event, What};
+use transship::object::Cluster;
 
 use super::output;
 use super::target::Format;
 
+/// Where nobody knows how wide a terminal is.
+const WIDTH: usize = 80;
+
 pub(super) struct Progress {
     format: Format,
     terminal: bool,
-    total: usize,
-    done: usize,
+    board: Board,
 }
 
 impl Progress {
-    pub(super) fn new(format: Format, total: usize) -> Self {
-        Self { format, terminal: std::io::stderr().is_terminal(), total, done: 0 }
+    pub(super) fn new(format: Format, totals: impl IntoIterator<Item = (Cluster, usize)>) -> Self {
+        Self { format, terminal: std::io::stderr().is_terminal(), board: Board::new(totals) }
     }
 
     pub(super) fn tell(&mut self, event: &Event) {
@@ -24,16 +27,16 @@ impl Progress {
             let _ = output::result(&(event.json() + "\n"));
             return;
         }
-        let counted = event.object.is_some() && !matches!(event.what, What::Waiting | What::Ready);
-        self.done += usize::from(counted);
+        self.board.see(event);
         self.clear();
-        if event.is_news() {
+        // What is waited for stands in the last line of a terminal, for as long as it is.
+        if event.is_news() && !(self.terminal && event.what == What::Waiting) {
             output::note(&event.line());
         }
-        if self.terminal && self.done < self.total {
-            let level =
-                if event.level.is_empty() { String::new() } else { format!(", at level {}", event.level) };
-            let _ = write!(std::io::stderr(), "{} of {}{level}", self.done, self.total);
+        if self.terminal {
+            let width = terminal_size::terminal_size_of(std::io::stderr());
+            let width = width.map_or(WIDTH, |(width, _)| usize::from(width.0));
+            let _ = write!(std::io::stderr(), "{}", self.board.line(width.saturating_sub(1)));
         }
     }
 

@@ -129,9 +129,10 @@ impl Clusters {
             output::result(&(if self.format == Format::Json { event.json() } else { event.line() } + "\n"));
     }
 
-    /// Tells what happens to so many objects.
-    pub(super) fn progress(&self, plans: &[Plan]) -> Progress {
-        Progress::new(self.format, plans.iter().map(|plan| plan.objects.len()).sum())
+    /// Tells what happens to the objects of some profiles.
+    pub(super) fn progress(&self, profiles: &[&Profile], plans: &[Plan]) -> Progress {
+        let totals = profiles.iter().zip(plans);
+        Progress::new(self.format, totals.map(|(profile, plan)| (profile.cluster, plan.objects.len())))
     }
 
     pub(super) fn end(&self, summary: &Summary) -> Result<Outcome, Diagnostics> {

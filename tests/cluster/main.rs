@@ -39,10 +39,11 @@ type Case = (&'static str, fn(&ControlPlane));
 type BedCase = (&'static str, fn(&Bed));
 
 const CASES: [&[Case]; 2] = [checks::CASES, wait_for::CASES];
-const BED_CASES: [&[BedCase]; 11] = [
+const BED_CASES: [&[BedCase]; 12] = [
     bed_itself::CASES,
     proxy_itself::CASES,
     apply::storage::CASES,
+    apply::reach::CASES,
     apply::crash::CASES,
     apply::faults::network::CASES,
     apply::faults::others::CASES,

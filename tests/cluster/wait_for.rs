@@ -149,7 +149,8 @@ fn a_server_that_is_not_there_yet_is_waited_for(cluster: &ControlPlane) {
     );
 }
 
-fn forward(near: TcpStream, far: TcpStream) {
+/// Passes on whatever comes from either end.
+pub(crate) fn forward(near: TcpStream, far: TcpStream) {
     let (mut from, mut to) = (near.try_clone().unwrap(), far.try_clone().unwrap());
     std::thread::spawn(move || std::io::copy(&mut from, &mut to));
     let (mut from, mut to) = (far, near);

@@ -1,6 +1,6 @@
 //! What happens while objects are applied, as it is told.
 
-use transship::apply::{Event, Summary, What};
+use transship::apply::{Board, Event, Summary, What};
 use transship::object::{Cluster, ObjectId};
 
 /// Something that happened to a Deployment, or to a cluster.
@@ -126,4 +126,24 @@ fn only_what_is_left_to_do_is_a_problem() {
         let summary = summary(&[(Cluster::Both, What::Created), (Cluster::Guest, what)]);
         assert_eq!(summary.has_problems(), problem, "{what:?}");
     }
+}
+
+#[test]
+fn a_line_says_how_far_each_cluster_is_and_what_is_waited_for() {
+    let mut board = Board::new([(Cluster::Management, 3), (Cluster::Guest, 2)]);
+    assert_eq!(board.line(200), "management 0 of 3 · guest 0 of 2");
+    board.see(&event(Cluster::Management, "50", Some("a"), What::Created, ""));
+    board.see(&event(Cluster::Management, "50", Some("a"), What::Waiting, "0 of 1 replicas are available"));
+    board.see(&event(Cluster::Guest, "10", Some("g"), What::Unchanged, ""));
+    let expected = "management 1 of 3 at 50 · guest 1 of 2 at 10 · waiting for Deployment.apps/a in ns: 0 of 1 replicas are available";
+    assert_eq!(board.line(200), expected);
+    board.see(&event(Cluster::Management, "60", Some("b"), What::Changed, ""));
+    board.see(&event(Cluster::Management, "60", Some("b"), What::Waiting, "0 of 2 replicas are updated"));
+    assert_eq!(board.line(200), format!("{}, and 1 more", expected.replace("1 of 3 at 50", "2 of 3 at 60")));
+    assert_eq!(board.line(30), "management 2 of 3 at 60 · gue…");
+    board.see(&event(Cluster::Management, "50", Some("a"), What::Ready, ""));
+    board.see(&event(Cluster::Management, "60", Some("b"), What::Failed, "it is not ready after 5 s"));
+    board.see(&event(Cluster::Management, "", Some("old"), What::Pruned, ""));
+    board.see(&event(Cluster::Guest, "", None, What::Lost, "no answer"));
+    assert_eq!(board.line(200), "management 2 of 3 at 60 · guest 1 of 2 at 10");
 }

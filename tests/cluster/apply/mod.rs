@@ -5,6 +5,7 @@ pub(crate) mod faults;
 pub(crate) mod fixture;
 mod ours;
 mod project;
+pub(crate) mod reach;
 pub(crate) mod storage;
 
 use std::path::Path;
