@@ -30,19 +30,12 @@ fn folder(page: &str, mc: &str) -> Folder {
     folder
 }
 
-fn json(run: &Run) -> Vec<serde_json::Value> {
-    assert_eq!(run.code, 0, "{}", run.stderr);
-    run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
-
 fn render(folder: &Folder, profile: &str) -> Vec<serde_json::Value> {
-    json(&folder.run(&["render", "--profile", profile, "-o", "json"]))
+    folder.run(&["render", "--profile", profile, "-o", "json"]).json()
 }
 
 fn refused(folder: &Folder, profile: &str) -> String {
-    let run = folder.run(&["render", "--profile", profile]);
-    assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{}", run.stderr);
-    run.stderr
+    folder.run(&["render", "--profile", profile]).refusal()
 }
 
 #[test]

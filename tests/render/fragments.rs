@@ -37,15 +37,11 @@ fn folder(uses: &str) -> Folder {
 }
 
 fn render(folder: &Folder, profile: &str) -> Vec<serde_json::Value> {
-    let run = folder.run(&["render", "--profile", profile, "-o", "json"]);
-    assert_eq!(run.code, 0, "{}", run.stderr);
-    run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    folder.run(&["render", "--profile", profile, "-o", "json"]).json()
 }
 
 fn refused(folder: &Folder) -> String {
-    let run = folder.run(&["render", "--profile", "mc"]);
-    assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{}", run.stderr);
-    run.stderr
+    folder.run(&["render", "--profile", "mc"]).refusal()
 }
 
 const SIDECAR: &str = "inputs: {workload: workload, container: container, name: {type: name, default: 'side-${workload.name}'}, arg: {type: string, optional: true}}\n\

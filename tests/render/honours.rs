@@ -29,15 +29,11 @@ fn folder(manifest: &str, mc: &str, guest: &str) -> Folder {
 }
 
 fn render(folder: &Folder, profile: &str) -> Vec<serde_json::Value> {
-    let run = folder.run(&["render", "--profile", profile, "-o", "json"]);
-    assert_eq!(run.code, 0, "{}", run.stderr);
-    run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    folder.run(&["render", "--profile", profile, "-o", "json"]).json()
 }
 
 fn refused(folder: &Folder, profile: &str) -> String {
-    let run = folder.run(&["render", "--profile", profile]);
-    assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{}", run.stderr);
-    run.stderr
+    folder.run(&["render", "--profile", profile]).refusal()
 }
 
 const TOKEN: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a, namespace: ns, annotations: {x: x}}\nspec:\n  template:\n    spec:\n      \

@@ -1,6 +1,6 @@
 //! The language: each construct with what it does, and with what its misuse is answered.
 
-use crate::support::{Folder, Run};
+use crate::support::Folder;
 
 const HEADER: &str = "apiVersion: transship.openshift.io/v1\n";
 
@@ -36,19 +36,12 @@ fn folder(page_body: &str, profile_body: &str) -> Folder {
     folder
 }
 
-fn json(run: &Run) -> Vec<serde_json::Value> {
-    assert_eq!(run.code, 0, "{}", run.stderr);
-    run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
-
 fn render(folder: &Folder, more: &[&str]) -> Vec<serde_json::Value> {
-    json(&folder.run(&[&["render", "--profile", "test", "-o", "json"][..], more].concat()))
+    folder.run(&[&["render", "--profile", "test", "-o", "json"][..], more].concat()).json()
 }
 
 fn refused(folder: &Folder, more: &[&str]) -> String {
-    let run = folder.run(&[&["render", "--profile", "test"][..], more].concat());
-    assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{}", run.stderr);
-    run.stderr
+    folder.run(&[&["render", "--profile", "test"][..], more].concat()).refusal()
 }
 
 fn names(documents: &[serde_json::Value]) -> Vec<String> {
@@ -573,7 +566,7 @@ fn an_include_annotation_places_an_object() {
         let body = format!("cluster: {cluster}\nselect: {{clusterProfile: hosted}}\n");
         folder.write(&format!("profiles/{name}.yaml"), profile(name, &body));
     }
-    let rendered = |profile: &str| names(&json(&folder.run(&["render", "--profile", profile, "-o", "json"])));
+    let rendered = |profile: &str| names(&folder.run(&["render", "--profile", profile, "-o", "json"]).json());
     assert_eq!(rendered("mc"), ["ConfigMap/m", "ConfigMap/b"]);
     assert_eq!(rendered("guest"), ["ConfigMap/g", "ConfigMap/b"]);
     let list = folder.run(&["list", "--profile", "mc"]).stdout;

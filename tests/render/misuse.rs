@@ -126,16 +126,12 @@ fn run(folder: &Folder, profile: &str, more: &[&str]) -> Run {
 }
 
 fn render(folder: &Folder, profile: &str, more: &[&str]) -> Vec<Value> {
-    let run = run(folder, profile, more);
-    assert_eq!(run.code, 0, "{}", run.stderr);
-    run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    run(folder, profile, more).json()
 }
 
 /// What is said when rendering fails.
 fn refused(folder: &Folder, profile: &str) -> String {
-    let run = run(folder, profile, &[]);
-    assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{}", run.stderr);
-    read_out(&run.stderr)
+    read_out(&run(folder, profile, &[]).refusal())
 }
 
 /// A place in a bundled file with what is written there instead of its line, which moves whenever the file is edited.

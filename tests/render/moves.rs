@@ -1,6 +1,6 @@
 //! Objects that move between clusters, that are created once, or taken away; fields that are held; images of two releases.
 
-use crate::support::{Folder, Run};
+use crate::support::Folder;
 
 const HEADER: &str = "apiVersion: transship.openshift.io/v1\n";
 
@@ -30,13 +30,8 @@ fn folder(page: &str, guest: &str) -> Folder {
     folder
 }
 
-fn json(run: &Run) -> Vec<serde_json::Value> {
-    assert_eq!(run.code, 0, "{}", run.stderr);
-    run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
-
 fn render(folder: &Folder, profile: &str) -> Vec<serde_json::Value> {
-    json(&folder.run(&["render", "--profile", profile, "-o", "json"]))
+    folder.run(&["render", "--profile", profile, "-o", "json"]).json()
 }
 
 #[test]
@@ -158,7 +153,7 @@ fn a_page_says_which_images_come_from_which_release() {
         "--release-images",
         "guest=guest",
     ]);
-    let container = &json(&run)[0]["spec"]["template"]["spec"]["containers"][0];
+    let container = &run.json()[0]["spec"]["template"]["spec"]["containers"][0];
     assert_eq!(
         (container["image"].as_str(), container["env"][0]["value"].as_str()),
         (Some("cp.io/own"), Some("guest.io/node"))

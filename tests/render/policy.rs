@@ -45,9 +45,7 @@ fn folder(every: &str, page: &str) -> Folder {
 }
 
 fn render(folder: &Folder) -> Vec<serde_json::Value> {
-    let run = folder.run(&["render", "--profile", "one", "-o", "json"]);
-    assert_eq!(run.code, 0, "{}", run.stderr);
-    run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    folder.run(&["render", "--profile", "one", "-o", "json"]).json()
 }
 
 #[test]

@@ -28,9 +28,7 @@ fn folder() -> Folder {
 const PAGE: &str = "annotations: {include.release.openshift.io/x: 'true'}\n";
 
 fn render(folder: &Folder, profile: &str) -> Vec<serde_json::Value> {
-    let run = folder.run(&["render", "--profile", profile, "-o", "json"]);
-    assert_eq!(run.code, 0, "{}", run.stderr);
-    run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    folder.run(&["render", "--profile", profile, "-o", "json"]).json()
 }
 
 fn names(documents: &[serde_json::Value]) -> Vec<String> {
@@ -41,9 +39,7 @@ fn names(documents: &[serde_json::Value]) -> Vec<String> {
 }
 
 fn refused(folder: &Folder, profile: &str) -> String {
-    let run = folder.run(&["render", "--profile", profile]);
-    assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{}", run.stderr);
-    run.stderr
+    folder.run(&["render", "--profile", profile]).refusal()
 }
 
 #[test]

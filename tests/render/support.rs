@@ -111,6 +111,18 @@ impl Run {
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
         }
     }
+
+    /// The lines of JSON that it printed, which must have worked.
+    pub(crate) fn json(&self) -> Vec<serde_json::Value> {
+        assert_eq!(self.code, 0, "{}", self.stderr);
+        self.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// Why nothing was printed, as bad input is answered.
+    pub(crate) fn refusal(self) -> String {
+        assert_eq!((self.code, self.stdout.as_str()), (2, ""), "{}", self.stderr);
+        self.stderr
+    }
 }
 
 /// Runs the command in a folder, with a text on standard input. The manifests of tests say what the test is about and no

@@ -45,9 +45,7 @@ fn render(folder: &Folder, profile: &str, more: &[&str]) -> Vec<serde_json::Valu
     let profiles = repository().join("profiles").display().to_string();
     let arguments =
         [&["render", "--profile", profile, "-o", "json", "--profiles", &profiles][..], more].concat();
-    let run = run_in(folder.path(), &arguments, "");
-    assert_eq!(run.code, 0, "{}", run.stderr);
-    run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    run_in(folder.path(), &arguments, "").json()
 }
 
 fn find<'o>(objects: &'o [serde_json::Value], kind: &str) -> &'o serde_json::Value {
