@@ -15,6 +15,9 @@ use super::server::Content;
 use super::side::Side;
 use crate::object::{ObjectId, Scopes};
 
+/// So often an object is asked about again that somebody else changes; then it goes as it is.
+const TRIES: usize = 5;
+
 /// What became of one object.
 enum Removed {
     Gone,
@@ -82,19 +85,33 @@ fn phases(entries: Vec<Entry>) -> [Vec<Entry>; 5] {
     phases
 }
 
+/// An object goes as it was seen: whoever changes it meanwhile, be it to take it over, is asked about again.
 async fn remove_one(side: &Side<'_>, entry: &Entry, deadline: Instant) -> Result<Removed, Problem> {
     // A kind that is not served has no objects.
     let Some(path) = side.path_of(entry) else { return Ok(Removed::Gone) };
-    let live = side.get(&path).await.map_err(|failure| Problem::of(&failure, &entry.id))?;
-    let Some(live) = live else { return Ok(Removed::Gone) };
-    let uid = live["metadata"]["uid"].as_str().unwrap_or_default();
-    if !side.is_ours(&live) {
-        return Ok(Removed::NotOurs("it does not carry our label any more".to_owned()));
+    let mut seen = side.live.get(&entry.id).cloned();
+    for attempt in 1.. {
+        let live = match seen.take() {
+            Some(live) => Some(live),
+            None => side.get(&path).await.map_err(|failure| Problem::of(&failure, &entry.id))?,
+        };
+        let Some(live) = live else { return Ok(Removed::Gone) };
+        let metadata = &live["metadata"];
+        if !side.is_ours(&live) {
+            return Ok(Removed::NotOurs("it does not carry our label any more".to_owned()));
+        }
+        if !entry.uid.is_empty() && metadata["uid"] != *entry.uid {
+            return Ok(Removed::NotOurs("another object of its name is there".to_owned()));
+        }
+        let unchanged = json!({"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]});
+        let same = if attempt < TRIES { unchanged } else { json!({"uid": metadata["uid"]}) };
+        match send(side, &path, &same, &entry.id).await? {
+            Sent::Gone => break,
+            Sent::Going => return until_gone(side, &path, &metadata["uid"], &entry.id, deadline).await,
+            Sent::Changed => {}
+        }
     }
-    if !entry.uid.is_empty() && entry.uid != uid {
-        return Ok(Removed::NotOurs("another object of its name is there".to_owned()));
-    }
-    take_away(side, &path, uid, &entry.id, deadline).await.map(|()| Removed::Gone)
+    Ok(Removed::Gone)
 }
 
 /// Takes the inventory itself away, when nothing is in it any more.
@@ -114,26 +131,53 @@ pub(super) async fn remove_inventory(side: &Side<'_>, left: &Inventory) -> Resul
 pub(super) async fn take_away(
     side: &Side<'_>,
     path: &str,
-    uid: &str,
+    uid: &Value,
     id: &ObjectId,
     deadline: Instant,
 ) -> Result<(), Problem> {
+    match send(side, path, &json!({"uid": uid}), id).await? {
+        Sent::Going => until_gone(side, path, uid, id, deadline).await.map(|_| ()),
+        // Where another one of the same name is there, this one is not.
+        Sent::Gone | Sent::Changed => Ok(()),
+    }
+}
+
+/// What the API server says to a delete.
+enum Sent {
+    Gone,
+    /// It may still be there.
+    Going,
+    /// It is not what it was thought to be.
+    Changed,
+}
+
+async fn send(side: &Side<'_>, path: &str, preconditions: &Value, id: &ObjectId) -> Result<Sent, Problem> {
     let options = json!({
-        "apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background", "preconditions": {"uid": uid},
+        "apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background", "preconditions": preconditions,
     });
     match side.server.send(Method::DELETE, path, Content::Json(&options.to_string())).await {
-        // Who gets the object back is told that it is still there, or that it was: that differs from kind to kind.
-        Ok(answer) if answer.value["kind"] == "Status" => return Ok(()),
-        Ok(_) => {}
-        Err(failure) if failure.code() == Some(404) => return Ok(()),
-        // Another one of the same name is there.
-        Err(failure) if failure.code() == Some(409) => {}
-        Err(failure) => return Err(Problem::of(&failure, id)),
+        Ok(answer) if answer.value["kind"] == "Status" => Ok(Sent::Gone),
+        // Of some kinds the object comes back, gone or not.
+        Ok(_) => Ok(Sent::Going),
+        Err(failure) if failure.code() == Some(404) => Ok(Sent::Gone),
+        Err(failure) if failure.code() == Some(409) => Ok(Sent::Changed),
+        Err(failure) => Err(Problem::of(&failure, id)),
     }
+}
+
+async fn until_gone(
+    side: &Side<'_>,
+    path: &str,
+    uid: &Value,
+    id: &ObjectId,
+    deadline: Instant,
+) -> Result<Removed, Problem> {
     let mut pause = Duration::from_millis(50);
     loop {
         let live = side.get(path).await.map_err(|failure| Problem::of(&failure, id))?;
-        let Some(live) = live.filter(|live| live["metadata"]["uid"] == *uid) else { return Ok(()) };
+        let Some(live) = live.filter(|live| live["metadata"]["uid"] == *uid) else {
+            return Ok(Removed::Gone);
+        };
         if Instant::now() >= deadline {
             return Err(Problem::new(stuck(&live)));
         }

@@ -185,14 +185,12 @@ impl One<'_> {
     /// A tombstone: whoever made the object, it goes.
     async fn delete(&self) -> Result<Done, Problem> {
         let live = self.now().await?;
-        let Some(uid) = live.as_ref().and_then(|live| live["metadata"]["uid"].as_str()) else {
-            return Ok(gone(What::Unchanged));
-        };
-        self.take_away(uid).await?;
+        let Some(live) = live else { return Ok(gone(What::Unchanged)) };
+        self.take_away(&live["metadata"]["uid"]).await?;
         Ok(gone(What::Deleted))
     }
 
-    pub(super) async fn take_away(&self, uid: &str) -> Result<(), Problem> {
+    pub(super) async fn take_away(&self, uid: &Value) -> Result<(), Problem> {
         take_away(self.side, &self.path, uid, &self.object.id, self.options.deadline()).await
     }
 

@@ -110,9 +110,8 @@ impl One<'_> {
                 "{fields} cannot be changed on an object that is there; --recreate {kind}/{name} takes it away and makes it again"
             )));
         }
-        let live = self.now().await?;
-        if let Some(uid) = live.as_ref().and_then(|live| live["metadata"]["uid"].as_str()) {
-            self.take_away(uid).await?;
+        if let Some(live) = self.now().await? {
+            self.take_away(&live["metadata"]["uid"]).await?;
         }
         let answer = self.send(body, MANAGER, true).await.map_err(|failure| self.problem(&failure))?;
         Ok((What::Recreated, answer.value))

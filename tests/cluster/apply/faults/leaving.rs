@@ -1,5 +1,7 @@
 //! What leaves the payload, and what is taken away.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use super::super::fixture::{
@@ -9,6 +11,7 @@ use super::super::{Run, run_in};
 use super::{assert_code, edit, inventory, is_in_inventory, make, objects, told, until, written};
 use crate::BedCase;
 use crate::bed::Bed;
+use crate::faults::{Fault, Seen, Which};
 use crate::side::Side;
 
 pub(crate) const CASES: &[BedCase] = &[
@@ -22,6 +25,7 @@ pub(crate) const CASES: &[BedCase] = &[
     ("apply::faults::leaving::a_guest_that_is_gone", a_guest_that_is_gone),
     ("apply::faults::leaving::the_order_of_deletion", the_order_of_deletion),
     ("apply::faults::leaving::what_is_not_ours_any_more", what_is_not_ours_any_more),
+    ("apply::faults::leaving::what_is_taken_over_meanwhile", what_is_taken_over_meanwhile),
 ];
 
 const MAPS: &str = "/api/v1/namespaces/openshift-op/configmaps";
@@ -265,4 +269,30 @@ fn what_is_not_ours_any_more(bed: &Bed) {
     assert!(side.get(&map("another")).is_some() && side.get(&map("settings")).is_some());
     assert!(side.get("/api/v1/namespaces/openshift-more").is_none());
     assert!(side.get(INVENTORY).is_none());
+}
+
+/// While a delete is on its way somebody makes the object his own: it stays.
+fn what_is_taken_over_meanwhile(bed: &Bed) {
+    let (side, project) = (&bed.guest, Project::new());
+    project.applied(side, &[]);
+    project.leave_out("20_settings");
+    let is_it = |seen: &Seen| seen.method == "DELETE" && seen.path.starts_with(&map("settings"));
+    side.proxy.fault(Which::matching(is_it), 1, Fault::Delay(Duration::from_secs(1)));
+    let run = std::thread::scope(|scope| {
+        let run = scope.spawn(|| project.apply(side, &["--prune"]));
+        until("a delete", || side.proxy.seen().iter().any(is_it));
+        edit(
+            side,
+            "admin",
+            &map("settings"),
+            &json!({"metadata": {"labels": {"applyset.kubernetes.io/part-of": null}}}),
+        );
+        run.join().unwrap()
+    });
+    assert_code(&run, 0);
+    assert_eq!(
+        told(&run, "forgotten", "ConfigMap/settings in openshift-op").unwrap(),
+        "it does not carry our label any more"
+    );
+    assert!(side.get(&map("settings")).is_some() && !is_in_inventory(side, "ConfigMap", "settings"));
 }
