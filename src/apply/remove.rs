@@ -186,20 +186,63 @@ async fn until_gone(
     }
 }
 
-/// Why an object that was deleted is still there.
+/// Why an object that was deleted is still there: what holds it, and what whoever should let it go says about that.
 fn stuck(live: &Value) -> String {
     let texts = |value: &Value| -> Vec<String> {
         value.as_array().into_iter().flatten().filter_map(|one| one.as_str().map(str::to_owned)).collect()
     };
     let mut finalizers = texts(&live["metadata"]["finalizers"]);
     finalizers.extend(texts(&live["spec"]["finalizers"]));
+    let mut message = if finalizers.is_empty() {
+        "it was deleted and is still there".to_owned()
+    } else {
+        format!("it was deleted and waits for its finalizers: {}", finalizers.join(", "))
+    };
+    // Of a definition, and of a namespace.
+    let about = |kind: &str| kind == "Terminating" || kind.starts_with("Namespace");
     let conditions = live["status"]["conditions"].as_array().into_iter().flatten();
-    let remaining =
-        conditions.filter(|one| one["status"] == "True").filter_map(|one| one["message"].as_str());
-    let remaining: Vec<&str> = remaining.filter(|message| !message.is_empty()).collect();
-    match (&finalizers[..], &remaining[..]) {
-        ([], []) => "it was deleted and is still there".to_owned(),
-        (finalizers, []) => format!("it was deleted and waits for its finalizers: {}", finalizers.join(", ")),
-        (_, remaining) => format!("it was deleted and is still there: {}", remaining.join("; ")),
+    for condition in conditions.filter(|one| one["status"] == "True") {
+        match (condition["type"].as_str(), condition["message"].as_str()) {
+            (Some(kind), Some(said)) if about(kind) && !said.is_empty() => {
+                message.push_str("; ");
+                message.push_str(said);
+            }
+            _ => {}
+        }
+    }
+    message
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::stuck;
+
+    #[test]
+    fn what_holds_an_object_is_named() {
+        let condition = |kind: &str, said: &str| json!({"type": kind, "status": "True", "message": said});
+        for (live, expected) in [
+            (json!({"metadata": {}}), "it was deleted and is still there"),
+            (
+                json!({"metadata": {"finalizers": ["a.b/c", "foregroundDeletion"]},
+                    "status": {"conditions": [condition("Available", "Deployment has minimum availability.")]}}),
+                "it was deleted and waits for its finalizers: a.b/c, foregroundDeletion",
+            ),
+            (
+                json!({"metadata": {}, "spec": {"finalizers": ["kubernetes"]}, "status": {"conditions": [
+                    {"type": "NamespaceDeletionDiscoveryFailure", "status": "False", "message": "all is found"},
+                    condition("NamespaceContentRemaining", "pods. has 1 resource instances")]}}),
+                "it was deleted and waits for its finalizers: kubernetes; pods. has 1 resource instances",
+            ),
+            (
+                json!({"metadata": {"finalizers": ["customresourcecleanup.apiextensions.k8s.io"]}, "status": {"conditions": [
+                    condition("NamesAccepted", "no conflicts found"),
+                    condition("Terminating", "could not list instances")]}}),
+                "it was deleted and waits for its finalizers: customresourcecleanup.apiextensions.k8s.io; could not list instances",
+            ),
+        ] {
+            assert_eq!(stuck(&live), expected);
+        }
     }
 }

@@ -62,14 +62,15 @@ fn main() {
     if std::env::var("TRANSSHIP_BENCH").is_ok_and(|value| value == "1") {
         return bench::run();
     }
-    let arguments = Arguments::from_args();
-    let cases: Vec<Case> =
-        CASES.concat().into_iter().filter(|(name, _)| is_wanted(&arguments, name)).collect();
-    // What takes half an hour is run when somebody asks for it.
-    let long = std::env::var("TRANSSHIP_CRASH").is_ok_and(|value| value == "1");
-    let bed_cases = if long { apply::crash::WHOLE.to_vec() } else { BED_CASES.concat() };
-    let bed_cases: Vec<BedCase> =
-        bed_cases.into_iter().filter(|(name, _)| is_wanted(&arguments, name)).collect();
+    let mut arguments = Arguments::from_args();
+    let (mut cases, mut bed_cases) = (CASES.concat(), BED_CASES.concat());
+    if is_long() {
+        (cases, bed_cases) = (Vec::new(), apply::crash::WHOLE.to_vec());
+        // Mostly they wait: for namespaces that go, and definitions that come.
+        arguments.test_threads.get_or_insert(3);
+    }
+    cases.retain(|(name, _)| is_wanted(&arguments, name));
+    bed_cases.retain(|(name, _)| is_wanted(&arguments, name));
     if arguments.list || (cases.is_empty() && bed_cases.is_empty()) {
         let names = cases.iter().map(|case| case.0).chain(bed_cases.iter().map(|case| case.0));
         let nothing = names.map(|name| Trial::test(name, || Ok(()))).collect();
@@ -78,6 +79,11 @@ fn main() {
     let needed = if bed_cases.is_empty() { tools::SERVERS } else { tools::CLUSTER };
     let Some(tools) = tools::find(needed) else { return };
     run(&arguments, &cases, &bed_cases, &tools).exit();
+}
+
+/// What takes half an hour is run when somebody asks for it.
+fn is_long() -> bool {
+    std::env::var("TRANSSHIP_CRASH").is_ok_and(|value| value == "1")
 }
 
 fn is_wanted(arguments: &Arguments, name: &str) -> bool {
@@ -93,9 +99,13 @@ fn run(
     bed_cases: &[BedCase],
     tools: &std::path::Path,
 ) -> libtest_mimic::Conclusion {
-    let (for_one, for_bed) = (tools.to_owned(), tools.to_owned());
+    let for_one = tools.to_owned();
     let control_plane = Arc::new(LazyLock::new(move || ControlPlane::start(&for_one)));
-    let bed = Arc::new(LazyLock::new(move || Bed::start(&for_bed)));
+    let new_bed = || {
+        let tools = tools.to_owned();
+        Arc::new(LazyLock::new(move || Bed::start(&tools)))
+    };
+    let bed = new_bed();
     let mut trials = Vec::new();
     for (name, run) in cases.iter().copied() {
         let control_plane = Arc::clone(&control_plane);
@@ -105,13 +115,14 @@ fn run(
         }));
     }
     for (name, run) in bed_cases.iter().copied() {
-        let bed = Arc::clone(&bed);
+        // What takes long has a bed of its own, and waits for nobody else.
+        let bed = if is_long() { new_bed() } else { Arc::clone(&bed) };
         trials.push(Trial::test(name, move || {
             bed.run(run);
             Ok::<(), Failed>(())
         }));
     }
-    let early = (!bed_cases.is_empty()).then(|| {
+    let early = (!bed_cases.is_empty() && !is_long()).then(|| {
         let bed = Arc::clone(&bed);
         std::thread::spawn(move || _ = LazyLock::force(&bed))
     });

@@ -21,9 +21,15 @@ pub(crate) const CASES: &[BedCase] =
 
 /// Takes up to half an hour: `make test-crash`.
 pub(crate) const WHOLE: &[BedCase] = &[
-    ("apply::crash::of_the_whole_install", of_the_whole_install),
+    ("apply::crash::of_the_whole_delete::in_the_guest", |bed| of_the_whole_delete(bed, Cluster::Guest)),
+    ("apply::crash::of_the_whole_delete::in_the_management", |bed| {
+        of_the_whole_delete(bed, Cluster::Management)
+    }),
+    ("apply::crash::of_the_whole_install::in_the_guest", |bed| of_the_whole_install(bed, Cluster::Guest)),
+    ("apply::crash::of_the_whole_install::in_the_management", |bed| {
+        of_the_whole_install(bed, Cluster::Management)
+    }),
     ("apply::crash::of_the_whole_upgrade", of_the_whole_upgrade),
-    ("apply::crash::of_the_whole_delete", of_the_whole_delete),
 ];
 
 fn fixture(revision: &str) -> PathBuf {
@@ -35,12 +41,14 @@ struct Scene<'b> {
     sides: Vec<(Cluster, &'b Side)>,
     project: Project,
     verb: Verb,
+    /// Only at requests to this one; without it, to all.
+    cut: Option<Cluster>,
 }
 
 impl<'b> Scene<'b> {
     fn alone(side: &'b Side, folder: &Path, verb: Verb) -> Self {
         let project = Project::load(folder, "standalone");
-        Self { sides: vec![(Cluster::Both, side)], project, verb }
+        Self { sides: vec![(Cluster::Both, side)], project, verb, cut: None }
     }
 
     fn run(&self) {
@@ -53,10 +61,14 @@ impl<'b> Scene<'b> {
         let begin: Vec<BaseState> =
             self.sides.iter().map(|(_, side)| BaseState::remember(&side.control_plane)).collect();
         let back = || {
-            for ((_, side), state) in self.sides.iter().zip(&begin) {
-                side.proxy.reset();
-                state.restore(&side.control_plane);
-            }
+            std::thread::scope(|scope| {
+                for ((_, side), state) in self.sides.iter().zip(&begin) {
+                    scope.spawn(|| {
+                        side.proxy.reset();
+                        state.restore(&side.control_plane);
+                    });
+                }
+            });
         };
         let kinds: Vec<Vec<String>> = self.sides.iter().map(|(_, side)| kinds_of(side)).collect();
         back();
@@ -73,7 +85,8 @@ impl<'b> Scene<'b> {
         let expected = all_ours();
         let start = Instant::now();
         let mut cuts = 0;
-        for (at, (_, side)) in self.sides.iter().enumerate() {
+        let is_cut = |cluster: Cluster| self.cut.is_none_or(|cut| cut == cluster);
+        for (at, (_, side)) in self.sides.iter().enumerate().filter(|(_, (cluster, _))| is_cut(*cluster)) {
             for number in 1..=requests[at] {
                 for when in [When::Before, When::After] {
                     back();
@@ -201,11 +214,15 @@ fn kill_at(side: &Side, folder: &Path, stop: crate::proxy::Stop) -> bool {
 fn whole<'b>(bed: &'b Bed, folder: &Path, verb: Verb) -> Scene<'b> {
     let project = Project::load(folder, "hypershift");
     let sides = vec![(Cluster::Management, &bed.management), (Cluster::Guest, &bed.guest)];
-    Scene { sides, project, verb }
+    // Nobody waits for pods here, so nobody need look after them.
+    for (_, side) in &sides {
+        side.stand_in.pause(true);
+    }
+    Scene { sides, project, verb, cut: None }
 }
 
-fn of_the_whole_install(bed: &Bed) {
-    whole(bed, repository(), Verb::Apply).cut_off_everywhere();
+fn of_the_whole_install(bed: &Bed, cut: Cluster) {
+    Scene { cut: Some(cut), ..whole(bed, repository(), Verb::Apply) }.cut_off_everywhere();
 }
 
 fn of_the_whole_upgrade(bed: &Bed) {
@@ -220,9 +237,9 @@ fn of_the_whole_upgrade(bed: &Bed) {
     assert!(bed.guest.get("/apis/snapshot.storage.k8s.io/v1/volumesnapshotclasses/csi-aws-vsc").is_none());
 }
 
-fn of_the_whole_delete(bed: &Bed) {
+fn of_the_whole_delete(bed: &Bed, cut: Cluster) {
     whole(bed, repository(), Verb::Apply).run();
-    whole(bed, repository(), Verb::Delete).cut_off_everywhere();
+    Scene { cut: Some(cut), ..whole(bed, repository(), Verb::Delete) }.cut_off_everywhere();
 }
 
 /// The bundled payload as a later release might have it: another version, other images, and two objects fewer.

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use transship::apply::{self, Approval, Endpoint, Options, Summary, Target};
+use transship::apply::{self, Approval, Endpoint, Event, Options, Summary, Target};
 use transship::object::Cluster;
 use transship::order::Plan;
 use transship::profile::Profile;
@@ -41,7 +41,8 @@ impl Project {
         }
         let options = Options {
             wait: false,
-            timeout: Duration::from_secs(60),
+            // An API server that is busy tries long to take a definition away.
+            timeout: Duration::from_secs(300),
             patience: Duration::from_secs(10),
             adopt: false,
             recreate: Vec::new(),
@@ -49,9 +50,14 @@ impl Project {
             approval: Approval::All,
             begun: tokio::time::Instant::now(),
         };
+        let tell = |event: &Event| {
+            if event.what.is_problem() {
+                eprintln!("{}", event.line());
+            }
+        };
         let ended = match verb {
-            Verb::Apply => apply::apply(targets, &options, |_| {}).await,
-            Verb::Delete => apply::delete(targets, &options, |_| {}).await,
+            Verb::Apply => apply::apply(targets, &options, tell).await,
+            Verb::Delete => apply::delete(targets, &options, tell).await,
         };
         ended.unwrap()
     }
