@@ -9,6 +9,8 @@ use super::failure::{Failure, Problem};
 use super::kinds::Resource;
 use super::side::Side;
 
+pub(super) const DEFINITION: &str = "CustomResourceDefinition";
+
 const PAUSE: Duration = Duration::from_millis(300);
 
 /// Waits until what a definition defines is served.
@@ -25,6 +27,15 @@ pub(super) async fn served(side: &Side<'_>, definition: &Value, deadline: Instan
         side.kinds.borrow_mut().add(kind, resource);
     }
     Ok(())
+}
+
+/// Asks for objects of the kind that a definition defines. A server that is asked for the first time, by itself, when the
+/// definition is to go, is not ready to answer, and may forget to ask again: the definition would stay for minutes.
+pub(super) async fn wake(side: &Side<'_>, definition: &Value) {
+    if let Some((_, resource)) = defines(definition).pop() {
+        // Whatever it says, the definition goes.
+        let _ = side.server.get(&format!("{}?limit=1", resource.collection(""))).await;
+    }
 }
 
 /// What a `CustomResourceDefinition` will serve: each version, with the kind.

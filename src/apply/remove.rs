@@ -8,6 +8,7 @@ use http::Method;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
+use super::definition::{self, DEFINITION};
 use super::event::{Event, What};
 use super::failure::Problem;
 use super::inventory::{Entry, Inventory};
@@ -75,7 +76,7 @@ fn phases(entries: Vec<Entry>) -> [Vec<Entry>; 5] {
     for entry in entries.into_iter().rev() {
         let phase = match entry.id.kind.as_str() {
             "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration" | "APIService" => 0,
-            "CustomResourceDefinition" => 3,
+            DEFINITION => 3,
             "Namespace" => 4,
             kind if Scopes::default().of(&entry.id.group, kind).is_none() => 1,
             _ => 2,
@@ -102,6 +103,9 @@ async fn remove_one(side: &Side<'_>, entry: &Entry, deadline: Instant) -> Result
         }
         if !entry.uid.is_empty() && metadata["uid"] != *entry.uid {
             return Ok(Removed::NotOurs("another object of its name is there".to_owned()));
+        }
+        if attempt == 1 && entry.id.kind == DEFINITION {
+            definition::wake(side, &live).await;
         }
         let unchanged = json!({"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]});
         let same = if attempt < TRIES { unchanged } else { json!({"uid": metadata["uid"]}) };

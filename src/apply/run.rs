@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep};
 
 use super::Options;
 use super::body;
-use super::definition;
+use super::definition::{self, DEFINITION};
 use super::event::{Event, What};
 use super::failure::Problem;
 use super::inventory::Entry;
@@ -22,8 +22,6 @@ use super::rollout::{Action, Rollout, Step};
 use super::side::Side;
 use super::step::{self, Done};
 use crate::object::ObjectId;
-
-const DEFINITION: &str = "CustomResourceDefinition";
 
 /// How soon what is waited for is looked at: soon at first, since definitions are established in no time.
 const FIRST_LOOK: Duration = Duration::from_millis(100);

@@ -21,16 +21,16 @@ pub(crate) const CASES: &[BedCase] =
 
 /// Takes up to half an hour: `make test-crash`.
 pub(crate) const WHOLE: &[BedCase] = &[
-    ("apply::crash::of_the_whole_delete::in_the_guest", |bed| of_the_whole_delete(bed, Cluster::Guest)),
-    ("apply::crash::of_the_whole_delete::in_the_management", |bed| {
-        of_the_whole_delete(bed, Cluster::Management)
-    }),
-    ("apply::crash::of_the_whole_install::in_the_guest", |bed| of_the_whole_install(bed, Cluster::Guest)),
-    ("apply::crash::of_the_whole_install::in_the_management", |bed| {
-        of_the_whole_install(bed, Cluster::Management)
-    }),
+    ("apply::crash::of_the_whole_delete::in_the_guest", of_the_whole_delete::<GUEST>),
+    ("apply::crash::of_the_whole_delete::in_the_management_cluster", of_the_whole_delete::<MANAGEMENT>),
+    ("apply::crash::of_the_whole_install::in_the_guest", of_the_whole_install::<GUEST>),
+    ("apply::crash::of_the_whole_install::in_the_management_cluster", of_the_whole_install::<MANAGEMENT>),
     ("apply::crash::of_the_whole_upgrade", of_the_whole_upgrade),
 ];
+
+/// Which cluster's requests it is cut off at.
+const MANAGEMENT: usize = 0;
+const GUEST: usize = 1;
 
 fn fixture(revision: &str) -> PathBuf {
     repository().join("tests/data/crash").join(revision)
@@ -41,8 +41,8 @@ struct Scene<'b> {
     sides: Vec<(Cluster, &'b Side)>,
     project: Project,
     verb: Verb,
-    /// Only at requests to this one; without it, to all.
-    cut: Option<Cluster>,
+    /// Only at requests to this one of them; without it, to all.
+    cut: Option<usize>,
 }
 
 impl<'b> Scene<'b> {
@@ -85,8 +85,10 @@ impl<'b> Scene<'b> {
         let expected = all_ours();
         let start = Instant::now();
         let mut cuts = 0;
-        let is_cut = |cluster: Cluster| self.cut.is_none_or(|cut| cut == cluster);
-        for (at, (_, side)) in self.sides.iter().enumerate().filter(|(_, (cluster, _))| is_cut(*cluster)) {
+        for (at, (_, side)) in self.sides.iter().enumerate() {
+            if self.cut.is_some_and(|cut| cut != at) {
+                continue;
+            }
             for number in 1..=requests[at] {
                 for when in [When::Before, When::After] {
                     back();
@@ -221,8 +223,8 @@ fn whole<'b>(bed: &'b Bed, folder: &Path, verb: Verb) -> Scene<'b> {
     Scene { sides, project, verb, cut: None }
 }
 
-fn of_the_whole_install(bed: &Bed, cut: Cluster) {
-    Scene { cut: Some(cut), ..whole(bed, repository(), Verb::Apply) }.cut_off_everywhere();
+fn of_the_whole_install<const CUT: usize>(bed: &Bed) {
+    Scene { cut: Some(CUT), ..whole(bed, repository(), Verb::Apply) }.cut_off_everywhere();
 }
 
 fn of_the_whole_upgrade(bed: &Bed) {
@@ -237,9 +239,9 @@ fn of_the_whole_upgrade(bed: &Bed) {
     assert!(bed.guest.get("/apis/snapshot.storage.k8s.io/v1/volumesnapshotclasses/csi-aws-vsc").is_none());
 }
 
-fn of_the_whole_delete(bed: &Bed, cut: Cluster) {
+fn of_the_whole_delete<const CUT: usize>(bed: &Bed) {
     whole(bed, repository(), Verb::Apply).run();
-    Scene { cut: Some(cut), ..whole(bed, repository(), Verb::Delete) }.cut_off_everywhere();
+    Scene { cut: Some(CUT), ..whole(bed, repository(), Verb::Delete) }.cut_off_everywhere();
 }
 
 /// The bundled payload as a later release might have it: another version, other images, and two objects fewer.
