@@ -8,8 +8,8 @@ test: ## Run all tests
 	cargo test --locked
 	cargo check --locked --quiet --no-default-features --lib
 
-test-crash: ## Cut an apply and a delete of the whole payload off at every request (takes up to half an hour)
-	TRANSSHIP_CRASH=1 cargo test --locked --test cluster -- --nocapture
+test-crash: ## Cut install, upgrade and delete of the whole payload off at every request (takes about half an hour)
+	GOGC=400 TRANSSHIP_CRASH=1 cargo test --locked --test cluster -- --nocapture
 
 lint: deny ## Formatting, clippy with warnings denied, documentation, dependencies
 	cargo fmt --check

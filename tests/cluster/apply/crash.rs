@@ -21,16 +21,22 @@ pub(crate) const CASES: &[BedCase] =
 
 /// Takes up to half an hour: `make test-crash`.
 pub(crate) const WHOLE: &[BedCase] = &[
-    ("apply::crash::of_the_whole_delete::in_the_guest", of_the_whole_delete::<GUEST>),
-    ("apply::crash::of_the_whole_delete::in_the_management_cluster", of_the_whole_delete::<MANAGEMENT>),
-    ("apply::crash::of_the_whole_install::in_the_guest", of_the_whole_install::<GUEST>),
-    ("apply::crash::of_the_whole_install::in_the_management_cluster", of_the_whole_install::<MANAGEMENT>),
-    ("apply::crash::of_the_whole_upgrade", of_the_whole_upgrade),
+    ("apply::crash::whole_delete::guest::before", |bed| whole_delete(bed, GUEST, BEFORE)),
+    ("apply::crash::whole_delete::guest::after", |bed| whole_delete(bed, GUEST, AFTER)),
+    ("apply::crash::whole_delete::management::before", |bed| whole_delete(bed, MANAGEMENT, BEFORE)),
+    ("apply::crash::whole_delete::management::after", |bed| whole_delete(bed, MANAGEMENT, AFTER)),
+    ("apply::crash::whole_install::guest", |bed| whole_install(bed, GUEST)),
+    ("apply::crash::whole_install::management", |bed| whole_install(bed, MANAGEMENT)),
+    ("apply::crash::whole_upgrade", whole_upgrade),
 ];
 
-/// Which cluster's requests it is cut off at.
-const MANAGEMENT: usize = 0;
-const GUEST: usize = 1;
+/// At which cluster's requests it is cut off, and on which side of the answer.
+const MANAGEMENT: &[Cluster] = &[Cluster::Management];
+const GUEST: &[Cluster] = &[Cluster::Guest];
+const ALL: &[Cluster] = &[Cluster::Both, Cluster::Management, Cluster::Guest];
+const BEFORE: &[When] = &[When::Before];
+const AFTER: &[When] = &[When::After];
+const BOTH: &[When] = &[When::Before, When::After];
 
 fn fixture(revision: &str) -> PathBuf {
     repository().join("tests/data/crash").join(revision)
@@ -41,14 +47,14 @@ struct Scene<'b> {
     sides: Vec<(Cluster, &'b Side)>,
     project: Project,
     verb: Verb,
-    /// Only at requests to this one of them; without it, to all.
-    cut: Option<usize>,
+    at: &'static [Cluster],
+    when: &'static [When],
 }
 
 impl<'b> Scene<'b> {
     fn alone(side: &'b Side, folder: &Path, verb: Verb) -> Self {
         let project = Project::load(folder, "standalone");
-        Self { sides: vec![(Cluster::Both, side)], project, verb, cut: None }
+        Self { sides: vec![(Cluster::Both, side)], project, verb, at: ALL, when: BOTH }
     }
 
     fn run(&self) {
@@ -85,12 +91,10 @@ impl<'b> Scene<'b> {
         let expected = all_ours();
         let start = Instant::now();
         let mut cuts = 0;
-        for (at, (_, side)) in self.sides.iter().enumerate() {
-            if self.cut.is_some_and(|cut| cut != at) {
-                continue;
-            }
-            for number in 1..=requests[at] {
-                for when in [When::Before, When::After] {
+        let cut = self.sides.iter().zip(&requests).filter(|((cluster, _), _)| self.at.contains(cluster));
+        for ((_, side), requests) in cut {
+            for number in 1..=*requests {
+                for when in self.when.iter().copied() {
                     back();
                     let stop = side.proxy.stop_at(number, when);
                     block_on(async {
@@ -216,18 +220,14 @@ fn kill_at(side: &Side, folder: &Path, stop: crate::proxy::Stop) -> bool {
 fn whole<'b>(bed: &'b Bed, folder: &Path, verb: Verb) -> Scene<'b> {
     let project = Project::load(folder, "hypershift");
     let sides = vec![(Cluster::Management, &bed.management), (Cluster::Guest, &bed.guest)];
-    // Nobody waits for pods here, so nobody need look after them.
-    for (_, side) in &sides {
-        side.stand_in.pause(true);
-    }
-    Scene { sides, project, verb, cut: None }
+    Scene { sides, project, verb, at: ALL, when: BOTH }
 }
 
-fn of_the_whole_install<const CUT: usize>(bed: &Bed) {
-    Scene { cut: Some(CUT), ..whole(bed, repository(), Verb::Apply) }.cut_off_everywhere();
+fn whole_install(bed: &Bed, at: &'static [Cluster]) {
+    Scene { at, ..whole(bed, repository(), Verb::Apply) }.cut_off_everywhere();
 }
 
-fn of_the_whole_upgrade(bed: &Bed) {
+fn whole_upgrade(bed: &Bed) {
     whole(bed, repository(), Verb::Apply).run();
     let next = next_release();
     whole(bed, next.path(), Verb::Apply).cut_off_everywhere();
@@ -239,9 +239,9 @@ fn of_the_whole_upgrade(bed: &Bed) {
     assert!(bed.guest.get("/apis/snapshot.storage.k8s.io/v1/volumesnapshotclasses/csi-aws-vsc").is_none());
 }
 
-fn of_the_whole_delete<const CUT: usize>(bed: &Bed) {
+fn whole_delete(bed: &Bed, at: &'static [Cluster], when: &'static [When]) {
     whole(bed, repository(), Verb::Apply).run();
-    Scene { cut: Some(CUT), ..whole(bed, repository(), Verb::Delete) }.cut_off_everywhere();
+    Scene { at, when, ..whole(bed, repository(), Verb::Delete) }.cut_off_everywhere();
 }
 
 /// The bundled payload as a later release might have it: another version, other images, and two objects fewer.
