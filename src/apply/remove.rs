@@ -149,7 +149,7 @@ pub(super) async fn take_away(
 /// What the API server says to a delete.
 enum Sent {
     Gone,
-    /// It may still be there.
+    /// It is still there.
     Going,
     /// It is not what it was thought to be.
     Changed,
@@ -160,9 +160,10 @@ async fn send(side: &Side<'_>, path: &str, preconditions: &Value, id: &ObjectId)
         "apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background", "preconditions": preconditions,
     });
     match side.server.send(Method::DELETE, path, Content::Json(&options.to_string())).await {
-        Ok(answer) if answer.value["kind"] == "Status" => Ok(Sent::Gone),
-        // Of some kinds the object comes back, gone or not.
-        Ok(_) => Ok(Sent::Going),
+        // What stays for a while comes back with the time at which it was deleted. Of some kinds so does what is gone, as
+        // it was before.
+        Ok(answer) if answer.value["metadata"].get("deletionTimestamp").is_some() => Ok(Sent::Going),
+        Ok(_) => Ok(Sent::Gone),
         Err(failure) if failure.code() == Some(404) => Ok(Sent::Gone),
         Err(failure) if failure.code() == Some(409) => Ok(Sent::Changed),
         Err(failure) => Err(Problem::of(&failure, id)),

@@ -67,7 +67,7 @@ fn main() {
     if is_long() {
         (cases, bed_cases) = (Vec::new(), apply::crash::WHOLE.to_vec());
         // Mostly they wait: for namespaces that go, and definitions that come.
-        arguments.test_threads.get_or_insert(4);
+        arguments.test_threads.get_or_insert(3);
     }
     cases.retain(|(name, _)| is_wanted(&arguments, name));
     bed_cases.retain(|(name, _)| is_wanted(&arguments, name));
