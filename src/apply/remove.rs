@@ -16,7 +16,7 @@ use super::server::Content;
 use super::side::Side;
 use crate::object::{ObjectId, Scopes};
 
-/// So often an object is asked about again that somebody else changes; then it goes as it is.
+/// So often an object is asked about that somebody else changes; the last time it goes as it is.
 const TRIES: usize = 5;
 
 /// What became of one object.
@@ -91,7 +91,7 @@ async fn remove_one(side: &Side<'_>, entry: &Entry, deadline: Instant) -> Result
     // A kind that is not served has no objects.
     let Some(path) = side.path_of(entry) else { return Ok(Removed::Gone) };
     let mut seen = side.live.get(&entry.id).cloned();
-    for attempt in 1.. {
+    for attempt in 1..=TRIES {
         let live = match seen.take() {
             Some(live) => Some(live),
             None => side.get(&path).await.map_err(|failure| Problem::of(&failure, &entry.id))?,
@@ -104,18 +104,22 @@ async fn remove_one(side: &Side<'_>, entry: &Entry, deadline: Instant) -> Result
         if !entry.uid.is_empty() && metadata["uid"] != *entry.uid {
             return Ok(Removed::NotOurs("another object of its name is there".to_owned()));
         }
+        // A namespace that is going refuses to be deleted once more.
+        if metadata.get("deletionTimestamp").is_some() {
+            return until_gone(side, &path, &metadata["uid"], &entry.id, deadline).await;
+        }
         if attempt == 1 && entry.id.kind == DEFINITION {
             definition::wake(side, &live).await;
         }
         let unchanged = json!({"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]});
         let same = if attempt < TRIES { unchanged } else { json!({"uid": metadata["uid"]}) };
         match send(side, &path, &same, &entry.id).await? {
-            Sent::Gone => break,
+            Sent::Gone => return Ok(Removed::Gone),
             Sent::Going => return until_gone(side, &path, &metadata["uid"], &entry.id, deadline).await,
             Sent::Changed => {}
         }
     }
-    Ok(Removed::Gone)
+    Err(Problem::new("it is changed all the time, so it cannot be taken away"))
 }
 
 /// Takes the inventory itself away, when nothing is in it any more.
@@ -140,9 +144,9 @@ pub(super) async fn take_away(
     deadline: Instant,
 ) -> Result<(), Problem> {
     match send(side, path, &json!({"uid": uid}), id).await? {
-        Sent::Going => until_gone(side, path, uid, id, deadline).await.map(|_| ()),
-        // Where another one of the same name is there, this one is not.
-        Sent::Gone | Sent::Changed => Ok(()),
+        Sent::Gone => Ok(()),
+        // It is going already, or another one of the same name is there.
+        Sent::Going | Sent::Changed => until_gone(side, path, uid, id, deadline).await.map(|_| ()),
     }
 }
 

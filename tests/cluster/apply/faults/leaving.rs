@@ -21,6 +21,7 @@ pub(crate) const CASES: &[BedCase] = &[
     ("apply::faults::leaving::nothing_goes_where_something_fails", nothing_goes_where_something_fails),
     ("apply::faults::leaving::a_policy_forbids_it", a_policy_forbids_it),
     ("apply::faults::leaving::a_finalizer_stays", a_finalizer_stays),
+    ("apply::faults::leaving::a_namespace_that_is_going", a_namespace_that_is_going),
     ("apply::faults::leaving::a_guest_that_is_stuck", a_guest_that_is_stuck),
     ("apply::faults::leaving::a_guest_that_is_gone", a_guest_that_is_gone),
     ("apply::faults::leaving::the_order_of_deletion", the_order_of_deletion),
@@ -175,6 +176,28 @@ fn a_finalizer_stays(bed: &Bed) {
     finalizers(Value::Null);
     project.applied(side, &["--prune"]);
     assert!(!is_in_inventory(side, "ConfigMap", "settings"));
+}
+
+/// A namespace is going and does not go: a second delete, which the API server refuses, waits for it as the first one did.
+fn a_namespace_that_is_going(bed: &Bed) {
+    let (side, project) = (&bed.guest, Project::new());
+    project.applied(side, &[]);
+    let namespace = format!("/api/v1/namespaces/{NAMESPACE}");
+    edit(side, "admin", &namespace, &json!({"metadata": {"finalizers": ["example.test/never"]}}));
+    for _ in 0..2 {
+        side.proxy.reset();
+        let run = project.run(side, "delete", &["--timeout", "8s"]);
+        assert_code(&run, 3);
+        let why = told(&run, "failed", "Namespace/openshift-op").unwrap();
+        assert!(why.starts_with("it was deleted and waits for its finalizers: example.test/never"), "{why}");
+        assert!(is_in_inventory(side, "Namespace", NAMESPACE));
+        let seen = side.proxy.seen();
+        let asked = seen.iter().filter(|seen| seen.path.split('?').next() == Some(&namespace)).count();
+        assert!((2..20).contains(&asked), "{asked}");
+    }
+    edit(side, "admin", &namespace, &json!({"metadata": {"finalizers": null}}));
+    assert_code(&project.run(side, "delete", &[]), 0);
+    assert!(side.get(&namespace).is_none());
 }
 
 /// Something in the guest never goes: that is told, the rest of the guest goes, and so does all of the management cluster.
