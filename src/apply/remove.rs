@@ -181,8 +181,10 @@ async fn until_gone(
     id: &ObjectId,
     deadline: Instant,
 ) -> Result<Removed, Problem> {
-    let mut pause = Duration::from_millis(50);
+    let mut pause = Duration::from_millis(100);
     loop {
+        sleep(pause).await;
+        pause = (pause * 2).min(Duration::from_secs(2));
         let live = side.get(path).await.map_err(|failure| Problem::of(&failure, id))?;
         let Some(live) = live.filter(|live| live["metadata"]["uid"] == *uid) else {
             return Ok(Removed::Gone);
@@ -190,8 +192,6 @@ async fn until_gone(
         if Instant::now() >= deadline {
             return Err(Problem::new(stuck(&live)));
         }
-        sleep(pause).await;
-        pause = (pause * 3 / 2).min(Duration::from_secs(2));
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use crate::platform;
+use crate::servers::Controllers;
 use crate::side::Side;
 
 pub(crate) struct Bed {
@@ -15,10 +16,10 @@ pub(crate) struct Bed {
 
 impl Bed {
     /// Starts both sides at the same time.
-    pub(crate) fn start(tools: &Path) -> Self {
+    pub(crate) fn start(tools: &Path, which: Controllers) -> Self {
         let (management, guest) = std::thread::scope(|scope| {
-            let guest = scope.spawn(|| Side::start(tools, "guest"));
-            (Side::start(tools, "management"), guest.join().unwrap())
+            let guest = scope.spawn(|| Side::start(tools, "guest", which));
+            (Side::start(tools, "management", which), guest.join().unwrap())
         });
         Self { management, guest, exclusive: Mutex::new(()) }
     }

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use crate::apply::program;
 use crate::bed::Bed;
+use crate::servers::Controllers;
 use crate::side::Side;
 use crate::tools;
 
@@ -31,7 +32,7 @@ struct Cost {
 pub(crate) fn run() {
     let Some(tools) = tools::find(&[tools::CLUSTER, &["kubectl"]].concat()) else { return };
     let kubectl = tools.join("kubectl");
-    let bed = Bed::start(&tools);
+    let bed = Bed::start(&tools, Controllers::All);
     let side = bed.standalone();
     side.stand_in.pause(true);
     let folder = tempfile::tempdir().unwrap();

@@ -10,7 +10,7 @@ use http::Request;
 
 pub(crate) use crate::credentials::{ADMIN, STRANGER};
 use crate::process::Process;
-use crate::servers::{self, Ports};
+use crate::servers::{self, Controllers, Ports};
 
 pub(crate) struct ControlPlane {
     tools: PathBuf,
@@ -36,10 +36,10 @@ impl ControlPlane {
         panic!("no control plane starts:\n{why}")
     }
 
-    /// Starts one in which deployments get their replica sets, and those their pods.
-    pub(crate) fn with_controllers(tools: &Path) -> Self {
+    /// Starts one in which deployments get their replica sets, and those their pods, if these controllers are among them.
+    pub(crate) fn with(which: Controllers, tools: &Path) -> Self {
         let it = Self::start(tools);
-        *it.controllers.lock().unwrap() = Some(servers::controller_manager(tools, it.folder.path()));
+        *it.controllers.lock().unwrap() = Some(servers::controller_manager(tools, it.folder.path(), which));
         it
     }
 

@@ -32,6 +32,7 @@ use std::sync::{Arc, LazyLock};
 use bed::Bed;
 use control_plane::ControlPlane;
 use libtest_mimic::{Arguments, Failed, Trial};
+use servers::Controllers;
 
 /// A case that needs one API server, beside others that do.
 type Case = (&'static str, fn(&ControlPlane));
@@ -67,7 +68,7 @@ fn main() {
     if is_long() {
         (cases, bed_cases) = (Vec::new(), apply::crash::WHOLE.to_vec());
         // Mostly they wait: for namespaces that go, and definitions that come.
-        arguments.test_threads.get_or_insert(3);
+        arguments.test_threads.get_or_insert(4);
     }
     cases.retain(|(name, _)| is_wanted(&arguments, name));
     bed_cases.retain(|(name, _)| is_wanted(&arguments, name));
@@ -101,9 +102,10 @@ fn run(
 ) -> libtest_mimic::Conclusion {
     let for_one = tools.to_owned();
     let control_plane = Arc::new(LazyLock::new(move || ControlPlane::start(&for_one)));
+    let which = if is_long() { Controllers::AllButWorkloads } else { Controllers::All };
     let new_bed = || {
         let tools = tools.to_owned();
-        Arc::new(LazyLock::new(move || Bed::start(&tools)))
+        Arc::new(LazyLock::new(move || Bed::start(&tools, which)))
     };
     let bed = new_bed();
     let mut trials = Vec::new();

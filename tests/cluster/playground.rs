@@ -2,13 +2,14 @@
 
 use crate::bed::Bed;
 use crate::call::block_on;
+use crate::servers::Controllers;
 use crate::tools;
 
 /// Starts both clusters, says how to get at them, and ends them at Ctrl-C.
 pub(crate) fn run() {
     let Some(tools) = tools::find(tools::CLUSTER) else { return };
     eprintln!("starting a management cluster and a guest's");
-    let bed = Bed::start(&tools);
+    let bed = Bed::start(&tools, Controllers::All);
     let folder = tempfile::tempdir().unwrap();
     for (name, side) in [("management", &bed.management), ("guest", &bed.guest)] {
         std::fs::copy(side.direct(), folder.path().join(name)).unwrap();

@@ -52,7 +52,6 @@ pub(crate) fn api_server(tools: &Path, folder: &Path, ports: Ports) -> Process {
         "--allow-privileged=true".to_owned(),
         "--token-auth-file=tokens.csv".to_owned(),
         "--endpoint-reconciler-type=none".to_owned(),
-        "--allow-privileged=true".to_owned(),
         "--audit-policy-file=audit-policy.yaml".to_owned(),
         "--audit-log-path=audit.log".to_owned(),
         "--audit-log-mode=blocking".to_owned(),
@@ -61,11 +60,25 @@ pub(crate) fn api_server(tools: &Path, folder: &Path, ports: Ports) -> Process {
     Process::start(&tools.join("kube-apiserver"), folder, &arguments)
 }
 
+/// Which controllers run.
+#[derive(Clone, Copy)]
+pub(crate) enum Controllers {
+    All,
+    /// Those that make pods do not: where nothing waits for pods, they take half of the machine's time for nothing.
+    AllButWorkloads,
+}
+
 /// Without a kubelet nobody renews the nodes' leases, and without the grace period they would soon be taken for lost.
-pub(crate) fn controller_manager(tools: &Path, folder: &Path) -> Process {
+pub(crate) fn controller_manager(tools: &Path, folder: &Path, which: Controllers) -> Process {
+    let which = match which {
+        Controllers::All => "*",
+        Controllers::AllButWorkloads => {
+            "*,-deployment-controller,-daemonset-controller,-disruption-controller"
+        }
+    };
     let arguments = [
         format!("--kubeconfig={CONTROLLERS}"),
-        "--controllers=*".to_owned(),
+        format!("--controllers={which}"),
         "--leader-elect=false".to_owned(),
         "--secure-port=0".to_owned(),
         "--bind-address=127.0.0.1".to_owned(),

@@ -12,6 +12,7 @@ use crate::control_plane::{ADMIN, ControlPlane};
 use crate::credentials::{STAND_IN, kubeconfig};
 use crate::platform;
 use crate::proxy::Proxy;
+use crate::servers::Controllers;
 use crate::stand_in::StandIn;
 
 /// The helpers talk to the API server itself, as the admin, and call themselves `test`.
@@ -26,8 +27,8 @@ pub(crate) struct Side {
 
 impl Side {
     /// Starts a cluster with the platform of a folder of `platform/`.
-    pub(crate) fn start(tools: &Path, folder: &str) -> Self {
-        let control_plane = ControlPlane::with_controllers(tools);
+    pub(crate) fn start(tools: &Path, folder: &str, which: Controllers) -> Self {
+        let control_plane = ControlPlane::with(which, tools);
         let direct = control_plane.kubeconfig(ADMIN);
         let stand_in = StandIn::start(&control_plane.kubeconfig(STAND_IN));
         apply(&direct, &platform::manifests(folder).join("\n---\n"));
