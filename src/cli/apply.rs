@@ -31,7 +31,7 @@ pub(super) struct Apply {
     /// Wait until everything is ready
     #[arg(long)]
     wait: bool,
-    /// Take away what an earlier rollout brought and this one does not
+    /// Take away what an earlier rollout brought and this one does not, as soon as everything is ready: it waits for that
     #[arg(long)]
     prune: bool,
     /// Approve that this many go, though they are many, or namespaces, definitions or claims
@@ -70,7 +70,8 @@ impl Apply {
             output::warn(&plan.warnings);
         }
         let options = Options {
-            wait: self.wait,
+            // What was there before may be all that works until what is new does.
+            wait: self.wait || self.prune,
             adopt: self.adopt,
             recreate: self.recreate.clone(),
             prune: self.prune,
