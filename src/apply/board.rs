@@ -13,6 +13,8 @@ struct Lane {
     total: usize,
     done: BTreeSet<ObjectId>,
     level: String,
+    /// Why it does not answer, while it does not.
+    silent: String,
     waiting: BTreeMap<ObjectId, String>,
 }
 
@@ -25,7 +27,14 @@ impl Board {
 
     /// Something happened.
     pub fn see(&mut self, event: &Event) {
-        let (Some(lane), Some(object)) = (self.0.get_mut(&event.cluster), &event.object) else { return };
+        let Some(lane) = self.0.get_mut(&event.cluster) else { return };
+        lane.silent.clear();
+        let Some(object) = &event.object else {
+            if event.what == What::Waiting {
+                lane.silent.clone_from(&event.message);
+            }
+            return;
+        };
         match event.what {
             What::Waiting => _ = lane.waiting.insert(object.clone(), event.message.clone()),
             // It is one too many.
@@ -55,6 +64,9 @@ impl Board {
 
 impl Lane {
     fn far(&self, cluster: Cluster) -> String {
+        if !self.silent.is_empty() {
+            return format!("{}: {}", super::event::name(cluster), self.silent);
+        }
         let level = if self.level.is_empty() { String::new() } else { format!(" at {}", self.level) };
         format!("{} {} of {}{level}", super::event::name(cluster), self.done.len(), self.total)
     }

@@ -98,6 +98,14 @@ impl Failure {
         }
     }
 
+    /// When to come back, if the server says so.
+    pub(super) fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Refused(refusal) => refusal.retry_after,
+            Self::NoAnswer(_) | Self::Unreadable(_) => None,
+        }
+    }
+
     /// Whether there was no answer at all.
     pub(super) fn is_silence(&self) -> bool {
         matches!(self, Self::NoAnswer(_))

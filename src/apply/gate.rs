@@ -21,6 +21,8 @@ pub(super) struct Gate {
 
 struct State {
     limit: usize,
+    /// How often the limit was halved.
+    halved: usize,
     inside: usize,
     answers: usize,
     retries: f64,
@@ -28,18 +30,46 @@ struct State {
 }
 
 /// One request under way.
-pub(super) struct Pass<'g>(&'g Gate);
+pub(super) struct Pass<'g> {
+    gate: &'g Gate,
+    /// How often the limit was halved before it.
+    halved: usize,
+}
 
 impl Drop for Pass<'_> {
     fn drop(&mut self) {
-        self.0.state.borrow_mut().inside -= 1;
-        self.0.left.notify_one();
+        self.gate.state.borrow_mut().inside -= 1;
+        self.gate.left.notify_one();
+    }
+}
+
+impl Pass<'_> {
+    /// An answer that was no complaint.
+    pub(super) fn answered(&self) {
+        let mut state = self.gate.state.borrow_mut();
+        state.answers += 1;
+        if state.answers >= GROWTH && state.limit < MOST {
+            state.answers = 0;
+            state.limit += 1;
+            self.gate.left.notify_one();
+        }
+    }
+
+    /// The server said that it is too much. All who were under way together hear that; it is one complaint.
+    pub(super) fn too_much(&self) {
+        let mut state = self.gate.state.borrow_mut();
+        state.answers = 0;
+        if self.halved == state.halved {
+            state.halved += 1;
+            state.limit = (state.limit / 2).max(1);
+        }
     }
 }
 
 impl Gate {
     pub(super) fn new() -> Self {
-        let state = State { limit: MOST, inside: 0, answers: 0, retries: RETRIES, filled: Instant::now() };
+        let (limit, retries, filled) = (MOST, RETRIES, Instant::now());
+        let state = State { limit, halved: 0, inside: 0, answers: 0, retries, filled };
         Self { state: RefCell::new(state), left: Notify::new() }
     }
 
@@ -50,29 +80,11 @@ impl Gate {
                 let mut state = self.state.borrow_mut();
                 if state.inside < state.limit {
                     state.inside += 1;
-                    return Pass(self);
+                    return Pass { gate: self, halved: state.halved };
                 }
             }
             self.left.notified().await;
         }
-    }
-
-    /// An answer that was no complaint.
-    pub(super) fn answered(&self) {
-        let mut state = self.state.borrow_mut();
-        state.answers += 1;
-        if state.answers >= GROWTH && state.limit < MOST {
-            state.answers = 0;
-            state.limit += 1;
-            self.left.notify_one();
-        }
-    }
-
-    /// The server said that it is too much.
-    pub(super) fn too_much(&self) {
-        let mut state = self.state.borrow_mut();
-        state.limit = (state.limit / 2).max(1);
-        state.answers = 0;
     }
 
     /// Waits until another try is in the budget.
@@ -99,5 +111,44 @@ impl State {
             return None;
         }
         Some(Duration::from_secs_f64((1.0 - self.retries) / RETRIES_A_SECOND))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Gate, MOST};
+
+    fn limit(gate: &Gate) -> usize {
+        gate.state.borrow().limit
+    }
+
+    #[tokio::test]
+    async fn complaints_of_one_burst_are_one_complaint() {
+        let gate = Gate::new();
+        let mut burst = Vec::new();
+        for _ in 0..MOST {
+            burst.push(gate.enter().await);
+        }
+        burst.iter().for_each(super::Pass::too_much);
+        assert_eq!(limit(&gate), 8);
+        drop(burst);
+        gate.enter().await.too_much();
+        assert_eq!(limit(&gate), 4);
+        for _ in 0..5 {
+            gate.enter().await.too_much();
+        }
+        assert_eq!(limit(&gate), 1, "one request can always be made");
+    }
+
+    #[tokio::test]
+    async fn answers_make_room_again() {
+        let gate = Gate::new();
+        gate.enter().await.too_much();
+        for (answers, expected) in [(15, 8), (1, 9), (16, 10), (1000, MOST)] {
+            for _ in 0..answers {
+                gate.enter().await.answered();
+            }
+            assert_eq!(limit(&gate), expected);
+        }
     }
 }

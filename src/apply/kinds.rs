@@ -46,7 +46,7 @@ impl Kinds {
     pub(super) async fn ask(server: &Server) -> Result<Self, Failure> {
         let mut kinds = Self::default();
         for path in ["/api", "/apis"] {
-            kinds.read(&server.get(path).await?);
+            kinds.read(&server.knock(path).await?);
         }
         Ok(kinds)
     }

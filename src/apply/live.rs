@@ -2,10 +2,12 @@
 
 use serde_json::Value;
 
+use super::deed::{Deed, deed};
 use super::failure::Problem;
-use super::rollout::{Action, Step};
+use super::rollout::Step;
 use super::side::Side;
-use super::step::{dry_run, is_as_applied};
+use super::step::One;
+use super::write::Rehearsal;
 use super::{Event, Options, Target, body, look};
 use crate::object::{Cluster, ObjectId};
 use crate::show;
@@ -27,7 +29,7 @@ pub struct Change {
 impl Change {
     /// The change for people: the object, and what would differ of it, field by field.
     pub fn text(&self) -> String {
-        let title = format!("{:<10} {}", self.cluster.name(), self.object);
+        let title = format!("{:<10} {}", super::event::name(self.cluster), self.object);
         let sides = (self.before.as_ref().and_then(body::node), self.after.as_ref().and_then(body::node));
         match (sides, &self.unknown) {
             (_, Some(why)) => format!("{title} {why}\n"),
@@ -50,43 +52,58 @@ pub async fn changes(
     let rollout = super::rollout(&targets)?;
     let sides = look(targets, options, &mut |event: Event| tell(&event)).await;
     let asked = rollout.steps.iter().filter_map(|step| Some((sides[step.half].as_ref()?, step)));
-    let found = futures_util::future::join_all(asked.map(|(side, step)| change(side, step))).await;
+    let found = futures_util::future::join_all(asked.map(|(side, step)| change(side, step, options))).await;
     Ok(found.into_iter().flatten().collect())
 }
 
-async fn change(side: &Side<'_>, step: &Step<'_>) -> Option<Change> {
-    let (id, body) = (&step.object.id, side.body(step.object));
-    let known = side.known.find(id);
-    let same = |live: &Value| known.is_some_and(|entry| is_as_applied(entry, live, &body.digest));
-    let one = |before: Option<Value>, after: Option<Value>, unknown| {
-        Some(Change { cluster: side.cluster, object: id.clone(), before, after, unknown })
+async fn change(side: &Side<'_>, step: &Step<'_>, options: &Options) -> Option<Change> {
+    let change = Change {
+        cluster: side.cluster,
+        object: step.object.id.clone(),
+        before: None,
+        after: None,
+        unknown: None,
     };
-    let live = match side.find(step.object).await {
-        Ok(live) => live,
-        Err(failure) => {
-            return one(
-                None,
-                None,
-                Some(format!("cannot be looked at: {}", Problem::of(&failure, id).message)),
-            );
+    match would(side, step, options).await {
+        Ok((before, after)) if before == after => None,
+        Ok((before, after)) => Some(Change { before, after, ..change }),
+        Err(why) => Some(Change { unknown: Some(why), ..change }),
+    }
+}
+
+/// An object before and after; or why nobody can say how it would be.
+async fn would(
+    side: &Side<'_>,
+    step: &Step<'_>,
+    options: &Options,
+) -> Result<(Option<Value>, Option<Value>), String> {
+    let Step { object, action, .. } = *step;
+    let live = side.find(object).await;
+    let live = live
+        .map_err(|failure| format!("cannot be looked at: {}", Problem::of(&failure, &object.id).message))?;
+    let refused = |problem: Problem| format!("would be refused: {}", problem.message);
+    let body = side.body(object);
+    let deed = deed(side, (&object.id, action), &body, live.as_ref(), options.adopt).map_err(refused)?;
+    let path = side.path(object).unwrap_or_default();
+    let one = One { side, object, path, options };
+    let after = match (deed, &live) {
+        (Deed::Leave, live) => live.clone(),
+        (Deed::TakeAway, _) => None,
+        // In a namespace or of a kind that is not there yet nothing can be tried.
+        (Deed::Make | Deed::Write { .. }, None) => Some(body.whole()),
+        (Deed::Make, Some(live)) => Some(live.clone()),
+        (Deed::Write { fields, force }, Some(_)) => {
+            match one.rehearse(fields, force).await.map_err(refused)? {
+                Rehearsal::Written(after) => Some(after),
+                Rehearsal::Recreated(fields) => {
+                    return Err(format!(
+                        "would be taken away and made again: {fields} cannot be changed on an object that is there"
+                    ));
+                }
+            }
         }
     };
-    match (step.action, live) {
-        (Action::Delete, None) | (Action::Create, Some(_)) => None,
-        (Action::Delete, Some(live)) => one(Some(essence(live)), None, None),
-        (Action::Apply, Some(live)) if same(&live) => None,
-        // In a namespace or of a kind that is not there yet nothing can be tried.
-        (_, None) => one(None, Some(essence(body.applied)), None),
-        (Action::Apply, Some(live)) => match dry_run(side, step.object, &body.applied).await {
-            Ok(after) => {
-                let (before, after) = (essence(live), essence(after));
-                if before == after { None } else { one(Some(before), Some(after), None) }
-            }
-            Err(problem) => {
-                one(Some(essence(live)), None, Some(format!("would be refused: {}", problem.message)))
-            }
-        },
-    }
+    Ok((live.map(essence), after.map(essence)))
 }
 
 /// An object without what the server keeps for itself.

@@ -8,7 +8,8 @@
 //! | `inventory`, `prune` | what is ours, and what of it may go: pure |
 //! | `ready` | when an object is what it says: pure |
 //! | `side`, `definition` | a cluster, and the kinds it serves |
-//! | `step`, `write`, `run` | an object, how it is written, and all of them |
+//! | `deed` | what is to be done with an object: pure |
+//! | `step`, `write`, `run`, `waiting` | an object, how it is written, all of them, and when they are ready |
 //! | `settle`, `remove` | what the inventory says before and after, and what is taken away |
 //! | `event`, `board` | what is told of it: pure |
 //! | `preview`, `live` | what would be done, and what would change |
@@ -16,6 +17,7 @@
 mod board;
 mod body;
 mod client;
+mod deed;
 mod definition;
 mod event;
 mod failure;
@@ -36,12 +38,14 @@ mod settle;
 mod side;
 mod step;
 mod wait_for;
+mod waiting;
 mod write;
 
+use std::cell::OnceCell;
 use std::time::Duration;
 
 use kube::Client;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
 pub use board::Board;
 pub use body::as_applied;
@@ -70,6 +74,8 @@ use side::Side;
 pub const MANAGER: &str = "transship";
 /// Whose fields are given once and then left to others.
 const SEEDER: &str = "transship-seed";
+/// How soon a cluster that did not answer is asked again.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// One cluster to roll out to, or to clear.
 pub struct Target<'a> {
@@ -133,20 +139,10 @@ pub async fn apply(
         summary.count(&event);
         tell(&event);
     };
-    let mut sides = look(targets, options, &mut tell).await;
-    for (half, side) in sides.iter_mut().enumerate() {
-        let written = match side {
-            Some(side) => settle::write_ahead(side, &rollout, half).await,
-            None => Ok(()),
-        };
-        if let (Err(why), Some(known)) = (written, side.as_ref()) {
-            tell(Event::of_cluster(known.cluster, What::Failed, why));
-            *side = None;
-        }
-    }
-    let ended = Run::new(&rollout, &sides, options, &mut tell).walk().await;
+    let sides: Vec<OnceCell<Side<'_>>> = targets.iter().map(|_| OnceCell::new()).collect();
+    let ended = Run::new(&rollout, &targets, &sides, options, &mut tell).walk().await;
     let ending = Ending { rollout: &rollout, ended: &ended, options };
-    let sides = guest_first(&sides);
+    let sides = guest_first(sides.iter().map(OnceCell::get));
     for (at, (half, side)) in sides.iter().enumerate() {
         ending.settle(side, *half, share(options.deadline(), at + 1 == sides.len()), &mut tell).await;
     }
@@ -155,9 +151,9 @@ pub async fn apply(
 
 /// The clusters that answer, in the order in which objects leave them: whoever looks after those of the guest may run in
 /// the management cluster.
-fn guest_first<'s, 'a>(sides: &'s [Option<Side<'a>>]) -> Vec<(usize, &'s Side<'a>)> {
+fn guest_first<'s, 'a>(sides: impl Iterator<Item = Option<&'s Side<'a>>>) -> Vec<(usize, &'s Side<'a>)> {
     let mut answering: Vec<(usize, &Side<'_>)> =
-        sides.iter().enumerate().filter_map(|(half, side)| Some((half, side.as_ref()?))).collect();
+        sides.enumerate().filter_map(|(half, side)| Some((half, side?))).collect();
     answering.sort_by_key(|(_, side)| side.cluster != Cluster::Guest);
     answering
 }
@@ -183,18 +179,30 @@ async fn look<'a>(
     options: &Options,
     tell: &mut dyn FnMut(Event),
 ) -> Vec<Option<Side<'a>>> {
-    let looks = targets.into_iter().map(|target| async move {
-        let Target { client, profile, plan } = target;
-        let home = Home::of(profile, plan);
-        let policy = Policy::of(profile, &plan.objects, home.set());
-        let server = Server::new(client, options.patience);
-        (profile.cluster, Side::look(profile.cluster, server, home, policy, &plan.objects).await)
+    let looks = targets.iter().map(|target| async move {
+        loop {
+            match enter(target, options).await {
+                Err(failure) if failure.is_passing() && Instant::now() < options.begun + options.patience => {
+                    sleep(failure.retry_after().unwrap_or(PAUSE)).await;
+                }
+                looked => return (target.profile.cluster, looked),
+            }
+        }
     });
     let mut sides = Vec::new();
     for (cluster, side) in futures_util::future::join_all(looks).await {
         sides.push(side.map_err(|failure| tell(lost(cluster, &failure))).ok());
     }
     sides
+}
+
+/// Looks at a cluster, if it answers.
+async fn enter<'a>(target: &Target<'a>, options: &Options) -> Result<Side<'a>, Failure> {
+    let Target { client, profile, plan } = target;
+    let home = Home::of(profile, plan);
+    let policy = Policy::of(profile, &plan.objects, home.set());
+    let server = Server::new(client.clone(), options.patience);
+    Side::look(profile.cluster, server, home, policy, &plan.objects).await
 }
 
 fn lost(cluster: Cluster, failure: &Failure) -> Event {
@@ -214,7 +222,7 @@ pub async fn delete(
         tell(&event);
     };
     let sides = look(targets, options, &mut tell).await;
-    let mut sides = guest_first(&sides);
+    let mut sides = guest_first(sides.iter().map(Option::as_ref));
     sides.retain(|(_, side)| side.version.borrow().is_some());
     for (at, (_, side)) in sides.iter().enumerate() {
         let (entries, deadline) =

@@ -1,14 +1,17 @@
 //! What a rollout would do, from what is in the clusters now. Nothing is written, not even as a dry run.
 
-use serde_json::Value;
+use futures_util::future::join_all;
 
+use super::deed::{Deed, deed};
 use super::event::{Event, Summary, What};
 use super::failure::Problem;
-use super::rollout::{Action, Need, Rollout, Step};
+use super::rollout::{Need, Rollout, Step};
 use super::side::Side;
-use super::step::is_as_applied;
 use super::{Options, Target, leaving, look};
 use crate::object::{ObjectId, is_tombstone};
+
+/// What is said about an object that others made.
+const FOREIGN: &str = "it was there before us, so it is refused if others own what we would set";
 
 /// Tells what would happen, in the order in which it would begin.
 pub async fn preview(
@@ -26,9 +29,14 @@ pub async fn preview(
     for (half, side) in sides.iter().enumerate() {
         let Some(side) = side else { continue };
         let own = rollout.steps.iter().filter(|step| step.half == half);
-        for step in own.clone() {
-            let (what, message) = match would(side, step).await {
-                Ok(what) => (what, after(step, &rollout)),
+        let all = join_all(own.clone().map(|step| would(side, step, options))).await;
+        for (step, would) in own.clone().zip(all) {
+            let (what, message) = match would {
+                Ok((what, note)) => {
+                    let mut parts = vec![note.to_owned(), after(step, &rollout)];
+                    parts.retain(|part| !part.is_empty());
+                    (what, parts.join("; "))
+                }
                 Err(problem) => (What::Failed, problem.message),
             };
             let level = step.level.unwrap_or_default().to_owned();
@@ -57,18 +65,16 @@ fn after(step: &Step<'_>, rollout: &Rollout<'_>) -> String {
     if needs.is_empty() { String::new() } else { format!("after {}", needs.join("; ")) }
 }
 
-async fn would(side: &Side<'_>, step: &Step<'_>) -> Result<What, Problem> {
-    let id = &step.object.id;
-    let live = side.find(step.object).await.map_err(|failure| Problem::of(&failure, id))?;
-    let same = |live: &Value| {
-        let entry = side.known.find(id);
-        entry.is_some_and(|entry| is_as_applied(entry, live, &side.body(step.object).digest))
-    };
-    Ok(match (step.action, live) {
-        (Action::Delete, None) | (Action::Create, Some(_)) => What::Unchanged,
-        (Action::Delete, Some(_)) => What::Deleted,
-        (_, None) => What::Created,
-        (Action::Apply, Some(live)) if same(&live) => What::Unchanged,
-        (Action::Apply, Some(_)) => What::Changed,
+/// What would become of an object, and what there is to say about that.
+async fn would(side: &Side<'_>, step: &Step<'_>, options: &Options) -> Result<(What, &'static str), Problem> {
+    let Step { object, action, .. } = *step;
+    let live = side.find(object).await.map_err(|failure| Problem::of(&failure, &object.id))?;
+    let body = side.body(object);
+    Ok(match (deed(side, (&object.id, action), &body, live.as_ref(), options.adopt)?, live) {
+        (Deed::Leave, _) => (What::Unchanged, ""),
+        (Deed::TakeAway, _) => (What::Deleted, ""),
+        (Deed::Make | Deed::Write { .. }, None) => (What::Created, ""),
+        (Deed::Write { force: false, .. }, Some(_)) => (What::Changed, FOREIGN),
+        (Deed::Make | Deed::Write { .. }, Some(_)) => (What::Changed, ""),
     })
 }

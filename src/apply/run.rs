@@ -1,34 +1,31 @@
 //! Walks a rollout: whatever can be done is under way, what fails holds back only what needs it, and nothing waits for ever.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use futures_util::future::join_all;
 use futures_util::stream::FuturesUnordered;
 use serde_json::Value;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout_at};
 
-use super::Options;
 use super::body;
-use super::definition::{self, DEFINITION};
 use super::event::{Event, What};
-use super::failure::Problem;
+use super::failure::{Failure, Problem};
 use super::inventory::Entry;
-use super::ready::{Readiness, readiness};
-use super::rollout::{Action, Rollout, Step};
+use super::rollout::{Rollout, Step};
 use super::side::Side;
 use super::step::{self, Done};
-use crate::object::ObjectId;
+use super::waiting::{FIRST_LOOK, LAST_LOOK, Looked};
+use super::{Options, Target, settle};
 
-/// How soon what is waited for is looked at: soon at first, since definitions are established in no time.
-const FIRST_LOOK: Duration = Duration::from_millis(100);
-const LAST_LOOK: Duration = Duration::from_secs(1);
+/// Why a rollout ends while it waits.
+const OVERTAKEN: &str = "another rollout has begun since, and this one leaves the last word to it";
 
 /// How far a step is.
-enum State {
+pub(super) enum State {
     /// It has not begun.
     Waits,
     /// A request is under way.
@@ -42,24 +39,28 @@ enum State {
 }
 
 /// What comes back from what was under way.
-enum Outcome {
+pub(super) enum Outcome<'a> {
+    /// A cluster, if it answers.
+    Entered(usize, Box<Result<Side<'a>, Failure>>),
     Performed(usize, Result<Done, Problem>),
     Served(usize, Result<(), Problem>),
-    Looked(Vec<(usize, Result<Value, Problem>)>),
+    Looked(Looked),
 }
 
-type Work<'r> = Pin<Box<dyn Future<Output = Outcome> + 'r>>;
+pub(super) type Work<'r, 'a> = Pin<Box<dyn Future<Output = Outcome<'a>> + 'r>>;
 
 pub(super) struct Run<'r, 'a> {
-    rollout: &'r Rollout<'a>,
-    /// The clusters; none for one that does not answer.
-    sides: &'r [Option<Side<'a>>],
-    options: &'r Options,
-    states: Vec<State>,
+    pub(super) rollout: &'r Rollout<'a>,
+    targets: &'r [Target<'a>],
+    /// The clusters, as soon as they answer.
+    pub(super) sides: &'r [OnceCell<Side<'a>>],
+    pub(super) options: &'r Options,
+    pub(super) states: Vec<State>,
+    /// For each half, why it does not answer yet, and whether nobody asks it any more.
+    silent: Vec<String>,
+    lost: Vec<bool>,
     /// What the inventory will say of each step.
     entries: BTreeMap<usize, Entry>,
-    /// For each half, whether a level waits for the readiness of those before it.
-    strict: Vec<bool>,
     tell: &'r mut dyn FnMut(Event),
 }
 
@@ -74,17 +75,18 @@ pub(super) struct Ended {
 impl<'r, 'a> Run<'r, 'a> {
     pub(super) fn new(
         rollout: &'r Rollout<'a>,
-        sides: &'r [Option<Side<'a>>],
+        targets: &'r [Target<'a>],
+        sides: &'r [OnceCell<Side<'a>>],
         options: &'r Options,
         tell: &'r mut dyn FnMut(Event),
     ) -> Self {
-        let strict =
-            |side: &Option<Side<'_>>| options.wait && side.as_ref().is_some_and(|side| side.known.installed);
         Self {
             states: rollout.steps.iter().map(|_| State::Waits).collect(),
-            strict: sides.iter().map(strict).collect(),
+            silent: vec![String::new(); targets.len()],
+            lost: vec![false; targets.len()],
             entries: BTreeMap::new(),
             rollout,
+            targets,
             sides,
             options,
             tell,
@@ -92,7 +94,8 @@ impl<'r, 'a> Run<'r, 'a> {
     }
 
     pub(super) async fn walk(mut self) -> Ended {
-        let mut work: FuturesUnordered<Work<'r>> = FuturesUnordered::new();
+        let mut work: FuturesUnordered<Work<'r, 'a>> = FuturesUnordered::new();
+        work.extend((0..self.sides.len()).map(|half| self.enter(half, Duration::ZERO)));
         let (mut looking, mut pause) = (false, FIRST_LOOK);
         loop {
             self.block();
@@ -107,18 +110,18 @@ impl<'r, 'a> Run<'r, 'a> {
                 pause = (pause * 2).min(LAST_LOOK);
             }
             let Some(outcome) = work.next().await else { break };
-            looking &= !matches!(outcome, Outcome::Looked(..));
             match outcome {
+                Outcome::Entered(half, side) => work.extend(self.entered(half, *side)),
                 Outcome::Performed(at, result) => {
                     pause = FIRST_LOOK;
-                    if let Some(next) = self.performed(at, result) {
-                        work.push(next);
-                    }
+                    work.extend(self.performed(at, result));
                 }
                 Outcome::Served(at, Ok(())) => self.ready(at),
                 Outcome::Served(at, Err(problem)) => self.failed(at, &problem),
                 Outcome::Looked(seen) => {
-                    work.extend(seen.into_iter().filter_map(|(at, live)| self.looked(at, live)));
+                    looking = false;
+                    work.extend(seen.objects.into_iter().filter_map(|(at, live)| self.looked(at, live)));
+                    seen.overtaken.into_iter().for_each(|half| self.abandon(half, OVERTAKEN));
                 }
             }
             self.give_up_if_late();
@@ -127,13 +130,60 @@ impl<'r, 'a> Run<'r, 'a> {
         Ended { entries: self.entries, done }
     }
 
-    fn step(&self, at: usize) -> &'r Step<'a> {
+    pub(super) fn side(&self, half: usize) -> Option<&'r Side<'a>> {
+        self.sides[half].get()
+    }
+
+    /// Looks at a cluster, and says there what will be in it. Others do not wait for that.
+    fn enter(&self, half: usize, pause: Duration) -> Work<'r, 'a> {
+        let (target, rollout, options) = (&self.targets[half], self.rollout, self.options);
+        Box::pin(async move {
+            sleep(pause).await;
+            let entered = timeout_at(options.deadline(), async {
+                let side = super::enter(target, options).await?;
+                settle::write_ahead(&side, rollout, half).await.map_err(Failure::Unreadable)?;
+                Ok(side)
+            });
+            let late = |_| Err(Failure::NoAnswer("none before the time was over".to_owned()));
+            Outcome::Entered(half, Box::new(entered.await.unwrap_or_else(late)))
+        })
+    }
+
+    /// A cluster answers, or is asked again: for as long as a request, or for as long as everything if somebody waits.
+    fn entered(&mut self, half: usize, side: Result<Side<'a>, Failure>) -> Option<Work<'r, 'a>> {
+        let (options, cluster) = (self.options, self.targets[half].profile.cluster);
+        let patience = if options.wait { options.timeout } else { options.patience.min(options.timeout) };
+        match side {
+            Ok(side) => {
+                if !self.silent[half].is_empty() {
+                    (self.tell)(Event::of_cluster(cluster, What::Ready, "it answers".to_owned()));
+                }
+                let _ = self.sides[half].set(side);
+                None
+            }
+            Err(failure) if failure.is_passing() && options.begun.elapsed() < patience => {
+                let why = failure.words(false);
+                if self.silent[half] != why {
+                    (self.tell)(Event::of_cluster(cluster, What::Waiting, why.clone()));
+                    self.silent[half] = why;
+                }
+                Some(self.enter(half, failure.retry_after().unwrap_or(super::PAUSE)))
+            }
+            Err(failure) => {
+                self.lost[half] = true;
+                (self.tell)(super::lost(cluster, &failure));
+                None
+            }
+        }
+    }
+
+    pub(super) fn step(&self, at: usize) -> &'r Step<'a> {
         &self.rollout.steps[at]
     }
 
-    fn tell(&mut self, at: usize, what: What, message: String) {
+    pub(super) fn tell(&mut self, at: usize, what: What, message: String) {
         let step = self.step(at);
-        let Some(side) = &self.sides[step.half] else { return };
+        let Some(side) = self.side(step.half) else { return };
         let level = step.level.unwrap_or_default().to_owned();
         (self.tell)(Event { level, ..Event::of_object(side.cluster, &step.object.id, what, message) });
     }
@@ -155,13 +205,13 @@ impl<'r, 'a> Run<'r, 'a> {
             }
             let step = self.step(at);
             let missing = step.needs.iter().find(|(other, _)| {
-                matches!(self.states[*other], State::Failed) || self.sides[self.step(*other).half].is_none()
+                matches!(self.states[*other], State::Failed) || self.lost[self.step(*other).half]
             });
             if let Some((other, need)) = missing {
                 let message = format!("it needs {}, {}", need.words(), self.step(*other).object.id);
                 self.states[at] = State::Failed;
                 self.tell(at, What::Blocked, message);
-            } else if self.sides[step.half].is_none() {
+            } else if self.lost[step.half] {
                 self.states[at] = State::Failed;
             }
         }
@@ -172,6 +222,7 @@ impl<'r, 'a> Run<'r, 'a> {
         let begins = |at: &usize| {
             let step = self.step(*at);
             matches!(self.states[*at], State::Waits)
+                && self.side(step.half).is_some()
                 && step.stage <= open[step.half]
                 && step.needs.iter().all(|(other, need)| self.is_met(*other, need.is_of_readiness()))
         };
@@ -180,10 +231,12 @@ impl<'r, 'a> Run<'r, 'a> {
 
     /// The first stage of a cluster that is not settled.
     fn open_stage(&self, half: usize) -> usize {
+        // A level waits for the readiness of those before it once everything was there.
+        let strict = self.options.wait && self.side(half).is_some_and(|side| side.known.installed);
         let unsettled = |(at, step): (usize, &Step<'_>)| {
             let settled = match self.states[at] {
                 State::Done | State::Failed => true,
-                State::There { .. } => !self.strict[half],
+                State::There { .. } => !strict,
                 State::Waits | State::Runs => false,
             };
             (step.half == half && !settled).then_some(step.stage)
@@ -191,9 +244,9 @@ impl<'r, 'a> Run<'r, 'a> {
         self.rollout.steps.iter().enumerate().filter_map(unsettled).min().unwrap_or(usize::MAX)
     }
 
-    fn perform(&self, at: usize) -> Work<'r> {
+    fn perform(&self, at: usize) -> Work<'r, 'a> {
         let (step, options) = (self.step(at), self.options);
-        let side = self.sides[step.half].as_ref();
+        let side = self.side(step.half);
         Box::pin(async move {
             let result = match side {
                 Some(side) => step::perform(side, step.object, step.action, options).await,
@@ -203,7 +256,7 @@ impl<'r, 'a> Run<'r, 'a> {
         })
     }
 
-    fn performed(&mut self, at: usize, result: Result<Done, Problem>) -> Option<Work<'r>> {
+    fn performed(&mut self, at: usize, result: Result<Done, Problem>) -> Option<Work<'r, 'a>> {
         let done = match result {
             Ok(done) => done,
             Err(problem) => {
@@ -228,133 +281,22 @@ impl<'r, 'a> Run<'r, 'a> {
         }
     }
 
-    /// A definition must be served before objects of its kind can be there; the rest if somebody waits.
-    fn waits_for_readiness(&self, at: usize) -> bool {
-        let step = self.step(at);
-        step.action == Action::Apply && (self.options.wait || step.object.id.kind == DEFINITION)
-    }
-
-    fn waiting(&self) -> Vec<usize> {
-        (0..self.states.len()).filter(|at| matches!(self.states[*at], State::There { .. })).collect()
-    }
-
-    /// Looks at everything that is waited for: one list for every kind and cluster.
-    fn look(&self, waiting: Vec<usize>, pause: Duration) -> Work<'r> {
-        let (rollout, sides) = (self.rollout, self.sides);
-        Box::pin(async move {
-            sleep(pause).await;
-            let mut by_kind: BTreeMap<(usize, &str, &str), Vec<usize>> = BTreeMap::new();
-            for at in waiting {
-                let step = &rollout.steps[at];
-                by_kind.entry((step.half, &step.object.id.group, &step.object.id.kind)).or_default().push(at);
-            }
-            let looks = by_kind.into_values().map(|steps| look_at(rollout, sides, steps));
-            Outcome::Looked(join_all(looks).await.into_iter().flatten().collect())
-        })
-    }
-
-    fn looked(&mut self, at: usize, live: Result<Value, Problem>) -> Option<Work<'r>> {
-        let State::There { manifest, seen, .. } = &mut self.states[at] else { return None };
-        let live = match live {
-            Ok(live) => live,
-            Err(problem) => {
-                self.failed(at, &problem);
-                return None;
-            }
-        };
-        let readiness = match live {
-            Value::Null => Readiness::Waiting("it is not there any more".to_owned()),
-            _ => readiness(&live, manifest),
-        };
-        match readiness {
-            Readiness::Ready => return self.served(at, live),
-            Readiness::Failed(why) => self.failed(at, &Problem::new(why)),
-            Readiness::Waiting(why) if why != *seen => {
-                seen.clone_from(&why);
-                self.tell(at, What::Waiting, why);
-            }
-            Readiness::Waiting(_) => {}
-        }
-        None
-    }
-
-    /// A definition is ready when what it defines is served.
-    fn served(&mut self, at: usize, live: Value) -> Option<Work<'r>> {
-        let step = self.step(at);
-        if step.object.id.kind != DEFINITION {
-            self.ready(at);
-            return None;
-        }
-        let (side, deadline) = (self.sides[step.half].as_ref()?, self.options.deadline());
-        self.states[at] = State::Runs;
-        Some(Box::pin(async move { Outcome::Served(at, definition::served(side, &live, deadline).await) }))
-    }
-
-    fn ready(&mut self, at: usize) {
-        // Only who has heard that it is waited for wants to hear the end of it.
-        let waited = matches!(&self.states[at], State::There { seen, .. } if !seen.is_empty());
-        self.states[at] = State::Done;
-        if waited {
-            self.tell(at, What::Ready, String::new());
-        }
-    }
-
-    fn failed(&mut self, at: usize, problem: &Problem) {
+    pub(super) fn failed(&mut self, at: usize, problem: &Problem) {
         self.states[at] = State::Failed;
         self.tell(at, What::Failed, problem.message.clone());
         if problem.lost {
-            self.lost(self.step(at).half, problem);
+            // A cluster that stopped to answer is not asked for everything else as well.
+            self.abandon(self.step(at).half, &format!("its cluster does not answer: {}", problem.message));
         }
     }
 
-    /// A cluster that stopped to answer is not asked for everything else as well.
-    fn lost(&mut self, half: usize, problem: &Problem) {
+    /// What has not begun in a cluster, and what is waited for there, is left as it is.
+    fn abandon(&mut self, half: usize, why: &str) {
         for at in 0..self.states.len() {
             if self.step(at).half == half && matches!(self.states[at], State::Waits | State::There { .. }) {
                 self.states[at] = State::Failed;
-                self.tell(at, What::Blocked, format!("its cluster does not answer: {}", problem.message));
+                self.tell(at, What::Blocked, why.to_owned());
             }
         }
     }
-
-    /// At the deadline everything that is waited for is told, with what was seen last and since when.
-    fn give_up_if_late(&mut self) {
-        if Instant::now() < self.options.deadline() {
-            return;
-        }
-        for at in 0..self.states.len() {
-            match &self.states[at] {
-                State::There { since, seen, .. } => {
-                    let waited = since.elapsed().as_secs();
-                    let message = format!("it is not ready after {waited} s: {seen}");
-                    self.failed(at, &Problem::new(message));
-                }
-                State::Waits => {
-                    self.states[at] = State::Failed;
-                    self.tell(at, What::Blocked, "the time was over before it could begin".to_owned());
-                }
-                State::Runs | State::Done | State::Failed => {}
-            }
-        }
-    }
-}
-
-/// Looks at some objects of one kind in one cluster; null stands for one that is not there.
-async fn look_at(
-    rollout: &Rollout<'_>,
-    sides: &[Option<Side<'_>>],
-    steps: Vec<usize>,
-) -> Vec<(usize, Result<Value, Problem>)> {
-    let Step { half, object, .. } = &rollout.steps[steps[0]];
-    let Some(side) = &sides[*half] else { return Vec::new() };
-    let Some(resource) = side.resource(object) else { return Vec::new() };
-    let list = side.list(&resource).await.map(|list| list.into_iter().collect::<BTreeMap<ObjectId, Value>>());
-    let of = |at: usize| {
-        let id = &rollout.steps[at].object.id;
-        match &list {
-            Ok(list) => Ok(list.get(id).cloned().unwrap_or_default()),
-            Err(failure) => Err(Problem::of(failure, id)),
-        }
-    };
-    steps.into_iter().map(|at| (at, of(at))).collect()
 }

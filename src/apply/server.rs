@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use http::{Method, Request};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
 use kube::Client;
 use kube::client::Body;
 use serde_json::Value;
@@ -14,6 +15,10 @@ use super::gate::Gate;
 
 /// How long one answer may take.
 const ANSWER: Duration = Duration::from_secs(20);
+/// No answer may be larger: the guest's users decide what is in it.
+const LARGEST: usize = 64 << 20;
+/// How long a server is asked that may not be there yet, before that is told.
+const KNOCK: Duration = Duration::from_secs(2);
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
@@ -51,6 +56,12 @@ impl Server {
         Ok(self.send(Method::GET, path, Content::Nothing).await?.value)
     }
 
+    /// Asks a server that may not be there yet, without much patience.
+    pub(super) async fn knock(&self, path: &str) -> Result<Value, Failure> {
+        let deadline = Instant::now() + self.patience.min(KNOCK);
+        Ok(self.send_until(deadline, Method::GET, path, Content::Nothing).await?.value)
+    }
+
     /// Sends a request until it is answered for good, or patience ends.
     pub(super) async fn send(
         &self,
@@ -58,17 +69,23 @@ impl Server {
         path: &str,
         content: Content<'_>,
     ) -> Result<Answer, Failure> {
-        let deadline = Instant::now() + self.patience;
+        self.send_until(Instant::now() + self.patience, method, path, content).await
+    }
+
+    async fn send_until(
+        &self,
+        deadline: Instant,
+        method: Method,
+        path: &str,
+        content: Content<'_>,
+    ) -> Result<Answer, Failure> {
         let mut pause = FIRST_PAUSE;
         loop {
             let failure = match self.once(method.clone(), path, content).await {
                 Ok(value) => return Ok(value),
                 Err(failure) => failure,
             };
-            let wanted = match &failure {
-                Failure::Refused(Refusal { retry_after: Some(time), .. }) => *time,
-                _ => jittered(pause),
-            };
+            let wanted = failure.retry_after().unwrap_or_else(|| jittered(pause));
             if !failure.is_passing() || Instant::now() + wanted > deadline {
                 return Err(failure);
             }
@@ -79,13 +96,13 @@ impl Server {
     }
 
     async fn once(&self, method: Method, path: &str, content: Content<'_>) -> Result<Answer, Failure> {
-        let _pass = self.gate.enter().await;
+        let pass = self.gate.enter().await;
         let answer = timeout(ANSWER, self.exchange(method, path, content)).await;
         let answer =
             answer.unwrap_or_else(|_| Err(Failure::NoAnswer(format!("none within {} s", ANSWER.as_secs()))));
         match &answer {
-            Err(Failure::Refused(Refusal { code: 429, .. })) => self.gate.too_much(),
-            _ => self.gate.answered(),
+            Err(Failure::Refused(Refusal { code: 429, .. })) => pass.too_much(),
+            _ => pass.answered(),
         }
         answer
     }
@@ -103,7 +120,13 @@ impl Server {
         let request = request.map_err(|error| Failure::NoAnswer(error.to_string()))?;
         let answer = self.client.send(request).await.map_err(|error| Failure::NoAnswer(reason(&error)))?;
         let (head, body) = answer.into_parts();
-        let body = body.collect_bytes().await.map_err(|error| Failure::NoAnswer(reason(&error)))?;
+        let body = Limited::new(body, LARGEST).collect().await.map_err(|error| {
+            if error.is::<LengthLimitError>() {
+                return Failure::Unreadable(format!("an answer of more than {LARGEST} bytes"));
+            }
+            Failure::NoAnswer(reason(&*error))
+        })?;
+        let body = body.to_bytes();
         if head.status.is_success() {
             let broken = |_| Failure::NoAnswer("the answer is not JSON".to_owned());
             let value = serde_json::from_slice(&body).map_err(broken)?;

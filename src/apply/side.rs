@@ -15,6 +15,8 @@ use crate::object::{Cluster, Object, ObjectId};
 
 /// More objects than this come in several answers.
 const PAGE: usize = 500;
+/// No payload has more of one kind. What the guest's users label beside ours is not looked at for ever.
+const MOST: usize = 20 * PAGE;
 
 pub(super) struct Side<'a> {
     pub(super) cluster: Cluster,
@@ -54,9 +56,10 @@ impl<'a> Side<'a> {
         for list in futures_util::future::join_all(wanted.iter().map(|kind| side.list(kind))).await {
             match list {
                 Ok(list) => side.live.extend(list),
-                // Who may not list a kind may still ask for one object after the other.
-                Err(failure) if failure.code() == Some(403) => {}
-                Err(failure) => return Err(failure),
+                Err(failure) if failure.is_silence() => return Err(failure),
+                // Who may not list a kind, or cannot since nobody converts its objects, may still ask for one after the
+                // other: whatever is wrong with a kind concerns its objects alone.
+                Err(_) => {}
             }
         }
         Ok(side)
@@ -105,6 +108,8 @@ impl<'a> Side<'a> {
                 all.push((id_of(&item), item));
             }
             match list["metadata"]["continue"].as_str().filter(|token| !token.is_empty()) {
+                // The rest of ours is asked for one after the other.
+                Some(_) if all.len() >= MOST => return Ok(all),
                 Some(token) => token.clone_into(&mut next),
                 None => return Ok(all),
             }
@@ -149,6 +154,13 @@ impl<'a> Side<'a> {
             Err(failure) if failure.code() == Some(404) => Ok(None),
             Err(failure) => Err(failure),
         }
+    }
+
+    /// Whether somebody else has written the inventory since we did: then another rollout has the last word.
+    pub(super) async fn is_overtaken(&self) -> bool {
+        let seen = self.version.borrow().clone();
+        let now = self.get(&self.home.path()).await.ok().flatten();
+        now.is_some_and(|now| now["metadata"]["resourceVersion"].as_str() != seen.as_deref())
     }
 
     pub(super) fn body(&self, object: &Object) -> Body {

@@ -3,7 +3,8 @@
 use http::Method;
 use serde_json::Value;
 
-use super::body::{self, Body};
+use super::body::Body;
+use super::deed::{self, Deed, deed};
 use super::event::What;
 use super::failure::{Failure, Problem};
 use super::fields;
@@ -11,7 +12,7 @@ use super::inventory::Entry;
 use super::remove::take_away;
 use super::rollout::Action;
 use super::server::Content;
-use super::side::{Side, set_of, version_of};
+use super::side::{Side, version_of};
 use super::{MANAGER, Options, SEEDER};
 use crate::object::Object;
 
@@ -41,20 +42,24 @@ pub(super) async fn perform(
         };
     };
     let one = One { side, object, path, options };
-    match action {
-        Action::Apply => one.apply().await,
-        Action::Create => one.create().await,
-        Action::Delete => one.delete().await,
-    }
-}
-
-/// What the API server would make of an object.
-pub(super) async fn dry_run(side: &Side<'_>, object: &Object, body: &Value) -> Result<Value, Problem> {
-    let path = side.path(object).unwrap_or_default();
-    let path = format!("{path}?fieldManager={MANAGER}&fieldValidation=Strict&force=true&dryRun=All");
-    match side.server.send(Method::PATCH, &path, Content::Apply(&body.to_string())).await {
-        Ok(answer) => Ok(answer.value),
-        Err(failure) => Err(Problem::of(&failure, &object.id)),
+    let (live, body) = (one.seen(action).await?, side.body(object));
+    let desired = deed::desired(action, &body);
+    match (deed(side, (&object.id, action), &body, live.as_ref(), options.adopt)?, live) {
+        (Deed::Leave, Some(live)) => Ok(one.done(What::Unchanged, live, &desired)),
+        (Deed::Leave, None) => Ok(gone(What::Unchanged)),
+        (Deed::TakeAway, live) => {
+            one.take_away(&live.unwrap_or_default()["metadata"]["uid"]).await?;
+            Ok(gone(What::Deleted))
+        }
+        (Deed::Make, _) => Ok(one.done(What::Created, one.make(&body).await?, &desired)),
+        (Deed::Write { fields, force }, live) if action == Action::Create => {
+            let (what, now) = one.write(fields, MANAGER, force, live.as_ref()).await?;
+            Ok(one.done(what, now, &desired))
+        }
+        (Deed::Write { force, .. }, live) => {
+            let (what, now) = one.apply(&body, force, live.as_ref()).await?;
+            Ok(one.done(what, now, &desired))
+        }
     }
 }
 
@@ -83,56 +88,37 @@ impl One<'_> {
         self.side.get(&self.path).await.map_err(|failure| self.problem(&failure))
     }
 
-    async fn apply(&self) -> Result<Done, Problem> {
-        let body = self.side.body(self.object);
-        let entry = self.side.known.find(&self.object.id);
-        let mut live = self.side.live.get(&self.object.id).cloned();
-        // Somebody may have taken our label away, and what is taken over has none yet.
-        let unseen =
-            live.is_none() && (entry.is_some_and(|entry| !entry.uid.is_empty()) || self.options.adopt);
-        if unseen {
-            live = self.now().await?;
+    /// The object as it was at the beginning. It is asked for where nobody could have seen it there: somebody may have taken
+    /// our label away, and what is taken over has none yet. What is most likely new is not: the answer to the write tells.
+    async fn seen(&self, action: Action) -> Result<Option<Value>, Problem> {
+        let live = self.side.live.get(&self.object.id);
+        let known = || self.side.known.find(&self.object.id).is_some_and(|entry| !entry.uid.is_empty());
+        match (action, live) {
+            (Action::Delete, _) => self.now().await,
+            (_, Some(live)) => Ok(Some(live.clone())),
+            (Action::Apply, None) if !known() && !self.options.adopt => Ok(None),
+            (_, None) => self.now().await,
         }
-        if let (Some(entry), Some(live)) = (entry, &live)
-            && is_as_applied(entry, live, &body.digest)
-        {
-            return Ok(self.done(What::Unchanged, live.clone(), &body.digest));
-        }
-        let known = match &live {
-            Some(live) => self.may_take(live, entry)?,
-            None => false,
-        };
+    }
+
+    async fn apply(&self, body: &Body, force: bool, live: Option<&Value>) -> Result<(What, Value), Problem> {
         if self.options.adopt
-            && let Some(live) = &live
+            && let Some(live) = live
         {
             self.migrate(live).await?;
         }
-        let force = known || self.options.adopt;
         // Some objects cannot be without their seeds, so they are made with them.
-        let planted = match (&body.seed, &live) {
+        let planted = match (&body.seed, live) {
             (Some(_), None) => Some(self.write(&body.whole(), SEEDER, force, None).await?.0),
             _ => None,
         };
-        let (what, now) =
-            self.write(&body.applied, MANAGER, planted.is_some() || force, live.as_ref()).await?;
+        let (what, now) = self.write(&body.applied, MANAGER, planted.is_some() || force, live).await?;
         let what = planted.unwrap_or(what);
         // Made just now, or by a run that was cut off before it could say so.
+        let entry = self.side.known.find(&self.object.id);
         let is_new =
             live.is_none() || what == What::Recreated || entry.is_some_and(|entry| entry.uid.is_empty());
-        let now = if is_new { self.seed(&body, now).await? } else { now };
-        Ok(self.done(what, now, &body.digest))
-    }
-
-    /// Whether an object that is there is ours. Another set's is never touched.
-    fn may_take(&self, live: &Value, entry: Option<&Entry>) -> Result<bool, Problem> {
-        if set_of(live).is_some() && !self.side.is_ours(live) {
-            let set = set_of(live).unwrap_or_default();
-            return Err(Problem::new(format!(
-                "it belongs to another set, {set}: two rollouts would change it back and forth"
-            )));
-        }
-        let ours = entry.is_some_and(|entry| !entry.uid.is_empty() && live["metadata"]["uid"] == *entry.uid);
-        Ok(ours || self.side.is_ours(live) && fields::ours(live).is_some())
+        Ok((what, if is_new { self.seed(body, now).await? } else { now }))
     }
 
     /// Gives a new object what is given once. Seeds, and nothing else, stay in the name of whoever gives things away.
@@ -152,22 +138,13 @@ impl One<'_> {
         Ok(now)
     }
 
-    /// An object that is only ever created, but for the fields of it that are held.
-    async fn create(&self) -> Result<Done, Problem> {
-        let body = self.side.body(self.object);
-        let live = self.side.find(self.object).await.map_err(|failure| self.problem(&failure))?;
-        let (what, live) = match live {
-            Some(live) => (What::Unchanged, live),
-            None => (What::Created, self.post(&body).await?),
-        };
-        let Some(pinned) = &body.pinned else { return Ok(self.done(what, live, &body.digest)) };
-        let digest = body::digest(pinned);
-        let entry = self.side.known.find(&self.object.id);
-        if what == What::Unchanged && entry.is_some_and(|entry| is_as_applied(entry, &live, &digest)) {
-            return Ok(self.done(what, live, &digest));
+    /// Makes an object that is only ever created, but for the fields of it that are held.
+    async fn make(&self, body: &Body) -> Result<Value, Problem> {
+        let live = self.post(body).await?;
+        match &body.pinned {
+            Some(pinned) => Ok(self.write(pinned, MANAGER, true, Some(&live)).await?.1),
+            None => Ok(live),
         }
-        let (held, now) = self.write(pinned, MANAGER, true, Some(&live)).await?;
-        Ok(self.done(if what == What::Created { what } else { held }, now, &digest))
     }
 
     /// Makes an object, in the name of those who give things away.
@@ -182,14 +159,7 @@ impl One<'_> {
         }
     }
 
-    /// A tombstone: whoever made the object, it goes.
-    async fn delete(&self) -> Result<Done, Problem> {
-        let live = self.now().await?;
-        let Some(live) = live else { return Ok(gone(What::Unchanged)) };
-        self.take_away(&live["metadata"]["uid"]).await?;
-        Ok(gone(What::Deleted))
-    }
-
+    /// Takes it away, whoever made it.
     pub(super) async fn take_away(&self, uid: &Value) -> Result<(), Problem> {
         take_away(self.side, &self.path, uid, &self.object.id, self.options.deadline()).await
     }
@@ -205,12 +175,4 @@ impl One<'_> {
         };
         Done { what, live: Some(live), entry: Some(entry) }
     }
-}
-
-/// Whether nothing is to be done: we want what we wanted, it is the same object, and our fields are as we left them.
-pub(super) fn is_as_applied(entry: &Entry, live: &Value, desired: &str) -> bool {
-    entry.desired == desired
-        && live["metadata"]["uid"] == *entry.uid
-        && live["metadata"].get("deletionTimestamp").is_none()
-        && fields::digest(live).is_some_and(|digest| digest == entry.live)
 }

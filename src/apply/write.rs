@@ -18,6 +18,14 @@ use crate::object::ObjectId;
 const TRIES: usize = 5;
 const PAUSE: Duration = Duration::from_millis(300);
 
+/// What a write would come to.
+pub(super) enum Rehearsal {
+    /// The object would be this.
+    Written(Value),
+    /// It would be taken away and made again, because of these fields.
+    Recreated(String),
+}
+
 impl One<'_> {
     /// Applies a body, and does what is needed where that is refused.
     pub(super) async fn write(
@@ -84,32 +92,67 @@ impl One<'_> {
         Problem::of(&Failure::Refused(refusal.clone()), &self.object.id)
     }
 
-    pub(super) async fn send(&self, body: &Value, manager: &str, force: bool) -> Result<Answer, Failure> {
-        let path = format!("{}?fieldManager={manager}&fieldValidation=Strict&force={force}", self.path);
+    async fn send(&self, body: &Value, manager: &str, force: bool) -> Result<Answer, Failure> {
+        self.patch(body, &format!("fieldManager={manager}&force={force}")).await
+    }
+
+    async fn try_out(&self, body: &Value, force: bool) -> Result<Answer, Failure> {
+        self.patch(body, &format!("fieldManager={MANAGER}&force={force}&dryRun=All")).await
+    }
+
+    async fn patch(&self, body: &Value, query: &str) -> Result<Answer, Failure> {
+        let path = format!("{}?{query}&fieldValidation=Strict", self.path);
         self.side.server.send(Method::PATCH, &path, Content::Apply(&body.to_string())).await
     }
 
+    /// What a write would come to, as the API server says: by a dry run.
+    pub(super) async fn rehearse(&self, body: &Value, force: bool) -> Result<Rehearsal, Problem> {
+        let refusal = match self.try_out(body, force).await {
+            Ok(answer) => return Ok(Rehearsal::Written(answer.value)),
+            Err(Failure::Refused(refusal)) => refusal,
+            Err(failure) => return Err(self.problem(&failure)),
+        };
+        if refusal.is_conflict_of_managers() {
+            return Err(conflict(&refusal));
+        }
+        if let Some(loser) = union_loser(&refusal, &self.object.id)
+            && let Some(as_it_is) = as_it_is(body, &self.now().await?.unwrap_or_default(), loser)
+        {
+            let answer = self.try_out(&as_it_is, true).await.map_err(|failure| self.problem(&failure))?;
+            let mut written = answer.value;
+            written["spec"][loser.0] = body["spec"][loser.0].clone();
+            return Ok(Rehearsal::Written(written));
+        }
+        if !refusal.immutable_fields().is_empty() {
+            return self.may_recreate(&refusal).map(Rehearsal::Recreated);
+        }
+        Err(self.refused(&refusal))
+    }
+
     /// Server-side apply cannot clear a field that nobody owns. So it is made ours as it is, and left out the next time.
-    async fn take_over(&self, body: &Value, (parent, field): (&str, &str)) -> Result<(), Problem> {
+    async fn take_over(&self, body: &Value, loser: Loser) -> Result<(), Problem> {
         let live = self.now().await?.unwrap_or_default();
-        let mut as_it_is = body.clone();
-        let strategy = &live["spec"][parent];
-        if strategy.get(field).is_some() {
-            as_it_is["spec"][parent] = strategy.clone();
+        if let Some(as_it_is) = as_it_is(body, &live, loser) {
             self.send(&as_it_is, MANAGER, true).await.map_err(|failure| self.problem(&failure))?;
         }
         Ok(())
     }
 
-    /// What cannot be changed is taken away and made again, where that is allowed.
-    async fn recreate(&self, body: &Value, refusal: &Refusal) -> Result<(What, Value), Problem> {
+    /// The fields for which an object must be taken away and made again, if that is allowed.
+    fn may_recreate(&self, refusal: &Refusal) -> Result<String, Problem> {
         let ObjectId { kind, name, .. } = &self.object.id;
         let fields = refusal.immutable_fields().join(", ");
-        if !self.options.may_recreate(&self.object.id) {
-            return Err(Problem::new(format!(
-                "{fields} cannot be changed on an object that is there; --recreate {kind}/{name} takes it away and makes it again"
-            )));
+        if self.options.may_recreate(&self.object.id) {
+            return Ok(fields);
         }
+        Err(Problem::new(format!(
+            "{fields} cannot be changed on an object that is there; --recreate {kind}/{name} takes it away and makes it again"
+        )))
+    }
+
+    /// What cannot be changed is taken away and made again, where that is allowed.
+    async fn recreate(&self, body: &Value, refusal: &Refusal) -> Result<(What, Value), Problem> {
+        self.may_recreate(refusal)?;
         if let Some(live) = self.now().await? {
             self.take_away(&live["metadata"]["uid"]).await?;
         }
@@ -165,8 +208,10 @@ fn conflict(refusal: &Refusal) -> Problem {
     ))
 }
 
-/// Fields that the server fills in for one way of rolling out and refuses for another.
-fn union_loser(refusal: &Refusal, id: &ObjectId) -> Option<(&'static str, &'static str)> {
+/// A field that the server fills in for one way of rolling out and refuses for another: where it is, and what it is.
+type Loser = (&'static str, &'static str);
+
+fn union_loser(refusal: &Refusal, id: &ObjectId) -> Option<Loser> {
     let parent = match (id.group.as_str(), id.kind.as_str()) {
         ("apps", "Deployment") => "strategy",
         ("apps", "DaemonSet" | "StatefulSet") => "updateStrategy",
@@ -176,4 +221,13 @@ fn union_loser(refusal: &Refusal, id: &ObjectId) -> Option<(&'static str, &'stat
     let forbidden =
         refusal.causes.iter().any(|cause| cause.field == field && cause.reason == "FieldValueForbidden");
     (refusal.code == 422 && forbidden).then_some((parent, "rollingUpdate"))
+}
+
+/// What we want, with that field's surroundings as they are; nothing if it is not there.
+fn as_it_is(body: &Value, live: &Value, (parent, field): Loser) -> Option<Value> {
+    let strategy = &live["spec"][parent];
+    strategy.get(field)?;
+    let mut as_it_is = body.clone();
+    as_it_is["spec"][parent] = strategy.clone();
+    Some(as_it_is)
 }

@@ -40,11 +40,12 @@ type Case = (&'static str, fn(&ControlPlane));
 type BedCase = (&'static str, fn(&Bed));
 
 const CASES: [&[Case]; 2] = [checks::CASES, wait_for::CASES];
-const BED_CASES: [&[BedCase]; 12] = [
+const BED_CASES: [&[BedCase]; 13] = [
     bed_itself::CASES,
     proxy_itself::CASES,
     apply::storage::CASES,
     apply::reach::CASES,
+    apply::live::CASES,
     apply::crash::CASES,
     apply::faults::network::CASES,
     apply::faults::others::CASES,

@@ -132,6 +132,10 @@ fn only_what_is_left_to_do_is_a_problem() {
 fn a_line_says_how_far_each_cluster_is_and_what_is_waited_for() {
     let mut board = Board::new([(Cluster::Management, 3), (Cluster::Guest, 2)]);
     assert_eq!(board.line(200), "management 0 of 3 · guest 0 of 2");
+    board.see(&event(Cluster::Guest, "", None, What::Waiting, "no answer: Connection refused"));
+    assert_eq!(board.line(200), "management 0 of 3 · guest: no answer: Connection refused");
+    board.see(&event(Cluster::Guest, "", None, What::Ready, "it answers"));
+    assert_eq!(board.line(200), "management 0 of 3 · guest 0 of 2");
     board.see(&event(Cluster::Management, "50", Some("a"), What::Created, ""));
     board.see(&event(Cluster::Management, "50", Some("a"), What::Waiting, "0 of 1 replicas are available"));
     board.see(&event(Cluster::Guest, "10", Some("g"), What::Unchanged, ""));

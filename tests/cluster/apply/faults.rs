@@ -34,19 +34,19 @@ fn told(run: &Run, word: &str, object: &str) -> Option<String> {
 }
 
 /// The objects of which something was told in a word, in the order of the alphabet.
-fn objects(run: &Run, word: &str) -> Vec<String> {
+pub(super) fn objects(run: &Run, word: &str) -> Vec<String> {
     let about = run.stderr.lines().filter_map(|line| about(line, word));
     let mut all: Vec<String> = about.map(|about| about.split(": ").next().unwrap().to_owned()).collect();
     all.sort();
     all
 }
 
-fn assert_code(run: &Run, code: i32) {
+pub(super) fn assert_code(run: &Run, code: i32) {
     assert_eq!(run.code, code, "{}{}", run.stdout, run.stderr);
 }
 
 /// Where the program wrote something since a mark, by what the API server says, in order.
-fn written(side: &Side, mark: Mark) -> Vec<String> {
+pub(super) fn written(side: &Side, mark: Mark) -> Vec<String> {
     let entries = side.audit.since(mark);
     let done = audit::writes(&entries).into_iter().filter(|one| one.code < 300);
     done.map(|one| one.uri.split('?').next().unwrap().to_owned()).collect()
@@ -80,13 +80,13 @@ fn is_in_inventory(side: &Side, kind: &str, name: &str) -> bool {
 }
 
 /// Somebody changes an object, in his own name and without asking whose it is.
-fn edit(side: &Side, manager: &str, path: &str, change: &Value) -> Value {
+pub(super) fn edit(side: &Side, manager: &str, path: &str, change: &Value) -> Value {
     let path = format!("{path}?fieldManager={manager}");
     side.patch(&path, "application/merge-patch+json", &change.to_string())
 }
 
 /// Somebody makes an object, in his own name.
-fn make(side: &Side, manager: &str, collection: &str, object: &Value) -> Answer {
+pub(super) fn make(side: &Side, manager: &str, collection: &str, object: &Value) -> Answer {
     side.call(
         "POST",
         &format!("{collection}?fieldManager={manager}"),

@@ -215,6 +215,13 @@ impl Project {
         self.write(&format!("profiles/{name}.yaml"), &text);
     }
 
+    /// More of what a profile says.
+    pub(crate) fn add_to_profile(&self, name: &str, more: &str) {
+        let path = format!("profiles/{name}.yaml");
+        let text = std::fs::read_to_string(self.path().join(&path)).unwrap();
+        self.write(&path, &(text + more));
+    }
+
     pub(crate) fn path(&self) -> &Path {
         self.0.path()
     }

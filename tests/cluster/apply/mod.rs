@@ -3,6 +3,7 @@
 pub(crate) mod crash;
 pub(crate) mod faults;
 pub(crate) mod fixture;
+pub(crate) mod live;
 mod ours;
 mod project;
 pub(crate) mod reach;

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use super::super::fixture::{HOSTED, OBJECTS, Project, WIDGET};
+use super::super::fixture::{HOSTED, INVENTORY, OBJECTS, Project, WIDGET, map};
 use super::{assert_code, inventory, objects, times, told, until, written};
 use crate::BedCase;
 use crate::bed::Bed;
@@ -15,7 +15,9 @@ pub(crate) const CASES: &[BedCase] = &[
     ("apply::faults::network::connections_that_break", connections_that_break),
     ("apply::faults::network::a_server_that_dies", a_server_that_dies),
     ("apply::faults::network::a_kind_that_is_served_late", a_kind_that_is_served_late),
+    ("apply::faults::network::a_kind_that_cannot_be_listed", a_kind_that_cannot_be_listed),
     ("apply::faults::network::no_guest_at_all", no_guest_at_all),
+    ("apply::faults::network::a_guest_that_comes_later", a_guest_that_comes_later),
     ("apply::faults::network::a_guest_that_goes_away", a_guest_that_goes_away),
     ("apply::faults::network::deleting_without_the_guest", deleting_without_the_guest),
 ];
@@ -98,6 +100,22 @@ fn a_kind_that_is_served_late(bed: &Bed) {
     assert_eq!(side.get(WIDGET).unwrap()["spec"]["size"], 1);
 }
 
+/// The API server cannot list a kind, as where nobody converts its objects: they are asked for one after the other, and
+/// nothing else suffers.
+fn a_kind_that_cannot_be_listed(bed: &Bed) {
+    let (side, project) = (&bed.guest, Project::new());
+    project.applied(side, &[]);
+    project.change("20_settings", "mode: one", "mode: two");
+    let list = |seen: &Seen| seen.method == "GET" && seen.path.starts_with("/api/v1/configmaps?");
+    let broken = Fault::Answer(Reply::status(500, "InternalError"));
+    side.proxy.fault(Which::matching(list), usize::MAX, broken);
+    let mark = side.audit.mark();
+    let run = project.applied(side, &[]);
+    assert_eq!(run.stdout, "cluster: 0 created, 1 changed, 13 unchanged, 0 pruned, 0 failed\n");
+    assert_eq!(written(side, mark), [map("settings").as_str(), INVENTORY]);
+    assert_settled(side, &project);
+}
+
 /// The guest's API server is not there: the management cluster gets what is its, and it is told why the rest is not done.
 fn no_guest_at_all(bed: &Bed) {
     let project = Project::new();
@@ -118,6 +136,29 @@ fn no_guest_at_all(bed: &Bed) {
     bed.guest.proxy.refuse(false);
     assert_code(&project.run_hosted(bed, "apply", &[]), 0);
     assert!(bed.guest.get(WIDGET).is_some());
+}
+
+/// The guest's API server comes up when the management cluster's half is there already, which does not wait for it. Who
+/// waits has both.
+fn a_guest_that_comes_later(bed: &Bed) {
+    let project = Project::new();
+    bed.guest.proxy.refuse(true);
+    let deployment = format!("/apis/apps/v1/namespaces/{HOSTED}/deployments/op");
+    let run = std::thread::scope(|scope| {
+        let run = scope.spawn(|| project.run_hosted(bed, "apply", &["--wait"]));
+        until("the management cluster's half", || bed.management.get(&deployment).is_some());
+        // As long as a request is tried, and longer.
+        std::thread::sleep(Duration::from_secs(4));
+        bed.guest.proxy.refuse(false);
+        run.join().unwrap()
+    });
+    assert_code(&run, 0);
+    assert!(bed.guest.get(WIDGET).is_some());
+    let of_guest: Vec<&str> =
+        run.stderr.lines().filter(|line| line.starts_with("guest ") && !line.contains('/')).collect();
+    assert!(of_guest[0].contains(" waiting   no answer: "), "{of_guest:?}");
+    assert!(of_guest[1].ends_with(" ready     it answers"), "{of_guest:?}");
+    assert_eq!(of_guest.len(), 2, "{of_guest:?}");
 }
 
 /// The guest's API server goes away after its first write: what is left for it is told as blocked, and why.

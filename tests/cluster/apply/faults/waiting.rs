@@ -128,7 +128,7 @@ fn no_nodes(bed: &Bed) {
 }
 
 /// While one rollout waits another one begins, and is done. The first one notices that it is not the last word any
-/// more: it says so, and takes nothing away that the second one may have brought.
+/// more: it ends, long before its time is over, says so, and takes nothing away that the second one may have brought.
 fn a_newer_rollout(bed: &Bed) {
     let (side, project, newer) = (&bed.guest, Project::new(), Project::new());
     for project in [&project, &newer] {
@@ -147,10 +147,13 @@ fn a_newer_rollout(bed: &Bed) {
             live["spec"]["template"]["spec"]["containers"][0]["image"] == "example.test/op:2"
         });
         newer.applied(side, &[]);
-        side.stand_in.pods_fail(false);
         first.join().unwrap()
     });
     assert_code(&run, 3);
+    assert_eq!(
+        told(&run, "blocked", "Deployment.apps/op in openshift-op").unwrap(),
+        "another rollout has begun since, and this one leaves the last word to it"
+    );
     let expected = "somebody else has written the inventory, ConfigMap/transship-standalone in \
                     openshift-config-managed, since we read it: another rollout is under way";
     assert!(run.stderr.contains(expected), "{}", run.stderr);

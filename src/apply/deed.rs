@@ -1,0 +1,79 @@
+//! What is to be done with an object, from what is known about it. An apply does it, a dry run and a diff tell it: so they
+//! agree.
+
+use serde_json::Value;
+
+use super::body::{Body, digest};
+use super::failure::Problem;
+use super::fields;
+use super::inventory::Entry;
+use super::rollout::Action;
+use super::side::{Side, set_of};
+use crate::object::ObjectId;
+
+/// What is to be done with an object.
+pub(super) enum Deed<'b> {
+    /// Nothing: it is as it should be.
+    Leave,
+    /// It is made, and then it is its users'.
+    Make,
+    /// These fields become what they should be, by force where they are ours.
+    Write { fields: &'b Value, force: bool },
+    /// It is taken away.
+    TakeAway,
+}
+
+/// Decides about an object that is there as it was seen, or is not there.
+pub(super) fn deed<'b>(
+    side: &Side<'_>,
+    (id, action): (&ObjectId, Action),
+    body: &'b Body,
+    live: Option<&Value>,
+    adopt: bool,
+) -> Result<Deed<'b>, Problem> {
+    let entry = side.known.find(id);
+    let is_settled =
+        |live: &Value| entry.is_some_and(|entry| is_as_applied(entry, live, &desired(action, body)));
+    Ok(match (action, live) {
+        (Action::Delete, None) => Deed::Leave,
+        (Action::Delete, Some(_)) => Deed::TakeAway,
+        (Action::Create, None) => Deed::Make,
+        (Action::Create | Action::Apply, Some(live)) if is_settled(live) => Deed::Leave,
+        (Action::Create, Some(_)) => match &body.pinned {
+            Some(pinned) => Deed::Write { fields: pinned, force: true },
+            None => Deed::Leave,
+        },
+        (Action::Apply, None) => Deed::Write { fields: &body.applied, force: adopt },
+        (Action::Apply, Some(live)) => {
+            let ours = is_ours(side, live, entry)?;
+            Deed::Write { fields: &body.applied, force: ours || adopt }
+        }
+    })
+}
+
+/// A digest of what we want an object to be.
+pub(super) fn desired(action: Action, body: &Body) -> String {
+    match (action, &body.pinned) {
+        (Action::Create, Some(pinned)) => digest(pinned),
+        _ => body.digest.clone(),
+    }
+}
+
+/// Whether an object that is there is ours. Another set's is never touched.
+fn is_ours(side: &Side<'_>, live: &Value, entry: Option<&Entry>) -> Result<bool, Problem> {
+    if let Some(set) = set_of(live).filter(|_| !side.is_ours(live)) {
+        return Err(Problem::new(format!(
+            "it belongs to another set, {set}: two rollouts would change it back and forth"
+        )));
+    }
+    let seen = entry.is_some_and(|entry| !entry.uid.is_empty() && live["metadata"]["uid"] == *entry.uid);
+    Ok(seen || side.is_ours(live) && fields::ours(live).is_some())
+}
+
+/// Whether nothing is to be done: we want what we wanted, it is the same object, and our fields are as we left them.
+fn is_as_applied(entry: &Entry, live: &Value, desired: &str) -> bool {
+    entry.desired == desired
+        && live["metadata"]["uid"] == *entry.uid
+        && live["metadata"].get("deletionTimestamp").is_none()
+        && fields::digest(live).is_some_and(|digest| digest == entry.live)
+}

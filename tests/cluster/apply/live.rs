@@ -1,0 +1,114 @@
+//! What an apply would do, told before it does: by `apply --dry-run` and by `diff --live`.
+
+use serde_json::json;
+
+use super::Run;
+use super::faults::{assert_code, edit, make, objects, written};
+use super::fixture::{DEPLOYMENT_PATH, NAMESPACE, Project, map};
+use crate::BedCase;
+use crate::bed::Bed;
+use crate::side::Side;
+
+pub(crate) const CASES: &[BedCase] = &[
+    ("apply::live::fields_that_would_change", fields_that_would_change),
+    ("apply::live::what_would_be_refused", what_would_be_refused),
+    ("apply::live::what_is_held", what_is_held),
+];
+
+fn diff(side: &Side, project: &Project) -> Run {
+    let mark = side.audit.mark();
+    let run = project.run(side, "diff", &["--live"]);
+    let written = side.audit.since(mark).into_iter().filter(|one| one.is_ours() && one.verb != "get");
+    let real: Vec<_> = written.filter(|one| one.verb != "list" && !one.uri.contains("dryRun=All")).collect();
+    assert_eq!(real, Vec::new(), "nothing is written");
+    run
+}
+
+/// The objects of which a dry run tells something in a word.
+fn planned(side: &Side, project: &Project, word: &str) -> Vec<String> {
+    let mark = side.audit.mark();
+    let run = project.run(side, "apply", &["--dry-run"]);
+    assert_eq!(written(side, mark), Vec::<String>::new());
+    objects(&Run { stderr: run.stdout, stdout: run.stderr, code: run.code }, word)
+}
+
+/// What an apply would change is told field by field, also where it takes two requests, or another object.
+fn fields_that_would_change(bed: &Bed) {
+    let (side, project) = (&bed.guest, Project::new());
+    project.applied(side, &[]);
+    let same = diff(side, &project);
+    assert_eq!((same.code, same.stdout.as_str()), (0, ""));
+    project.change("20_settings", "mode: one", "mode: two");
+    project.change("30_deployment", "  replicas: 1\n", "  replicas: 1\n  strategy: {type: Recreate}\n");
+    project.change("30_job", "image: example.test/op:1", "image: example.test/op:2");
+    let run = diff(side, &project);
+    assert_eq!(
+        run.stdout,
+        "cluster    ConfigMap/settings in openshift-op
+  /data/mode: \"one\" -> \"two\"
+cluster    Deployment.apps/op in openshift-op
+  /spec/strategy/rollingUpdate: {\"maxSurge\":\"25%\",\"maxUnavailable\":\"25%\"} is gone
+  /spec/strategy/type: \"RollingUpdate\" -> \"Recreate\"
+cluster    Job.batch/migrate in openshift-op would be taken away and made again: spec.template cannot be changed on an object that is there
+"
+    );
+    assert_eq!(run.code, 1);
+    let changed = [
+        "ConfigMap/settings in openshift-op",
+        "Deployment.apps/op in openshift-op",
+        "Job.batch/migrate in openshift-op",
+    ];
+    assert_eq!(planned(side, &project, "changed"), changed);
+    project.applied(side, &[]);
+    assert_eq!(side.get(DEPLOYMENT_PATH).unwrap()["spec"]["strategy"], json!({"type": "Recreate"}));
+    assert_code(&diff(side, &project), 0);
+}
+
+/// What an apply would not take over is not told as a change.
+fn what_would_be_refused(bed: &Bed) {
+    let (side, project) = (&bed.guest, Project::new());
+    make(side, "test", "/api/v1/namespaces", &json!({"metadata": {"name": NAMESPACE}})).ok().unwrap();
+    let maps = format!("/api/v1/namespaces/{NAMESPACE}/configmaps");
+    let settings = json!({"metadata": {"name": "settings"}, "data": {"mode": "theirs"}});
+    make(side, "somebody", &maps, &settings).ok().unwrap();
+    let run = diff(side, &project);
+    let expected = "ConfigMap/settings in openshift-op would be refused: it was there before us, and others own what we \
+                    would set: .data.mode (conflict with \"somebody\" using v1); --adopt takes it over\n";
+    assert!(run.stdout.contains(expected), "{}", run.stdout);
+    let labels = json!({"metadata": {"labels": {"applyset.kubernetes.io/part-of": "applyset-other-v1"}}});
+    edit(side, "somebody", &map("settings"), &labels);
+    let run = diff(side, &project);
+    let expected =
+        "ConfigMap/settings in openshift-op would be refused: it belongs to another set, applyset-other-v1";
+    assert!(run.stdout.contains(expected), "{}", run.stdout);
+    assert_eq!(planned(side, &project, "failed"), ["ConfigMap/settings in openshift-op"]);
+}
+
+/// Of an object that is only ever created some fields are held: who changes them meets us again, and nobody else.
+fn what_is_held(bed: &Bed) {
+    let (side, project) = (&bed.guest, Project::new());
+    project.put(
+        "30_chosen",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: chosen\n  namespace: openshift-op\n  annotations:\n    \
+         release.openshift.io/create-only: \"true\"\ndata:\n  choice: ours\n  other: ours\n",
+    );
+    project.add_to_profile("standalone", "pins:\n  ConfigMap/chosen:\n    data:\n      choice: ours\n");
+    project.applied(side, &[]);
+    edit(side, "somebody", &map("chosen"), &json!({"data": {"other": "theirs"}}));
+    assert_code(&diff(side, &project), 0);
+    edit(side, "somebody", &map("chosen"), &json!({"data": {"choice": "theirs"}}));
+    let run = diff(side, &project);
+    assert_eq!(
+        run.stdout,
+        "cluster    ConfigMap/chosen in openshift-op\n  /data/choice: \"theirs\" -> \"ours\"\n"
+    );
+    assert_eq!(planned(side, &project, "changed").len(), 1);
+    let mark = side.audit.mark();
+    project.applied(side, &[]);
+    assert_eq!(written(side, mark)[0], map("chosen"));
+    let live = side.get(&map("chosen")).unwrap();
+    assert_eq!(live["data"], json!({"choice": "ours", "other": "theirs"}));
+    let mark = side.audit.mark();
+    project.applied(side, &[]);
+    assert_eq!(written(side, mark), Vec::<String>::new());
+}
