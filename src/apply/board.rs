@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::event::{Event, What};
+use super::event::{Event, What, on_one_line};
 use crate::object::{Cluster, ObjectId};
 
 /// How far each cluster is, and what is waited for.
@@ -58,7 +58,7 @@ impl Board {
             };
             parts.push(format!("waiting for {object}: {seen}{more}"));
         }
-        shortened(&parts.join(" · "), width)
+        shortened(&on_one_line(&parts.join(" · ")), width)
     }
 }
 

@@ -3,10 +3,13 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use super::inventory::{Home, PART_OF};
+use super::{MANAGER, SEEDER, fields};
 use crate::object::{ISSUED, Object, ObjectId, is_tombstone};
 use crate::order::Plan;
 use crate::profile::{Left, Marked, Profile};
@@ -51,12 +54,7 @@ impl<'a> Policy<'a> {
     /// What is sent for an object.
     pub(super) fn body(&self, object: &Object) -> Body {
         let manifest = manifest(object);
-        let issued =
-            object.root.get("metadata").and_then(|metadata| metadata.get("annotations")?.get(ISSUED));
-        // Whoever issues a Secret fills it in, and an autoscaler changes what it scales.
-        let seeded = issued.map(|_| "/data").or(self.is_scaled(&object.id).then_some("/spec/replicas"));
-        let seeds = places_of(object, &self.profile.seeds, seeded);
-        let yields = places_of(object, &self.profile.yields, None);
+        let [seeds, yields] = self.left(object, &object.root);
         let mut applied = manifest.clone();
         let seed = seed(&manifest, &seeds);
         for place in seeds.iter().chain(&yields) {
@@ -67,11 +65,37 @@ impl<'a> Policy<'a> {
             map.remove("status");
         }
         drop_nulls(&mut applied);
-        applied["metadata"]["labels"][PART_OF] = json!(self.set);
+        encode(&mut applied);
+        label(&mut applied, &self.set);
         let pinned = self.pinned(&object.id, &manifest);
         let digest = digest(&applied);
         let first_status = first_status(&object.id, &manifest);
         Body { applied, seed, first_status, pinned, digest }
+    }
+
+    /// Where an object, as it was rendered or as it is, has fields that are given once, and such that are left alone.
+    fn left(&self, object: &Object, root: &yaml::Node) -> [Vec<Vec<Step>>; 2] {
+        let annotations =
+            |object: &Object| object.root.get("metadata")?.get("annotations")?.get(ISSUED).cloned();
+        // Whoever issues a Secret fills it in, and an autoscaler changes what it scales.
+        let seeded = annotations(object).map(|_| "/data");
+        let seeded = seeded.or(self.is_scaled(&object.id).then_some("/spec/replicas"));
+        [
+            places_of(&object.id, root, &self.profile.seeds, seeded),
+            places_of(&object.id, root, &self.profile.yields, None),
+        ]
+    }
+
+    /// What an object has, as it is, in fields that are not ours to set and that we, or whoever we take it over from, have
+    /// set: it stays, in the name of whoever gives things away, when we do not send it any more.
+    pub(super) fn given_away(&self, object: &Object, live: &Value, adopt: bool) -> Option<Value> {
+        let mut places = self.left(object, &node(live)?).concat();
+        let ours = |place: &Vec<Step>| fields::owns(live, MANAGER, place);
+        if !adopt && !places.iter().any(ours) {
+            return None;
+        }
+        places.retain(|place| adopt || ours(place) || fields::owns(live, SEEDER, place));
+        seed(live, &places)
     }
 
     fn pinned(&self, id: &ObjectId, manifest: &Value) -> Option<Value> {
@@ -83,7 +107,6 @@ impl<'a> Policy<'a> {
         let mut all = pinned.next()?;
         pinned.for_each(|more| merge(&mut all, &more));
         merge(&mut all, &identity(manifest));
-        all["metadata"]["labels"][PART_OF] = json!(self.set);
         Some(all)
     }
 
@@ -131,10 +154,36 @@ pub fn as_applied(profile: &Profile, plan: &mut Plan) {
 }
 
 /// Where an object has fields that are left to others.
-fn places_of(object: &Object, left: &[Marked<Left>], also: Option<&str>) -> Vec<Vec<Step>> {
-    let meant = left.iter().filter(|left| left.value.of.matches(&object.id));
+fn places_of(id: &ObjectId, root: &yaml::Node, left: &[Marked<Left>], also: Option<&str>) -> Vec<Vec<Step>> {
+    let meant = left.iter().filter(|left| left.value.of.matches(id));
     let paths = meant.map(|left| left.value.path.value.as_str()).chain(also);
-    paths.flat_map(|path| places(&object.root, path)).collect()
+    paths.flat_map(|path| places(root, path)).collect()
+}
+
+/// Puts the label of the set on an object.
+fn label(object: &mut Value, set: &str) {
+    let metadata = object.get_mut("metadata").and_then(Value::as_object_mut);
+    let labels = metadata.map(|metadata| metadata.entry("labels").or_insert_with(|| json!({})));
+    if let Some(labels) = labels.and_then(Value::as_object_mut) {
+        labels.insert(PART_OF.to_owned(), json!(set));
+    }
+}
+
+/// A Secret keeps its texts as bytes. Texts that are sent as such are recorded as fields that it does not have afterwards, so
+/// nobody could see that one was changed, and none would ever leave it.
+fn encode(object: &mut Value) {
+    let Some(map) = object.as_object_mut().filter(|map| map.get("kind") == Some(&json!("Secret"))) else {
+        return;
+    };
+    let Some(Value::Object(texts)) = map.remove("stringData") else { return };
+    let data = map.entry("data").or_insert_with(|| json!({}));
+    if let Some(data) = data.as_object_mut() {
+        data.extend(
+            texts
+                .into_iter()
+                .map(|(key, text)| (key, json!(STANDARD.encode(text.as_str().unwrap_or_default())))),
+        );
+    }
 }
 
 /// The first half of a digest in hexadecimal digits: enough to tell one version of an object from another.

@@ -17,8 +17,11 @@ use tower::{BoxError, Service, ServiceBuilder};
 use super::proxy;
 use crate::diagnostic::{Diagnostic, Location};
 
-/// How long an answer may take. A server that says nothing for so long is as good as gone.
-const ANSWER: Duration = Duration::from_secs(10);
+/// How long a connection may take.
+const CONNECTION: Duration = Duration::from_secs(10);
+/// How long an answer may take: longer than a webhook that the server asks has by default. A server that says nothing for so
+/// long is as good as gone.
+const ANSWER: Duration = Duration::from_secs(15);
 
 /// Which cluster is meant, as kubectl's flags say it.
 #[derive(Clone, Debug, Default)]
@@ -86,7 +89,7 @@ where
     C: Clone + Send + Sync + 'static,
 {
     let mut connector = TimeoutConnector::new(config.rustls_https_connector_with_connector(connector)?);
-    connector.set_connect_timeout(Some(ANSWER));
+    connector.set_connect_timeout(Some(CONNECTION));
     connector.set_read_timeout(Some(ANSWER));
     connector.set_reset_reader_on_write(true);
     let service = ServiceBuilder::new()

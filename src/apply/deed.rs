@@ -32,15 +32,21 @@ pub(super) fn deed<'b>(
     adopt: bool,
 ) -> Result<Deed<'b>, Problem> {
     let entry = side.known.find(id);
-    let is_settled =
-        |live: &Value| entry.is_some_and(|entry| is_as_applied(entry, live, &desired(action, body)));
+    // Fields of those before us leave only when they are ours.
+    let is_settled = |live: &Value| {
+        let same = entry.is_some_and(|entry| is_as_applied(entry, live, &desired(action, body)));
+        same && !(adopt && fields::migration(live).is_some())
+    };
     Ok(match (action, live) {
         (Action::Delete, None) => Deed::Leave,
         (Action::Delete, Some(_)) => Deed::TakeAway,
         (Action::Create, None) => Deed::Make,
         (Action::Create | Action::Apply, Some(live)) if is_settled(live) => Deed::Leave,
-        (Action::Create, Some(_)) => match &body.pinned {
-            Some(pinned) => Deed::Write { fields: pinned, force: true },
+        (Action::Create, Some(live)) => match &body.pinned {
+            // They are held whoever made the object, unless it is another set's.
+            Some(pinned) => {
+                is_ours(side, live, entry).map(|_| Deed::Write { fields: pinned, force: true })?
+            }
             None => Deed::Leave,
         },
         (Action::Apply, None) => Deed::Write { fields: &body.applied, force: adopt },
@@ -67,7 +73,8 @@ fn is_ours(side: &Side<'_>, live: &Value, entry: Option<&Entry>) -> Result<bool,
         )));
     }
     let seen = entry.is_some_and(|entry| !entry.uid.is_empty() && live["metadata"]["uid"] == *entry.uid);
-    Ok(seen || side.is_ours(live) && fields::ours(live).is_some())
+    let made = fields::ours(live).is_some() || fields::is_planted(live);
+    Ok(seen || side.is_ours(live) && made)
 }
 
 /// Whether nothing is to be done: we want what we wanted, it is the same object, and our fields are as we left them.

@@ -129,7 +129,8 @@ impl Event {
         let object = self.object.as_ref().map(ToString::to_string).unwrap_or_default();
         let about = [object.as_str(), self.message.as_str()];
         let about: Vec<&str> = about.into_iter().filter(|part| !part.is_empty()).collect();
-        format!("{:<10} {:>4} {:<9} {}", name(self.cluster), self.level, self.what.word(), about.join(": "))
+        let about = on_one_line(&about.join(": "));
+        format!("{:<10} {:>4} {:<9} {about}", name(self.cluster), self.level, self.what.word())
     }
 
     /// The event as a line of JSON.
@@ -142,6 +143,11 @@ impl Event {
         serde_json::json!({"cluster": cluster, "level": level, "event": event, "object": object, "message": message})
             .to_string()
     }
+}
+
+/// What others say, the guest's users among them, stays on its line and changes nothing around it.
+pub(super) fn on_one_line(text: &str) -> String {
+    text.chars().map(|one| if one.is_control() { ' ' } else { one }).collect()
 }
 
 /// A standalone cluster is both at once, which says nothing to anybody who has only one.

@@ -91,6 +91,11 @@ impl Refusal {
 }
 
 impl Failure {
+    /// There was no answer before everything was given up.
+    pub(super) fn late() -> Self {
+        Self::NoAnswer("none before the time was over".to_owned())
+    }
+
     pub(super) fn code(&self) -> Option<u16> {
         match self {
             Self::Refused(refusal) => Some(refusal.code),

@@ -3,15 +3,48 @@
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::MANAGER;
+use super::inventory::PART_OF;
+use super::{MANAGER, SEEDER};
+use crate::transform::patch::Step;
 
 /// Our entry of an object's `managedFields`: the fields that we have applied.
 pub(super) fn ours(object: &Value) -> Option<&Value> {
+    applied_by(object, MANAGER)
+}
+
+/// The fields that somebody has applied.
+fn applied_by<'o>(object: &'o Value, manager: &str) -> Option<&'o Value> {
     let entries = object["metadata"]["managedFields"].as_array()?;
     let own = |entry: &&Value| {
-        entry["manager"] == MANAGER && entry["operation"] == "Apply" && entry.get("subresource").is_none()
+        entry["manager"] == manager && entry["operation"] == "Apply" && entry.get("subresource").is_none()
     };
     entries.iter().find(own).map(|entry| &entry["fieldsV1"])
+}
+
+/// Whether an object was made with its seeds, and these not told from the rest of it yet.
+pub(super) fn is_planted(object: &Value) -> bool {
+    let labels = applied_by(object, SEEDER).map(|fields| &fields["f:metadata"]["f:labels"]);
+    labels.is_some_and(|labels| labels.get(format!("f:{PART_OF}")).is_some())
+}
+
+/// Whether somebody has applied what is at a place, or something above or below it.
+pub(super) fn owns(object: &Value, manager: &str, place: &[Step]) -> bool {
+    applied_by(object, manager).is_some_and(|fields| holds(fields, object, place))
+}
+
+fn holds(fields: &Value, value: &Value, place: &[Step]) -> bool {
+    let (Some(fields), Some((first, rest))) = (fields.as_object(), place.split_first()) else { return true };
+    match first {
+        _ if fields.is_empty() => true,
+        Step::Key(key) => {
+            fields.get(&format!("f:{key}")).is_some_and(|below| holds(below, &value[key.as_str()], rest))
+        }
+        Step::Index(index) => {
+            let item = value.get(index);
+            let is_it = |step: &str| item.is_some() && child(Some(value), step) == item;
+            fields.iter().any(|(step, below)| is_it(step) && holds(below, &value[*index], rest))
+        }
+    }
 }
 
 /// A digest of the values that an object has in our fields. Whoever changes one of them, or takes one over, changes it;
@@ -129,7 +162,7 @@ fn unite(into: &mut Value, other: &Value) {
 mod tests {
     use serde_json::json;
 
-    use super::{MANAGER, digest, in_version, migration};
+    use super::{MANAGER, digest, in_version, migration, owns};
 
     fn object(replicas: u64, image: &str, other: &str) -> serde_json::Value {
         json!({
@@ -171,6 +204,26 @@ mod tests {
         assert_eq!((&entries[0]["manager"], &entries[0]["operation"]), (&json!(MANAGER), &json!("Apply")));
         assert_eq!(entries[0]["fieldsV1"]["f:spec"]["f:other"], json!({}));
         assert_eq!(entries[0]["fieldsV1"]["f:spec"]["f:replicas"], json!({}));
+    }
+
+    #[test]
+    fn a_place_is_somebodys() {
+        use crate::transform::patch::Step::{Index, Key};
+        let object = object(1, "i", "o");
+        let key = |key: &str| Key(key.to_owned());
+        for (place, expected) in [
+            (vec![key("spec")], true),
+            (vec![key("spec"), key("replicas")], true),
+            (vec![key("spec"), key("replicas"), key("below")], true),
+            (vec![key("spec"), key("other")], false),
+            (vec![key("spec"), key("containers"), Index(1), key("image")], true),
+            (vec![key("spec"), key("containers"), Index(1), key("pull")], false),
+            (vec![key("spec"), key("containers"), Index(0), key("image")], false),
+            (vec![key("spec"), key("containers"), Index(7), key("image")], false),
+        ] {
+            assert_eq!(owns(&object, MANAGER, &place), expected, "{place:?}");
+            assert!(!owns(&object, "nobody", &place));
+        }
     }
 
     #[test]

@@ -11,6 +11,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use super::kinds::escaped;
 use crate::object::ObjectId;
 use crate::order::Plan;
 use crate::profile::Profile;
@@ -60,6 +61,8 @@ impl Home {
 pub struct Inventory {
     /// Whether everything was there once. Until then nothing waits for anything else to be ready.
     pub installed: bool,
+    /// A digest of all that was rendered when it was written: another rollout is seen from its beginning.
+    pub revision: String,
     /// The objects, in the order in which they were applied.
     pub entries: Vec<Entry>,
 }
@@ -101,7 +104,8 @@ impl Inventory {
             let api = if id.group.is_empty() { version.clone() } else { format!("{}/{version}", id.group) };
             let (namespace, uid, desired, live) =
                 (or_dash(&id.namespace), or_dash(uid), or_dash(desired), or_dash(live));
-            let _ = writeln!(out, "{api} {} {namespace} {} {uid} {desired} {live}", id.kind, id.name);
+            let name = escaped(&id.name);
+            let _ = writeln!(out, "{api} {} {namespace} {name} {uid} {desired} {live}", id.kind);
         }
         out
     }
@@ -109,7 +113,7 @@ impl Inventory {
     /// Reads the lines of a `ConfigMap`; the number of one that cannot be.
     pub(super) fn read(text: &str, installed: bool) -> Result<Self, usize> {
         let entries = text.lines().enumerate().map(|(at, line)| entry(line).ok_or(at + 1));
-        Ok(Self { installed, entries: entries.collect::<Result<_, _>>()? })
+        Ok(Self { installed, revision: String::new(), entries: entries.collect::<Result<_, _>>()? })
     }
 
     /// The `ConfigMap`, with the version that it must still have; an error says how large it would be.
@@ -134,7 +138,7 @@ impl Inventory {
                     "applyset.kubernetes.io/additional-namespaces": others.join(","),
                 },
             },
-            "data": {"installed": self.installed.to_string(), "objects": text},
+            "data": {"installed": self.installed.to_string(), "revision": self.revision, "objects": text},
         });
         if let Some(version) = version {
             object["metadata"]["resourceVersion"] = json!(version);
@@ -152,23 +156,37 @@ fn entry(line: &str) -> Option<Entry> {
         !text.is_empty() && text != ".." && text != "." && text.bytes().all(fine)
     };
     let (group, version) = api.split_once('/').unwrap_or(("", api));
-    let all = [version, kind, namespace, name, uid, desired, seen];
+    let name = unescaped(name)?;
+    let all = [version, kind, namespace, uid, desired, seen];
     if !all.into_iter().all(safe) || !(group.is_empty() || safe(group)) {
         return None;
     }
     let none = |text: &str| if text == "-" { String::new() } else { text.to_owned() };
     Some(Entry {
-        id: ObjectId {
-            group: group.to_owned(),
-            kind: kind.to_owned(),
-            namespace: none(namespace),
-            name: name.to_owned(),
-        },
+        id: ObjectId { group: group.to_owned(), kind: kind.to_owned(), namespace: none(namespace), name },
         version: version.to_owned(),
         uid: none(uid),
         desired: none(desired),
         live: none(seen),
     })
+}
+
+/// A name as we write it, with what stands for bytes that a path cannot have. Whatever it is, it leads nowhere else.
+fn unescaped(written: &str) -> Option<String> {
+    let mut bytes = Vec::new();
+    let mut rest = written.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'%' => {
+                let digits = [rest.next()?, rest.next()?];
+                u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?
+            }
+            byte => byte,
+        });
+    }
+    let name = String::from_utf8(bytes).ok()?;
+    let leads_away = name.is_empty() || name == "." || name == ".." || name.contains(['/', '%']);
+    (!leads_away && escaped(&name) == written).then_some(name)
 }
 
 #[cfg(test)]
@@ -179,12 +197,14 @@ mod tests {
 apps/v1 Deployment ns d 1-2 aa bb
 v1 Namespace - ns 3-4 - -
 rbac.authorization.k8s.io/v1 ClusterRole - system:x - cc -
+rbac.authorization.k8s.io/v1 ClusterRole - a@b%20%C3%BC - cc -
 ";
 
     #[test]
     fn what_is_written_is_read() {
         let inventory = Inventory::read(LINES, true).unwrap();
-        assert_eq!(inventory.entries.len(), 3);
+        assert_eq!(inventory.entries.len(), 4);
+        assert_eq!(inventory.entries[3].id.name, "a@b ü");
         assert_eq!(inventory.entries[1].id.namespace, "");
         assert_eq!(inventory.entries[2].id.name, "system:x");
         assert_eq!(inventory.write(), LINES);
@@ -202,8 +222,11 @@ rbac.authorization.k8s.io/v1 ClusterRole - system:x - cc -
             "v1 Secret ns  - - -",
             "../v1 Secret ns a - - -",
             "v1 Secret ns a%2f - - -",
+            "v1 Secret ns %2E%2e - - -",
+            "v1 Secret ns a%2 - - -",
+            "v1 Secret ns a%252f - - -",
         ] {
-            assert_eq!(Inventory::read(&format!("{LINES}{line}\n"), true), Err(4), "{line}");
+            assert_eq!(Inventory::read(&format!("{LINES}{line}\n"), true), Err(5), "{line}");
         }
     }
 

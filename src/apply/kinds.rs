@@ -1,6 +1,7 @@
 //! Which kinds a cluster serves, and under which paths.
 
 use std::collections::HashMap;
+use std::fmt::Write;
 
 use serde_json::Value;
 
@@ -17,11 +18,15 @@ pub(super) struct Resource {
 }
 
 impl Resource {
+    /// Where a version of a group is.
+    fn root(group: &str, version: &str) -> String {
+        if group.is_empty() { format!("/api/{version}") } else { format!("/apis/{group}/{version}") }
+    }
+
     /// The path of all objects: of a namespace, or of the cluster.
     pub(super) fn collection(&self, namespace: &str) -> String {
         let Self { group, version, plural, namespaced } = self;
-        let root =
-            if group.is_empty() { format!("/api/{version}") } else { format!("/apis/{group}/{version}") };
+        let root = Self::root(group, version);
         match namespace {
             "" => format!("{root}/{plural}"),
             namespace if *namespaced => format!("{root}/namespaces/{namespace}/{plural}"),
@@ -31,8 +36,46 @@ impl Resource {
 
     /// The path of one object.
     pub(super) fn object(&self, namespace: &str, name: &str) -> String {
-        format!("{}/{name}", self.collection(namespace))
+        format!("{}/{}", self.collection(namespace), escaped(name))
     }
+
+    /// Asks a server for one kind, which may have come since it was asked for all.
+    pub(super) async fn ask(
+        server: &Server,
+        group: &str,
+        version: &str,
+        kind: &str,
+    ) -> Result<Option<Self>, Failure> {
+        let list = match server.get(&Self::root(group, version)).await {
+            Ok(list) => list,
+            Err(failure) if failure.code() == Some(404) => return Ok(None),
+            Err(failure) => return Err(failure),
+        };
+        let resources = list["resources"].as_array().into_iter().flatten();
+        let mut plurals = resources.filter(|one| one["kind"] == kind).filter_map(|one| {
+            // Others are below an object.
+            Some((one["name"].as_str().filter(|name| !name.contains('/'))?, one["namespaced"] == true))
+        });
+        Ok(plurals.next().map(|(plural, namespaced)| Self {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            plural: plural.to_owned(),
+            namespaced,
+        }))
+    }
+}
+
+/// A name as it stands in a path. Those of some kinds may have nearly anything in them.
+pub(super) fn escaped(name: &str) -> String {
+    let mut escaped = String::new();
+    for byte in name.bytes() {
+        if byte.is_ascii_alphanumeric() || b".-_:@".contains(&byte) {
+            escaped.push(char::from(byte));
+        } else {
+            let _ = write!(escaped, "%{byte:02X}");
+        }
+    }
+    escaped
 }
 
 /// What a cluster serves.
@@ -46,7 +89,12 @@ impl Kinds {
     pub(super) async fn ask(server: &Server) -> Result<Self, Failure> {
         let mut kinds = Self::default();
         for path in ["/api", "/apis"] {
-            kinds.read(&server.knock(path).await?);
+            let groups = server.knock(path).await?;
+            // What is not said to be served would count as gone.
+            if groups["kind"] != "APIGroupDiscoveryList" {
+                return Err(Failure::Unreadable(format!("{path} does not say which kinds are served")));
+            }
+            kinds.read(&groups);
         }
         Ok(kinds)
     }

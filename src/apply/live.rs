@@ -32,7 +32,7 @@ impl Change {
         let title = format!("{:<10} {}", super::event::name(self.cluster), self.object);
         let sides = (self.before.as_ref().and_then(body::node), self.after.as_ref().and_then(body::node));
         match (sides, &self.unknown) {
-            (_, Some(why)) => format!("{title} {why}\n"),
+            (_, Some(why)) => format!("{title} {}\n", super::event::on_one_line(why)),
             ((Some(before), Some(after)), _) => {
                 let lines = show::fields(&before, &after);
                 format!("{title}\n  {}\n", lines.join("\n  "))

@@ -10,7 +10,7 @@
 //! | `side`, `definition` | a cluster, and the kinds it serves |
 //! | `deed` | what is to be done with an object: pure |
 //! | `step`, `write`, `run`, `waiting` | an object, how it is written, all of them, and when they are ready |
-//! | `settle`, `remove` | what the inventory says before and after, and what is taken away |
+//! | `keep`, `settle`, `remove` | the inventory in its cluster, what it says before and after, and what is taken away |
 //! | `event`, `board` | what is told of it: pure |
 //! | `preview`, `live` | what would be done, and what would change |
 
@@ -24,6 +24,7 @@ mod failure;
 mod fields;
 mod gate;
 mod inventory;
+mod keep;
 mod kinds;
 mod live;
 mod preview;
@@ -45,7 +46,7 @@ use std::cell::OnceCell;
 use std::time::Duration;
 
 use kube::Client;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout_at};
 
 pub use board::Board;
 pub use body::as_applied;
@@ -74,6 +75,8 @@ use side::Side;
 pub const MANAGER: &str = "transship";
 /// Whose fields are given once and then left to others.
 const SEEDER: &str = "transship-seed";
+/// Why a rollout ends before it is done.
+const OVERTAKEN: &str = "another rollout has begun since, and this one leaves the last word to it";
 /// How soon a cluster that did not answer is asked again.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -129,8 +132,8 @@ pub async fn apply(
     let is_empty = |target: &&Target<'_>| target.plan.objects.iter().all(|object| is_tombstone(&object.root));
     if let Some(target) = targets.iter().find(is_empty) {
         return Err(format!(
-            "nothing was rendered for the {} cluster, and that is never meant",
-            target.profile.cluster.name()
+            "nothing was rendered for the profile `{}`, and that is never meant",
+            target.profile.name
         ));
     }
     let rollout = rollout(&targets)?;
@@ -143,8 +146,10 @@ pub async fn apply(
     let ended = Run::new(&rollout, &targets, &sides, options, &mut tell).walk().await;
     let ending = Ending { rollout: &rollout, ended: &ended, options };
     let sides = guest_first(sides.iter().map(OnceCell::get));
-    for (at, (half, side)) in sides.iter().enumerate() {
-        ending.settle(side, *half, share(options.deadline(), at + 1 == sides.len()), &mut tell).await;
+    let leaving = settle::what_leaves(&rollout, &sides, options.approval, |at| ended.done[at]);
+    for (at, (side, leaving)) in sides.iter().zip(leaving).enumerate() {
+        let deadline = share(options.deadline(), at + 1 == sides.len());
+        ending.settle(*side, leaving, deadline, &mut tell).await;
     }
     Ok(summary)
 }
@@ -180,14 +185,17 @@ async fn look<'a>(
     tell: &mut dyn FnMut(Event),
 ) -> Vec<Option<Side<'a>>> {
     let looks = targets.iter().map(|target| async move {
-        loop {
-            match enter(target, options).await {
-                Err(failure) if failure.is_passing() && Instant::now() < options.begun + options.patience => {
-                    sleep(failure.retry_after().unwrap_or(PAUSE)).await;
+        let looked = timeout_at(options.deadline(), async {
+            loop {
+                match enter(target, options).await {
+                    Err(failure) if failure.is_passing() && options.begun.elapsed() < options.patience => {
+                        sleep(failure.retry_after().unwrap_or(PAUSE)).await;
+                    }
+                    looked => return looked,
                 }
-                looked => return (target.profile.cluster, looked),
             }
-        }
+        });
+        (target.profile.cluster, looked.await.unwrap_or_else(|_| Err(Failure::late())))
     });
     let mut sides = Vec::new();
     for (cluster, side) in futures_util::future::join_all(looks).await {
@@ -201,7 +209,7 @@ async fn enter<'a>(target: &Target<'a>, options: &Options) -> Result<Side<'a>, F
     let Target { client, profile, plan } = target;
     let home = Home::of(profile, plan);
     let policy = Policy::of(profile, &plan.objects, home.set());
-    let server = Server::new(client.clone(), options.patience);
+    let server = Server::new(client.clone(), options.patience, options.deadline());
     Side::look(profile.cluster, server, home, policy, &plan.objects).await
 }
 
@@ -223,16 +231,32 @@ pub async fn delete(
     };
     let sides = look(targets, options, &mut tell).await;
     let mut sides = guest_first(sides.iter().map(Option::as_ref));
-    sides.retain(|(_, side)| side.version.borrow().is_some());
+    sides.retain(|(_, side)| is_known(side, &mut tell));
     for (at, (_, side)) in sides.iter().enumerate() {
         let (entries, deadline) =
             (side.known.entries.clone(), share(options.deadline(), at + 1 == sides.len()));
         let mut left = remove::remove(side, entries, What::Deleted, deadline, &mut tell).await;
         left.reverse();
-        let left = Inventory { installed: false, entries: left };
-        if let Err(why) = remove::remove_inventory(side, &left).await {
-            tell(Event::of_cluster(side.cluster, What::Failed, why));
+        let ended = if left.is_empty() {
+            side.take_inventory_away().await
+        } else {
+            side.keep(&Inventory { entries: left, ..Inventory::default() }).await
+        };
+        if let Err(failure) = ended {
+            tell(Event::of_cluster(side.cluster, What::Failed, failure.words(false)));
         }
     }
     Ok(summary)
+}
+
+/// Whether there is an inventory. Where it was lost nobody knows what may be taken away, which is told.
+fn is_known(side: &Side<'_>, tell: &mut dyn FnMut(Event)) -> bool {
+    let labelled = side.live.values().filter(|live| side.is_ours(live)).count();
+    if !side.has_inventory() && labelled > 0 {
+        let why = format!(
+            "there is no inventory, and {labelled} objects carry its label: an apply writes it again, and then they can go"
+        );
+        tell(Event::of_cluster(side.cluster, What::Failed, why));
+    }
+    side.has_inventory()
 }

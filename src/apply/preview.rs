@@ -6,9 +6,9 @@ use super::deed::{Deed, deed};
 use super::event::{Event, Summary, What};
 use super::failure::Problem;
 use super::rollout::{Need, Rollout, Step};
+use super::settle::what_leaves;
 use super::side::Side;
-use super::{Options, Target, leaving, look};
-use crate::object::{ObjectId, is_tombstone};
+use super::{Options, Target, guest_first, look};
 
 /// What is said about an object that others made.
 const FOREIGN: &str = "it was there before us, so it is refused if others own what we would set";
@@ -30,7 +30,7 @@ pub async fn preview(
         let Some(side) = side else { continue };
         let own = rollout.steps.iter().filter(|step| step.half == half);
         let all = join_all(own.clone().map(|step| would(side, step, options))).await;
-        for (step, would) in own.clone().zip(all) {
+        for (step, would) in own.zip(all) {
             let (what, message) = match would {
                 Ok((what, note)) => {
                     let mut parts = vec![note.to_owned(), after(step, &rollout)];
@@ -42,15 +42,16 @@ pub async fn preview(
             let level = step.level.unwrap_or_default().to_owned();
             tell(Event { level, ..Event::of_object(side.cluster, &step.object.id, what, message) });
         }
-        let alive = own.filter(|step| !is_tombstone(&step.object.root));
-        let wanted: Vec<ObjectId> = alive.map(|step| step.object.id.clone()).collect();
-        let found = leaving(&side.known, &wanted, options.approval);
-        for entry in found.go {
+    }
+    let sides = guest_first(sides.iter().map(Option::as_ref));
+    let leaving = what_leaves(&rollout, &sides, options.approval, |_| true);
+    for ((_, side), leaving) in sides.into_iter().zip(leaving) {
+        for entry in leaving.go {
             let (what, message) =
                 if options.prune { (What::Pruned, "") } else { (What::Held, "--prune takes it away") };
             tell(Event::of_object(side.cluster, &entry.id, what, message));
         }
-        for (entry, message) in found.held {
+        for (entry, message) in leaving.held {
             tell(Event::of_object(side.cluster, &entry.id, What::Held, message));
         }
     }

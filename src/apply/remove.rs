@@ -8,10 +8,12 @@ use http::Method;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
+use super::OVERTAKEN;
 use super::definition::{self, DEFINITION};
 use super::event::{Event, What};
 use super::failure::Problem;
-use super::inventory::{Entry, Inventory};
+use super::fields;
+use super::inventory::Entry;
 use super::server::Content;
 use super::side::Side;
 use crate::object::{ObjectId, Scopes};
@@ -20,7 +22,7 @@ use crate::object::{ObjectId, Scopes};
 const TRIES: usize = 5;
 
 /// What became of one object.
-enum Removed {
+pub(super) enum Removed {
     Gone,
     /// It is there, and not ours any more.
     NotOurs(String),
@@ -37,18 +39,18 @@ pub(super) async fn remove(
     let mut left = Vec::new();
     let mut lost: Option<String> = None;
     for phase in phases(entries) {
-        if let Some(why) = &lost {
-            for entry in phase {
-                tell(Event::of_object(
-                    side.cluster,
-                    &entry.id,
-                    What::Blocked,
-                    format!("its cluster does not answer: {why}"),
-                ));
-                left.push(entry);
-            }
-            continue;
+        if lost.is_none() && !phase.is_empty() && side.is_overtaken().await {
+            lost = Some(OVERTAKEN.to_owned());
         }
+        // What others are in stays for as long as they do.
+        let held = |entry: &Entry| lost.clone().or_else(|| inside(&entry.id, &left));
+        let (phase, staying): (Vec<_>, Vec<_>) =
+            phase.into_iter().map(|entry| (held(&entry), entry)).partition(|(why, _)| why.is_none());
+        for (why, entry) in staying {
+            tell(Event::of_object(side.cluster, &entry.id, What::Blocked, why.unwrap_or_default()));
+            left.push(entry);
+        }
+        let phase: Vec<Entry> = phase.into_iter().map(|(_, entry)| entry).collect();
         let results = join_all(phase.iter().map(|entry| remove_one(side, entry, deadline))).await;
         for (entry, result) in phase.into_iter().zip(results) {
             match result {
@@ -57,8 +59,8 @@ pub(super) async fn remove(
                     tell(Event::of_object(side.cluster, &entry.id, What::Forgotten, why));
                 }
                 Err(problem) => {
-                    if problem.lost {
-                        lost = Some(problem.message.clone());
+                    if problem.lost && lost.is_none() && side.is_silent().await {
+                        lost = Some(format!("its cluster does not answer: {}", problem.message));
                     }
                     tell(Event::of_object(side.cluster, &entry.id, What::Failed, problem.message));
                     left.push(entry);
@@ -67,6 +69,18 @@ pub(super) async fn remove(
         }
     }
     left
+}
+
+/// Why a namespace or a definition cannot go: something in it is still there.
+fn inside(id: &ObjectId, left: &[Entry]) -> Option<String> {
+    let is_inside = |other: &&Entry| match id.kind.as_str() {
+        "Namespace" => other.id.namespace == id.name,
+        // It is called by the plural of its kind and by its group.
+        DEFINITION => id.name.split_once('.').is_some_and(|(_, group)| other.id.group == group),
+        _ => false,
+    };
+    let other = left.iter().find(is_inside)?;
+    Some(format!("it would take {} with it, which is still there", other.id))
 }
 
 /// What calls for others first, then objects of custom kinds while whoever looks after them is there, then the rest;
@@ -88,8 +102,9 @@ fn phases(entries: Vec<Entry>) -> [Vec<Entry>; 5] {
 
 /// An object goes as it was seen: whoever changes it meanwhile, be it to take it over, is asked about again.
 async fn remove_one(side: &Side<'_>, entry: &Entry, deadline: Instant) -> Result<Removed, Problem> {
+    let path = side.path_or_ask(side.path_of(entry), &entry.id, &entry.version).await?;
     // A kind that is not served has no objects.
-    let Some(path) = side.path_of(entry) else { return Ok(Removed::Gone) };
+    let Some(path) = path else { return Ok(Removed::Gone) };
     let mut seen = side.live.get(&entry.id).cloned();
     for attempt in 1..=TRIES {
         let live = match seen.take() {
@@ -101,7 +116,9 @@ async fn remove_one(side: &Side<'_>, entry: &Entry, deadline: Instant) -> Result
         if !side.is_ours(&live) {
             return Ok(Removed::NotOurs("it does not carry our label any more".to_owned()));
         }
-        if !entry.uid.is_empty() && metadata["uid"] != *entry.uid {
+        // One that we made anew, before we were cut off, is ours as well.
+        let same = entry.uid.is_empty() || metadata["uid"] == *entry.uid;
+        if !same && fields::ours(&live).is_none() {
             return Ok(Removed::NotOurs("another object of its name is there".to_owned()));
         }
         // A namespace that is going refuses to be deleted once more.
@@ -120,19 +137,6 @@ async fn remove_one(side: &Side<'_>, entry: &Entry, deadline: Instant) -> Result
         }
     }
     Err(Problem::new("it is changed all the time, so it cannot be taken away"))
-}
-
-/// Takes the inventory itself away, when nothing is in it any more.
-pub(super) async fn remove_inventory(side: &Side<'_>, left: &Inventory) -> Result<(), String> {
-    if !left.entries.is_empty() {
-        return side.write_inventory(left).await;
-    }
-    let path = side.home.path();
-    match side.server.send(Method::DELETE, &path, Content::Nothing).await {
-        Ok(_) => Ok(()),
-        Err(failure) if failure.code() == Some(404) => Ok(()),
-        Err(failure) => Err(format!("the inventory cannot be taken away: {}", failure.words(false))),
-    }
 }
 
 /// Deletes an object if it is still the one that is meant, and waits until it is gone.
@@ -174,7 +178,7 @@ async fn send(side: &Side<'_>, path: &str, preconditions: &Value, id: &ObjectId)
     }
 }
 
-async fn until_gone(
+pub(super) async fn until_gone(
     side: &Side<'_>,
     path: &str,
     uid: &Value,

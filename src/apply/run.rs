@@ -15,14 +15,11 @@ use super::body;
 use super::event::{Event, What};
 use super::failure::{Failure, Problem};
 use super::inventory::Entry;
-use super::rollout::{Rollout, Step};
+use super::rollout::{Need, Rollout, Step};
 use super::side::Side;
 use super::step::{self, Done};
-use super::waiting::{FIRST_LOOK, LAST_LOOK, Looked};
-use super::{Options, Target, settle};
-
-/// Why a rollout ends while it waits.
-const OVERTAKEN: &str = "another rollout has begun since, and this one leaves the last word to it";
+use super::waiting::{FIRST_LOOK, LAST_LOOK, Looked, Looks};
+use super::{OVERTAKEN, Options, Target, settle};
 
 /// How far a step is.
 pub(super) enum State {
@@ -43,7 +40,8 @@ pub(super) enum Outcome<'a> {
     /// A cluster, if it answers.
     Entered(usize, Box<Result<Side<'a>, Failure>>),
     Performed(usize, Result<Done, Problem>),
-    Served(usize, Result<(), Problem>),
+    /// Whether what a definition defines is served, and whether somebody was told to wait for that.
+    Served(usize, bool, Result<(), Problem>),
     Looked(Looked),
 }
 
@@ -56,9 +54,10 @@ pub(super) struct Run<'r, 'a> {
     pub(super) sides: &'r [OnceCell<Side<'a>>],
     pub(super) options: &'r Options,
     pub(super) states: Vec<State>,
-    /// For each half, why it does not answer yet, and whether nobody asks it any more.
+    /// For each half, why it does not answer yet.
     silent: Vec<String>,
-    lost: Vec<bool>,
+    /// Whether anything was written, so that what was seen before may not be so any more.
+    wrote: bool,
     /// What the inventory will say of each step.
     entries: BTreeMap<usize, Entry>,
     tell: &'r mut dyn FnMut(Event),
@@ -83,7 +82,7 @@ impl<'r, 'a> Run<'r, 'a> {
         Self {
             states: rollout.steps.iter().map(|_| State::Waits).collect(),
             silent: vec![String::new(); targets.len()],
-            lost: vec![false; targets.len()],
+            wrote: false,
             entries: BTreeMap::new(),
             rollout,
             targets,
@@ -96,32 +95,35 @@ impl<'r, 'a> Run<'r, 'a> {
     pub(super) async fn walk(mut self) -> Ended {
         let mut work: FuturesUnordered<Work<'r, 'a>> = FuturesUnordered::new();
         work.extend((0..self.sides.len()).map(|half| self.enter(half, Duration::ZERO)));
-        let (mut looking, mut pause) = (false, FIRST_LOOK);
+        let mut looks = vec![Looks { under_way: false, pause: FIRST_LOOK }; self.sides.len()];
         loop {
             self.block();
             for at in self.startable() {
                 self.states[at] = State::Runs;
                 work.push(self.perform(at));
             }
-            let waiting: Vec<usize> = self.waiting();
-            if !waiting.is_empty() && !looking {
-                looking = true;
-                work.push(self.look(waiting, pause));
-                pause = (pause * 2).min(LAST_LOOK);
+            for (half, looks) in looks.iter_mut().enumerate().filter(|(_, looks)| !looks.under_way) {
+                let waiting: Vec<usize> = self.waiting(half);
+                if !waiting.is_empty() {
+                    work.push(self.look(half, waiting, looks.pause));
+                    *looks = Looks { under_way: true, pause: (looks.pause * 2).min(LAST_LOOK) };
+                }
             }
             let Some(outcome) = work.next().await else { break };
             match outcome {
                 Outcome::Entered(half, side) => work.extend(self.entered(half, *side)),
                 Outcome::Performed(at, result) => {
-                    pause = FIRST_LOOK;
+                    looks[self.step(at).half].pause = FIRST_LOOK;
                     work.extend(self.performed(at, result));
                 }
-                Outcome::Served(at, Ok(())) => self.ready(at),
-                Outcome::Served(at, Err(problem)) => self.failed(at, &problem),
+                Outcome::Served(at, waited, Ok(())) => self.ready(at, waited),
+                Outcome::Served(at, _, Err(problem)) => self.failed(at, &problem),
                 Outcome::Looked(seen) => {
-                    looking = false;
+                    looks[seen.half].under_way = false;
                     work.extend(seen.objects.into_iter().filter_map(|(at, live)| self.looked(at, live)));
-                    seen.overtaken.into_iter().for_each(|half| self.abandon(half, OVERTAKEN));
+                    if seen.overtaken {
+                        self.abandon(seen.half, OVERTAKEN);
+                    }
                 }
             }
             self.give_up_if_late();
@@ -138,14 +140,13 @@ impl<'r, 'a> Run<'r, 'a> {
     fn enter(&self, half: usize, pause: Duration) -> Work<'r, 'a> {
         let (target, rollout, options) = (&self.targets[half], self.rollout, self.options);
         Box::pin(async move {
-            sleep(pause).await;
             let entered = timeout_at(options.deadline(), async {
+                sleep(pause).await;
                 let side = super::enter(target, options).await?;
-                settle::write_ahead(&side, rollout, half).await.map_err(Failure::Unreadable)?;
+                settle::write_ahead(&side, rollout, half).await?;
                 Ok(side)
             });
-            let late = |_| Err(Failure::NoAnswer("none before the time was over".to_owned()));
-            Outcome::Entered(half, Box::new(entered.await.unwrap_or_else(late)))
+            Outcome::Entered(half, Box::new(entered.await.unwrap_or_else(|_| Err(Failure::late()))))
         })
     }
 
@@ -170,8 +171,8 @@ impl<'r, 'a> Run<'r, 'a> {
                 Some(self.enter(half, failure.retry_after().unwrap_or(super::PAUSE)))
             }
             Err(failure) => {
-                self.lost[half] = true;
                 (self.tell)(super::lost(cluster, &failure));
+                self.abandon(half, &format!("nothing can be done in its cluster: {}", failure.words(false)));
                 None
             }
         }
@@ -183,9 +184,9 @@ impl<'r, 'a> Run<'r, 'a> {
 
     pub(super) fn tell(&mut self, at: usize, what: What, message: String) {
         let step = self.step(at);
-        let Some(side) = self.side(step.half) else { return };
+        let cluster = self.targets[step.half].profile.cluster;
         let level = step.level.unwrap_or_default().to_owned();
-        (self.tell)(Event { level, ..Event::of_object(side.cluster, &step.object.id, what, message) });
+        (self.tell)(Event { level, ..Event::of_object(cluster, &step.object.id, what, message) });
     }
 
     /// Whether others that need a step may begin: it is there, or ready where that is what they need.
@@ -197,24 +198,20 @@ impl<'r, 'a> Run<'r, 'a> {
         }
     }
 
-    /// Steps that need something which will not come.
+    /// Steps that need something which will not come, and what needs those in turn.
     fn block(&mut self) {
-        for at in 0..self.states.len() {
-            if !matches!(self.states[at], State::Waits) {
-                continue;
-            }
-            let step = self.step(at);
-            let missing = step.needs.iter().find(|(other, _)| {
-                matches!(self.states[*other], State::Failed) || self.lost[self.step(*other).half]
-            });
-            if let Some((other, need)) = missing {
-                let message = format!("it needs {}, {}", need.words(), self.step(*other).object.id);
-                self.states[at] = State::Failed;
-                self.tell(at, What::Blocked, message);
-            } else if self.lost[step.half] {
-                self.states[at] = State::Failed;
-            }
+        while let Some((at, other, need)) = self.blocked() {
+            let message = format!("it needs {}, {}", need.words(), self.step(other).object.id);
+            self.states[at] = State::Failed;
+            self.tell(at, What::Blocked, message);
         }
+    }
+
+    fn blocked(&self) -> Option<(usize, usize, Need)> {
+        let waits = (0..self.states.len()).filter(|at| matches!(self.states[*at], State::Waits));
+        let mut missing =
+            waits.flat_map(|at| self.step(at).needs.iter().map(move |need| (at, need.0, need.1)));
+        missing.find(|(_, other, _)| matches!(self.states[*other], State::Failed))
     }
 
     fn startable(&self) -> Vec<usize> {
@@ -248,10 +245,14 @@ impl<'r, 'a> Run<'r, 'a> {
         let (step, options) = (self.step(at), self.options);
         let side = self.side(step.half);
         Box::pin(async move {
-            let result = match side {
-                Some(side) => step::perform(side, step.object, step.action, options).await,
-                None => Err(Problem::new("its cluster does not answer")),
-            };
+            let Some(side) = side else { return Outcome::Performed(at, Err(Problem::new("no cluster"))) };
+            let mut result = step::perform(side, step.object, step.action, options).await;
+            // One object that nobody answers for is not all of them.
+            if let Err(problem) = &mut result
+                && problem.lost
+            {
+                problem.lost = side.is_silent().await;
+            }
             Outcome::Performed(at, result)
         })
     }
@@ -265,6 +266,7 @@ impl<'r, 'a> Run<'r, 'a> {
             }
         };
         self.tell(at, done.what, String::new());
+        self.wrote |= done.what != What::Unchanged;
         if let Some(entry) = done.entry {
             self.entries.insert(at, entry);
         }
@@ -272,7 +274,8 @@ impl<'r, 'a> Run<'r, 'a> {
             Some(live) if self.waits_for_readiness(at) => {
                 let manifest = body::manifest(self.step(at).object);
                 self.states[at] = State::There { manifest, since: Instant::now(), seen: String::new() };
-                self.looked(at, Ok(live))
+                // What is as it was may have been broken by what was changed before it.
+                if self.wrote && done.what == What::Unchanged { None } else { self.looked(at, Ok(live)) }
             }
             _ => {
                 self.states[at] = State::Done;

@@ -7,7 +7,7 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use kube::Client;
 use kube::client::Body;
 use serde_json::Value;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::client::reason;
 use super::failure::{Failure, Refusal};
@@ -19,6 +19,11 @@ const ANSWER: Duration = Duration::from_secs(20);
 const LARGEST: usize = 64 << 20;
 /// How long a server is asked that may not be there yet, before that is told.
 const KNOCK: Duration = Duration::from_secs(2);
+/// So long the server itself may take over a write, and then says so: whatever it leans on, be it a webhook that hangs, is
+/// no reason to think that the server is gone.
+const WRITE: &str = "timeout=12s";
+/// Whatever a server says, it is asked again after this long.
+const LATEST: Duration = Duration::from_secs(60);
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
@@ -43,13 +48,14 @@ pub(super) enum Content<'b> {
 pub(super) struct Server {
     client: Client,
     gate: Gate,
-    /// How long a request is tried again.
+    /// How long a request is tried again, and until when all of them are.
     patience: Duration,
+    deadline: Instant,
 }
 
 impl Server {
-    pub(super) fn new(client: Client, patience: Duration) -> Self {
-        Self { client, gate: Gate::new(), patience }
+    pub(super) fn new(client: Client, patience: Duration, deadline: Instant) -> Self {
+        Self { client, gate: Gate::new(), patience, deadline }
     }
 
     pub(super) async fn get(&self, path: &str) -> Result<Value, Failure> {
@@ -79,6 +85,7 @@ impl Server {
         path: &str,
         content: Content<'_>,
     ) -> Result<Answer, Failure> {
+        let deadline = deadline.min(self.deadline);
         let mut pause = FIRST_PAUSE;
         loop {
             let failure = match self.once(method.clone(), path, content).await {
@@ -89,7 +96,9 @@ impl Server {
             if !failure.is_passing() || Instant::now() + wanted > deadline {
                 return Err(failure);
             }
-            self.gate.retry().await;
+            if timeout_at(deadline, self.gate.retry()).await.is_err() {
+                return Err(failure);
+            }
             sleep(wanted).await;
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
@@ -114,8 +123,13 @@ impl Server {
             Content::Apply(body) => ("application/apply-patch+yaml", body),
             Content::JsonPatch(body) => ("application/json-patch+json", body),
         };
-        let request = Request::builder().method(method).uri(path);
-        let request = request.header("content-type", kind).header("accept", accept(path));
+        let path = match (&method, path.contains('?')) {
+            (&Method::GET, _) => path.to_owned(),
+            (_, true) => format!("{path}&{WRITE}"),
+            (_, false) => format!("{path}?{WRITE}"),
+        };
+        let request = Request::builder().method(method).uri(&path);
+        let request = request.header("content-type", kind).header("accept", accept(&path));
         let request = request.body(Body::from(body.as_bytes().to_vec()));
         let request = request.map_err(|error| Failure::NoAnswer(error.to_string()))?;
         let answer = self.client.send(request).await.map_err(|error| Failure::NoAnswer(reason(&error)))?;
@@ -133,7 +147,7 @@ impl Server {
             return Ok(Answer { created: head.status.as_u16() == 201, value });
         }
         let retry_after = head.headers.get("retry-after").and_then(|value| value.to_str().ok()?.parse().ok());
-        let retry_after = retry_after.map(Duration::from_secs);
+        let retry_after = retry_after.map(|seconds| Duration::from_secs(seconds).min(LATEST));
         Err(Failure::Refused(Refusal::read(head.status.as_u16(), retry_after, &body)))
     }
 }

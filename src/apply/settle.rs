@@ -1,24 +1,64 @@
 //! What the inventory says before a rollout and after it: nothing is ever there that it does not name.
 
+use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
+use super::body::hex;
 use super::event::{Event, What};
+use super::failure::Failure;
 use super::inventory::{Entry, Inventory};
+use super::prune::{Approval, Leaving, leaving};
 use super::rollout::{Action, Rollout, Step};
 use super::run::Ended;
 use super::side::{Side, version_of};
-use super::{Options, leaving, remove};
-use crate::object::{ObjectId, is_tombstone};
+use super::{Options, remove};
+use crate::object::is_tombstone;
+use crate::yaml;
 
-/// Everything that will be there is in the inventory before it is: whatever cuts us off, nothing is forgotten.
-pub(super) async fn write_ahead(side: &Side<'_>, rollout: &Rollout<'_>, half: usize) -> Result<(), String> {
-    let mut ahead = side.known.clone();
+/// Everything that will be there is in the inventory before it is: whatever cuts us off, nothing is forgotten. And whoever
+/// is on the way with something else sees that he is not the last one.
+pub(super) async fn write_ahead(side: &Side<'_>, rollout: &Rollout<'_>, half: usize) -> Result<(), Failure> {
+    let mut ahead = Inventory { revision: revision(rollout, half), ..side.known.clone() };
     for step in rollout.steps.iter().filter(|step| step.half == half && step.action != Action::Delete) {
         if ahead.find(&step.object.id).is_none() {
             ahead.entries.push(Entry::ahead(&step.object.id, version_of(step.object)));
         }
     }
-    if ahead == side.known { Ok(()) } else { side.write_inventory(&ahead).await }
+    side.keep(&ahead).await
+}
+
+/// What tells one render for a cluster from another.
+fn revision(rollout: &Rollout<'_>, half: usize) -> String {
+    let mut hash = Sha256::new();
+    for step in rollout.steps.iter().filter(|step| step.half == half) {
+        hash.update(yaml::json::write(&step.object.root));
+        hash.update([0]);
+    }
+    hex(&hash.finalize())
+}
+
+/// What left the payload, in each cluster. What the payload itself has taken away is not there to leave.
+pub(super) fn what_leaves(
+    rollout: &Rollout<'_>,
+    sides: &[(usize, &Side<'_>)],
+    approval: Approval,
+    is_done: impl Fn(usize) -> bool,
+) -> Vec<Leaving> {
+    let mut sets = Vec::new();
+    for (half, side) in sides {
+        let (mut known, mut wanted) = (side.known.clone(), Vec::new());
+        for (at, step) in rollout.steps.iter().enumerate().filter(|(_, step)| step.half == *half) {
+            let id = &step.object.id;
+            match step.action {
+                Action::Delete if is_done(at) => known.entries.retain(|entry| entry.id != *id),
+                Action::Delete => {}
+                Action::Apply | Action::Create => wanted.push(id.clone()),
+            }
+        }
+        sets.push((known, wanted));
+    }
+    let sets: Vec<_> = sets.iter().map(|(known, wanted)| (known, wanted.as_slice())).collect();
+    leaving(&sets, approval)
 }
 
 /// The end of a rollout.
@@ -29,31 +69,36 @@ pub(super) struct Ending<'e, 'a> {
 }
 
 impl Ending<'_, '_> {
+    fn all_done(&self) -> bool {
+        self.ended.done.iter().all(|done| *done)
+    }
+
     /// Takes away what left, if all went well, and says in the inventory what is there now.
     pub(super) async fn settle(
         &self,
-        side: &Side<'_>,
-        half: usize,
+        (half, side): (usize, &Side<'_>),
+        leaving: Leaving,
         deadline: Instant,
         tell: &mut dyn FnMut(Event),
     ) {
-        let all_done = self.ended.done.iter().all(|done| *done);
-        let mut now =
-            Inventory { installed: side.known.installed || all_done, entries: self.there(side, half) };
-        let wanted: Vec<ObjectId> = now.entries.iter().map(|entry| entry.id.clone()).collect();
-        let leaving = leaving(&side.known, &wanted, self.options.approval);
+        let mut now = Inventory {
+            installed: side.known.installed || self.all_done(),
+            revision: revision(self.rollout, half),
+            entries: self.there(side, half),
+        };
         for (entry, why) in leaving.held {
             tell(held(side, &entry, &why));
             now.entries.push(entry);
         }
-        if self.options.prune && all_done {
-            // Whoever has written the inventory since we read it wants what we would take away.
+        if self.options.prune && self.all_done() {
+            // Whoever has written the inventory since we read it wants what we would take away, and whoever reads it now
+            // sees that we do.
             let mut still_ours = now.clone();
             still_ours.entries.extend(leaving.go.iter().cloned());
             if !leaving.go.is_empty()
-                && let Err(why) = side.write_inventory(&still_ours).await
+                && let Err(failure) = side.write(&still_ours).await
             {
-                return tell(Event::of_cluster(side.cluster, What::Failed, why));
+                return tell(Event::of_cluster(side.cluster, What::Failed, failure.words(false)));
             }
             now.entries.extend(remove::remove(side, leaving.go, What::Pruned, deadline, tell).await);
         } else {
@@ -62,10 +107,8 @@ impl Ending<'_, '_> {
             leaving.go.iter().for_each(|entry| tell(held(side, entry, why)));
             now.entries.extend(leaving.go);
         }
-        if now != side.known
-            && let Err(why) = side.write_inventory(&now).await
-        {
-            tell(Event::of_cluster(side.cluster, What::Failed, why));
+        if let Err(failure) = side.keep(&now).await {
+            tell(Event::of_cluster(side.cluster, What::Failed, failure.words(false)));
         }
     }
 

@@ -1,22 +1,22 @@
 //! One cluster while objects are applied to it: what it serves, what is in it of ours, and what we want there.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use http::Method;
 use serde_json::Value;
 
 use super::body::{Body, Policy};
-use super::failure::Failure;
+use super::failure::{Failure, Problem};
 use super::inventory::{Entry, Home, Inventory, PART_OF};
+use super::keep::Kept;
 use super::kinds::{Kinds, Resource};
-use super::server::{Content, Server};
+use super::server::Server;
 use crate::object::{Cluster, Object, ObjectId};
 
 /// More objects than this come in several answers.
 const PAGE: usize = 500;
 /// No payload has more of one kind. What the guest's users label beside ours is not looked at for ever.
-const MOST: usize = 20 * PAGE;
+const PAGES: usize = 20;
 
 pub(super) struct Side<'a> {
     pub(super) cluster: Cluster,
@@ -24,11 +24,13 @@ pub(super) struct Side<'a> {
     pub(super) home: Home,
     pub(super) policy: Policy<'a>,
     pub(super) kinds: RefCell<Kinds>,
-    /// What the cluster says is in it because of us, and the version of that.
+    /// What the cluster said in the beginning that is in it because of us, and what it says now.
     pub(super) known: Inventory,
-    pub(super) version: RefCell<Option<String>>,
+    pub(super) kept: RefCell<Kept>,
     /// Every object that carries the label of a set, as it was at the beginning.
     pub(super) live: HashMap<ObjectId, Value>,
+    /// Kinds whose objects cannot be listed.
+    unlisted: HashSet<Resource>,
 }
 
 impl<'a> Side<'a> {
@@ -41,25 +43,27 @@ impl<'a> Side<'a> {
         objects: &[Object],
     ) -> Result<Self, Failure> {
         let kinds = Kinds::ask(&server).await?;
-        let (known, version) = read_inventory(&server, &home).await?;
+        let kept = Kept::read(&server, &home).await?;
         let mut side = Self {
             cluster,
             server,
             home,
             policy,
             kinds: RefCell::new(kinds),
-            known,
-            version: RefCell::new(version),
+            known: kept.inventory().clone(),
+            kept: RefCell::new(kept),
             live: HashMap::new(),
+            unlisted: HashSet::new(),
         };
         let wanted = side.wanted(objects);
-        for list in futures_util::future::join_all(wanted.iter().map(|kind| side.list(kind))).await {
+        let lists = futures_util::future::join_all(wanted.iter().map(|kind| side.list(kind))).await;
+        for (kind, list) in wanted.into_iter().zip(lists) {
             match list {
                 Ok(list) => side.live.extend(list),
                 Err(failure) if failure.is_silence() => return Err(failure),
                 // Who may not list a kind, or cannot since nobody converts its objects, may still ask for one after the
                 // other: whatever is wrong with a kind concerns its objects alone.
-                Err(_) => {}
+                Err(_) => _ = side.unlisted.insert(kind),
             }
         }
         Ok(side)
@@ -86,7 +90,8 @@ impl<'a> Side<'a> {
         let namespace = if self.cluster == Cluster::Management { self.home.namespace.as_str() } else { "" };
         let path = resource.collection(namespace);
         let (mut all, mut next) = (Vec::new(), String::new());
-        loop {
+        // What is behind the last page is asked for one after the other, if it is ours.
+        for _ in 0..PAGES {
             let query =
                 format!("?labelSelector={}&limit={PAGE}&continue={next}", PART_OF.replace('/', "%2F"));
             let mut list = match self.server.get(&format!("{path}{query}")).await {
@@ -99,21 +104,30 @@ impl<'a> Side<'a> {
                 list["kind"].as_str().unwrap_or_default().trim_end_matches("List").to_owned(),
                 list["apiVersion"].clone(),
             );
-            for mut item in list["items"].as_array_mut().map(std::mem::take).unwrap_or_default() {
+            let items = list.get_mut("items").and_then(Value::as_array_mut).map(std::mem::take);
+            for mut item in items.unwrap_or_default() {
+                let Some(map) = item.as_object_mut() else { continue };
                 // A list says the kind of its items once.
-                if item.get("kind").is_none() {
-                    item["kind"] = Value::from(kind.clone());
-                    item["apiVersion"] = api.clone();
-                }
+                map.entry("kind").or_insert_with(|| Value::from(kind.clone()));
+                map.entry("apiVersion").or_insert_with(|| api.clone());
                 all.push((id_of(&item), item));
             }
             match list["metadata"]["continue"].as_str().filter(|token| !token.is_empty()) {
-                // The rest of ours is asked for one after the other.
-                Some(_) if all.len() >= MOST => return Ok(all),
                 Some(token) => token.clone_into(&mut next),
-                None => return Ok(all),
+                None => break,
             }
         }
+        Ok(all)
+    }
+
+    /// Whether all objects of a kind were looked at in the beginning.
+    pub(super) fn has_listed(&self, object: &Object) -> bool {
+        self.resource(object).is_none_or(|resource| !self.unlisted.contains(&resource))
+    }
+
+    /// Whether the cluster has stopped to answer anything at all.
+    pub(super) async fn is_silent(&self) -> bool {
+        self.server.knock("/api").await.is_err_and(|failure| failure.is_silence())
     }
 
     pub(super) fn is_ours(&self, live: &Value) -> bool {
@@ -123,6 +137,23 @@ impl<'a> Side<'a> {
     /// What an object's kind is served as; none if it is not.
     pub(super) fn resource(&self, object: &Object) -> Option<Resource> {
         self.kinds.borrow().find(&object.id.group, version_of(object), &object.id.kind).cloned()
+    }
+
+    /// Where an object is, if that is known or its kind has come to be served since we asked.
+    pub(super) async fn path_or_ask(
+        &self,
+        known: Option<String>,
+        id: &ObjectId,
+        version: &str,
+    ) -> Result<Option<String>, Problem> {
+        if known.is_some() {
+            return Ok(known);
+        }
+        let resource = Resource::ask(&self.server, &id.group, version, &id.kind).await;
+        let Some(resource) = resource.map_err(|failure| Problem::of(&failure, id))? else { return Ok(None) };
+        let path = resource.object(&id.namespace, &id.name);
+        self.kinds.borrow_mut().add(id.kind.clone(), resource);
+        Ok(Some(path))
     }
 
     /// Where an object is; none if the cluster does not serve its kind.
@@ -156,70 +187,9 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// Whether somebody else has written the inventory since we did: then another rollout has the last word.
-    pub(super) async fn is_overtaken(&self) -> bool {
-        let seen = self.version.borrow().clone();
-        let now = self.get(&self.home.path()).await.ok().flatten();
-        now.is_some_and(|now| now["metadata"]["resourceVersion"].as_str() != seen.as_deref())
-    }
-
     pub(super) fn body(&self, object: &Object) -> Body {
         self.policy.body(object)
     }
-
-    /// Writes the inventory. Nobody else may have written it since it was read: two rollouts at once would each take
-    /// away what the other brings.
-    pub(super) async fn write_inventory(&self, inventory: &Inventory) -> Result<(), String> {
-        let version = self.version.borrow().clone();
-        let object = inventory.object(&self.home, version.as_deref()).map_err(|size| {
-            format!("the inventory would have {size} bytes, which is more than an object may have")
-        })?;
-        let (method, path) = match version {
-            Some(_) => (Method::PUT, self.home.path()),
-            None => (Method::POST, self.home.collection()),
-        };
-        let path = format!("{path}?fieldManager={}", super::MANAGER);
-        let text = object.to_string();
-        let written = match self.server.send(method, &path, Content::Json(&text)).await {
-            Ok(answer) => answer.value,
-            Err(failure) if failure.code() == Some(409) => self.already_written(&object, &failure).await?,
-            Err(failure) => return Err(format!("the inventory cannot be written: {}", failure.words(false))),
-        };
-        *self.version.borrow_mut() = written["metadata"]["resourceVersion"].as_str().map(str::to_owned);
-        Ok(())
-    }
-
-    /// A write whose answer was lost is found written when it is tried again.
-    async fn already_written(&self, wanted: &Value, failure: &Failure) -> Result<Value, String> {
-        let live = self.get(&self.home.path()).await.ok().flatten().unwrap_or_default();
-        if live["data"] == wanted["data"] {
-            return Ok(live);
-        }
-        let home = &self.home;
-        Err(format!(
-            "somebody else has written the inventory, ConfigMap/{} in {}, since we read it: another rollout is under way ({})",
-            home.name,
-            home.namespace,
-            failure.words(false)
-        ))
-    }
-}
-
-async fn read_inventory(server: &Server, home: &Home) -> Result<(Inventory, Option<String>), Failure> {
-    let live = match server.get(&home.path()).await {
-        Ok(live) => live,
-        Err(failure) if failure.code() == Some(404) => return Ok((Inventory::default(), None)),
-        Err(failure) => return Err(failure),
-    };
-    let installed = live["data"]["installed"] == "true";
-    let text = live["data"]["objects"].as_str().unwrap_or_default();
-    let inventory = Inventory::read(text, installed).map_err(|line| {
-        let (name, namespace) = (&home.name, &home.namespace);
-        Failure::Unreadable(format!(
-            "line {line} of the inventory, ConfigMap/{name} in {namespace}, names no object"
-        ))
-    })?;
-    Ok((inventory, live["metadata"]["resourceVersion"].as_str().map(str::to_owned)))
 }
 
 /// The version of an object's `apiVersion`.

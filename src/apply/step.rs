@@ -2,6 +2,7 @@
 
 use http::Method;
 use serde_json::Value;
+use tokio::time::Instant;
 
 use super::body::Body;
 use super::deed::{self, Deed, deed};
@@ -9,7 +10,7 @@ use super::event::What;
 use super::failure::{Failure, Problem};
 use super::fields;
 use super::inventory::Entry;
-use super::remove::take_away;
+use super::remove::{take_away, until_gone};
 use super::rollout::Action;
 use super::server::Content;
 use super::side::{Side, version_of};
@@ -32,7 +33,8 @@ pub(super) async fn perform(
     action: Action,
     options: &Options,
 ) -> Result<Done, Problem> {
-    let Some(path) = side.path(object) else {
+    let path = side.path_or_ask(side.path(object), &object.id, version_of(object)).await?;
+    let Some(path) = path else {
         return match action {
             Action::Delete => Ok(gone(What::Unchanged)),
             _ => Err(Problem::new(format!(
@@ -42,7 +44,7 @@ pub(super) async fn perform(
         };
     };
     let one = One { side, object, path, options };
-    let (live, body) = (one.seen(action).await?, side.body(object));
+    let (live, body) = (one.there(action).await?, side.body(object));
     let desired = deed::desired(action, &body);
     match (deed(side, (&object.id, action), &body, live.as_ref(), options.adopt)?, live) {
         (Deed::Leave, Some(live)) => Ok(one.done(What::Unchanged, live, &desired)),
@@ -57,10 +59,19 @@ pub(super) async fn perform(
             Ok(one.done(what, now, &desired))
         }
         (Deed::Write { force, .. }, live) => {
-            let (what, now) = one.apply(&body, force, live.as_ref()).await?;
+            let (mut what, mut now) = one.apply(&body, force, live.as_ref()).await?;
+            // Somebody else's, which was not looked at before.
+            if is_going(&now) {
+                one.until_gone(&now).await?;
+                (what, now) = one.apply(&body, force, None).await?;
+            }
             Ok(one.done(what, now, &desired))
         }
     }
+}
+
+fn is_going(live: &Value) -> bool {
+    live["metadata"].get("deletionTimestamp").is_some()
 }
 
 fn gone(what: What) -> Done {
@@ -96,16 +107,44 @@ impl One<'_> {
         match (action, live) {
             (Action::Delete, _) => self.now().await,
             (_, Some(live)) => Ok(Some(live.clone())),
-            (Action::Apply, None) if !known() && !self.options.adopt => Ok(None),
+            (Action::Apply, None) if !known() && !self.options.adopt && self.side.has_listed(self.object) => {
+                Ok(None)
+            }
             (_, None) => self.now().await,
         }
     }
 
+    /// The same, but for an object that is going: nothing can be done with it but wait.
+    async fn there(&self, action: Action) -> Result<Option<Value>, Problem> {
+        match self.seen(action).await? {
+            Some(live) if action != Action::Delete && is_going(&live) => {
+                self.until_gone(&live).await?;
+                Ok(None)
+            }
+            live => Ok(live),
+        }
+    }
+
+    async fn until_gone(&self, live: &Value) -> Result<(), Problem> {
+        let uid = &live["metadata"]["uid"];
+        until_gone(self.side, &self.path, uid, &self.object.id, self.patience()).await.map(|_| ())
+    }
+
+    /// Until when something is waited for that others must do, where nobody waits for everything.
+    fn patience(&self) -> Instant {
+        self.options.deadline().min(Instant::now() + self.options.patience)
+    }
+
     async fn apply(&self, body: &Body, force: bool, live: Option<&Value>) -> Result<(What, Value), Problem> {
-        if self.options.adopt
-            && let Some(live) = live
-        {
-            self.migrate(live).await?;
+        let entry = self.side.known.find(&self.object.id);
+        if let Some(live) = live {
+            let given = self.side.policy.given_away(self.object, live, self.options.adopt);
+            if self.options.adopt {
+                self.migrate(live).await?;
+            }
+            if let Some(given) = given {
+                self.send(&given, SEEDER, true).await.map_err(|failure| self.problem(&failure))?;
+            }
         }
         // Some objects cannot be without their seeds, so they are made with them.
         let planted = match (&body.seed, live) {
@@ -114,28 +153,34 @@ impl One<'_> {
         };
         let (what, now) = self.write(&body.applied, MANAGER, planted.is_some() || force, live).await?;
         let what = planted.unwrap_or(what);
-        // Made just now, or by a run that was cut off before it could say so.
-        let entry = self.side.known.find(&self.object.id);
-        let is_new =
-            live.is_none() || what == What::Recreated || entry.is_some_and(|entry| entry.uid.is_empty());
-        Ok((what, if is_new { self.seed(body, now).await? } else { now }))
+        let is_new = live.is_none() || matches!(what, What::Created | What::Recreated);
+        // Or it was made by a run that was cut off before it could say so.
+        let now = if is_new || fields::is_planted(&now) { self.seed(body, now).await? } else { now };
+        let is_known = entry.is_some_and(|entry| now["metadata"]["uid"] == *entry.uid);
+        Ok((what, if is_known { now } else { self.say_first(body, now).await? }))
     }
 
     /// Gives a new object what is given once. Seeds, and nothing else, stay in the name of whoever gives things away.
-    async fn seed(&self, body: &Body, mut now: Value) -> Result<Value, Problem> {
-        for (seed, place) in [(&body.seed, ""), (&body.first_status, "/status")] {
-            let Some(seed) = seed else { continue };
-            let path = format!("{}{place}?fieldManager={SEEDER}&fieldValidation=Strict", self.path);
-            now = match self.side.server.send(Method::PATCH, &path, Content::Apply(&seed.to_string())).await {
-                Ok(answer) => answer.value,
-                // Whoever looks after the field was faster.
-                Err(Failure::Refused(refusal)) if refusal.is_conflict_of_managers() => {
-                    self.now().await?.unwrap_or_default()
-                }
-                Err(failure) => return Err(self.problem(&failure)),
-            };
+    async fn seed(&self, body: &Body, now: Value) -> Result<Value, Problem> {
+        self.give(body.seed.as_ref(), "", now).await
+    }
+
+    /// Says of a new object what its owner will say soon.
+    async fn say_first(&self, body: &Body, now: Value) -> Result<Value, Problem> {
+        self.give(body.first_status.as_ref(), "/status", now).await
+    }
+
+    async fn give(&self, what: Option<&Value>, place: &str, now: Value) -> Result<Value, Problem> {
+        let Some(what) = what else { return Ok(now) };
+        let path = format!("{}{place}?fieldManager={SEEDER}&fieldValidation=Strict", self.path);
+        match self.side.server.send(Method::PATCH, &path, Content::Apply(&what.to_string())).await {
+            Ok(answer) => Ok(answer.value),
+            // Whoever looks after the field was faster.
+            Err(Failure::Refused(refusal)) if refusal.is_conflict_of_managers() => {
+                Ok(self.now().await?.unwrap_or_default())
+            }
+            Err(failure) => Err(self.problem(&failure)),
         }
-        Ok(now)
     }
 
     /// Makes an object that is only ever created, but for the fields of it that are held.
@@ -154,14 +199,17 @@ impl One<'_> {
         match self.side.server.send(Method::POST, &path, Content::Json(&body.whole().to_string())).await {
             Ok(answer) => Ok(answer.value),
             // The answer to an earlier try was lost, or somebody was faster: it is there.
-            Err(failure) if failure.code() == Some(409) => Ok(self.now().await?.unwrap_or_default()),
+            Err(failure) if failure.code() == Some(409) => {
+                self.now().await?.ok_or_else(|| self.problem(&failure))
+            }
             Err(failure) => Err(self.problem(&failure)),
         }
     }
 
     /// Takes it away, whoever made it.
     pub(super) async fn take_away(&self, uid: &Value) -> Result<(), Problem> {
-        take_away(self.side, &self.path, uid, &self.object.id, self.options.deadline()).await
+        let deadline = if self.options.wait { self.options.deadline() } else { self.patience() };
+        take_away(self.side, &self.path, uid, &self.object.id, deadline).await
     }
 
     fn done(&self, what: What, live: Value, desired: &str) -> Done {

@@ -1,18 +1,17 @@
 //! What is waited for: it is looked at until it is ready, and not for ever.
 
-use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use futures_util::future::{join, join_all};
 use serde_json::Value;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout_at};
 
 use super::definition::{self, DEFINITION};
 use super::event::What;
 use super::failure::Problem;
 use super::ready::{Readiness, readiness};
-use super::rollout::{Action, Rollout, Step};
+use super::rollout::{Action, Rollout};
 use super::run::{Outcome, Run, State, Work};
 use super::side::Side;
 use crate::object::ObjectId;
@@ -21,11 +20,20 @@ use crate::object::ObjectId;
 pub(super) const FIRST_LOOK: Duration = Duration::from_millis(100);
 pub(super) const LAST_LOOK: Duration = Duration::from_secs(1);
 
-/// What is seen of all that is waited for.
+/// When what is waited for in a cluster is looked at.
+#[derive(Clone)]
+pub(super) struct Looks {
+    pub(super) under_way: bool,
+    /// Before the next one.
+    pub(super) pause: Duration,
+}
+
+/// What is seen of all that is waited for in a cluster.
 pub(super) struct Looked {
+    pub(super) half: usize,
     pub(super) objects: Vec<(usize, Result<Value, Problem>)>,
-    /// Clusters in which another rollout has begun.
-    pub(super) overtaken: Vec<usize>,
+    /// Whether another rollout has begun there.
+    pub(super) overtaken: bool,
 }
 
 impl<'r, 'a> Run<'r, 'a> {
@@ -35,30 +43,32 @@ impl<'r, 'a> Run<'r, 'a> {
         step.action == Action::Apply && (self.options.wait || step.object.id.kind == DEFINITION)
     }
 
-    pub(super) fn waiting(&self) -> Vec<usize> {
-        (0..self.states.len()).filter(|at| matches!(self.states[*at], State::There { .. })).collect()
+    /// What is waited for in a cluster.
+    pub(super) fn waiting(&self, half: usize) -> Vec<usize> {
+        let waits =
+            |at: &usize| self.step(*at).half == half && matches!(self.states[*at], State::There { .. });
+        (0..self.states.len()).filter(waits).collect()
     }
 
-    /// Looks at everything that is waited for: one list for every kind and cluster.
-    pub(super) fn look(&self, waiting: Vec<usize>, pause: Duration) -> Work<'r, 'a> {
-        let (rollout, sides, options) = (self.rollout, self.sides, self.options);
+    /// Looks at everything that is waited for in a cluster: one list for every kind.
+    pub(super) fn look(&self, half: usize, waiting: Vec<usize>, pause: Duration) -> Work<'r, 'a> {
+        let (rollout, options, side) = (self.rollout, self.options, self.side(half));
         Box::pin(async move {
             sleep(pause).await;
-            let mut by_kind: BTreeMap<(usize, &str, &str), Vec<usize>> = BTreeMap::new();
+            let mut by_kind: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
             for at in waiting {
-                let step = &rollout.steps[at];
-                by_kind.entry((step.half, &step.object.id.group, &step.object.id.kind)).or_default().push(at);
+                let ObjectId { group, kind, .. } = &rollout.steps[at].object.id;
+                by_kind.entry((group, kind)).or_default().push(at);
             }
+            let Some(side) = side else {
+                return Outcome::Looked(Looked { half, objects: Vec::new(), overtaken: false });
+            };
+            let looks = join_all(by_kind.into_values().map(|steps| look_at(rollout, side, steps)));
             // Definitions are there in no time; nobody else begins meanwhile.
-            let halves: BTreeSet<usize> =
-                by_kind.keys().map(|(half, ..)| *half).filter(|_| options.wait).collect();
-            let looks = by_kind.into_values().map(|steps| look_at(rollout, sides, steps));
-            let overtaken = halves
-                .into_iter()
-                .map(|half| async move { sides[half].get()?.is_overtaken().await.then_some(half) });
-            let (objects, overtaken) = join(join_all(looks), join_all(overtaken)).await;
-            let overtaken = overtaken.into_iter().flatten().collect();
-            Outcome::Looked(Looked { objects: objects.into_iter().flatten().collect(), overtaken })
+            let overtaken = async { options.wait && side.is_overtaken().await };
+            let looked = timeout_at(options.deadline(), join(looks, overtaken)).await;
+            let (objects, overtaken) = looked.unwrap_or_default();
+            Outcome::Looked(Looked { half, objects: objects.into_iter().flatten().collect(), overtaken })
         })
     }
 
@@ -90,18 +100,20 @@ impl<'r, 'a> Run<'r, 'a> {
     /// A definition is ready when what it defines is served.
     fn served(&mut self, at: usize, live: Value) -> Option<Work<'r, 'a>> {
         let step = self.step(at);
+        // Only who has heard that it is waited for wants to hear the end of it.
+        let waited = matches!(&self.states[at], State::There { seen, .. } if !seen.is_empty());
         if step.object.id.kind != DEFINITION {
-            self.ready(at);
+            self.ready(at, waited);
             return None;
         }
         let (side, deadline) = (self.side(step.half)?, self.options.deadline());
         self.states[at] = State::Runs;
-        Some(Box::pin(async move { Outcome::Served(at, definition::served(side, &live, deadline).await) }))
+        Some(Box::pin(
+            async move { Outcome::Served(at, waited, definition::served(side, &live, deadline).await) },
+        ))
     }
 
-    pub(super) fn ready(&mut self, at: usize) {
-        // Only who has heard that it is waited for wants to hear the end of it.
-        let waited = matches!(&self.states[at], State::There { seen, .. } if !seen.is_empty());
+    pub(super) fn ready(&mut self, at: usize, waited: bool) {
         self.states[at] = State::Done;
         if waited {
             self.tell(at, What::Ready, String::new());
@@ -133,12 +145,10 @@ impl<'r, 'a> Run<'r, 'a> {
 /// Looks at some objects of one kind in one cluster; null stands for one that is not there.
 async fn look_at(
     rollout: &Rollout<'_>,
-    sides: &[OnceCell<Side<'_>>],
+    side: &Side<'_>,
     steps: Vec<usize>,
 ) -> Vec<(usize, Result<Value, Problem>)> {
-    let Step { half, object, .. } = &rollout.steps[steps[0]];
-    let Some(side) = sides[*half].get() else { return Vec::new() };
-    let Some(resource) = side.resource(object) else { return Vec::new() };
+    let Some(resource) = side.resource(rollout.steps[steps[0]].object) else { return Vec::new() };
     let list = side.list(&resource).await.map(|list| list.into_iter().collect::<BTreeMap<ObjectId, Value>>());
     let of = |at: usize| {
         let id = &rollout.steps[at].object.id;

@@ -10,6 +10,7 @@ use super::MANAGER;
 use super::event::What;
 use super::failure::{Failure, Problem, Refusal};
 use super::fields;
+use super::prune::precious;
 use super::server::{Answer, Content};
 use super::step::One;
 use crate::object::ObjectId;
@@ -60,6 +61,9 @@ impl One<'_> {
                 continue;
             }
             if !refusal.immutable_fields().is_empty() {
+                if !force {
+                    return Err(foreign(&refusal));
+                }
                 return self.recreate(body, &refusal).await;
             }
             // A definition can be established some time before its kind is served.
@@ -92,7 +96,7 @@ impl One<'_> {
         Problem::of(&Failure::Refused(refusal.clone()), &self.object.id)
     }
 
-    async fn send(&self, body: &Value, manager: &str, force: bool) -> Result<Answer, Failure> {
+    pub(super) async fn send(&self, body: &Value, manager: &str, force: bool) -> Result<Answer, Failure> {
         self.patch(body, &format!("fieldManager={manager}&force={force}")).await
     }
 
@@ -120,10 +124,15 @@ impl One<'_> {
         {
             let answer = self.try_out(&as_it_is, true).await.map_err(|failure| self.problem(&failure))?;
             let mut written = answer.value;
-            written["spec"][loser.0] = body["spec"][loser.0].clone();
+            if let Some(spec) = written.get_mut("spec").and_then(Value::as_object_mut) {
+                spec.insert(loser.0.to_owned(), body["spec"][loser.0].clone());
+            }
             return Ok(Rehearsal::Written(written));
         }
         if !refusal.immutable_fields().is_empty() {
+            if !force {
+                return Err(foreign(&refusal));
+            }
             return self.may_recreate(&refusal).map(Rehearsal::Recreated);
         }
         Err(self.refused(&refusal))
@@ -142,6 +151,11 @@ impl One<'_> {
     fn may_recreate(&self, refusal: &Refusal) -> Result<String, Problem> {
         let ObjectId { kind, name, .. } = &self.object.id;
         let fields = refusal.immutable_fields().join(", ");
+        if let Some(loss) = precious(kind) {
+            return Err(Problem::new(format!(
+                "{fields} cannot be changed on an object that is there, and it is never taken away for that: {loss}"
+            )));
+        }
         if self.options.may_recreate(&self.object.id) {
             return Ok(fields);
         }
@@ -153,11 +167,23 @@ impl One<'_> {
     /// What cannot be changed is taken away and made again, where that is allowed.
     async fn recreate(&self, body: &Value, refusal: &Refusal) -> Result<(What, Value), Problem> {
         self.may_recreate(refusal)?;
+        self.could_be_made(body).await?;
         if let Some(live) = self.now().await? {
             self.take_away(&live["metadata"]["uid"]).await?;
         }
         let answer = self.send(body, MANAGER, true).await.map_err(|failure| self.problem(&failure))?;
         Ok((What::Recreated, answer.value))
+    }
+
+    /// Nothing is taken away that could not be made again: what is wrong is told before that it is there already.
+    async fn could_be_made(&self, body: &Value) -> Result<(), Problem> {
+        let collection = self.path.rsplit_once('/').map_or(self.path.as_str(), |(collection, _)| collection);
+        let path = format!("{collection}?fieldManager={MANAGER}&fieldValidation=Strict&dryRun=All");
+        match self.side.server.send(Method::POST, &path, Content::Json(&body.to_string())).await {
+            Ok(_) => Ok(()),
+            Err(failure) if failure.code() == Some(409) => Ok(()),
+            Err(failure) => Err(self.problem(&failure)),
+        }
     }
 
     /// Makes the fields of those who wrote the object before us ours, so that what we do not want leaves it.
@@ -205,6 +231,14 @@ fn conflict(refusal: &Refusal) -> Problem {
     Problem::new(format!(
         "it was there before us, and others own what we would set: {}; --adopt takes it over",
         causes.join(", ")
+    ))
+}
+
+/// What others made and cannot be changed is theirs, however little we would change of it.
+fn foreign(refusal: &Refusal) -> Problem {
+    let fields = refusal.immutable_fields().join(", ");
+    Problem::new(format!(
+        "it was there before us, and {fields} cannot be changed on an object that is there; --adopt takes it over"
     ))
 }
 

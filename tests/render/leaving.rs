@@ -1,7 +1,7 @@
 //! What left the payload: what of it may go, and what is held.
 
 use proptest::prelude::*;
-use transship::apply::{Approval, Entry, Home, Inventory, leaving};
+use transship::apply::{Approval, Entry, Home, Inventory, Leaving, leaving};
 use transship::object::ObjectId;
 
 fn id(group: &str, kind: &str, namespace: &str, name: &str) -> ObjectId {
@@ -15,7 +15,7 @@ fn entry(id: ObjectId) -> Entry {
 }
 
 fn inventory(ids: impl IntoIterator<Item = ObjectId>) -> Inventory {
-    Inventory { installed: true, entries: ids.into_iter().map(entry).collect() }
+    Inventory { installed: true, revision: "r".to_owned(), entries: ids.into_iter().map(entry).collect() }
 }
 
 /// So many ConfigMaps.
@@ -23,9 +23,14 @@ fn many(count: usize) -> Vec<ObjectId> {
     (0..count).map(|number| id("", "ConfigMap", "ns", &format!("c{number}"))).collect()
 }
 
+/// What leaves one cluster, if there is no other.
+fn of_one(known: &Inventory, wanted: &[ObjectId], approval: Approval) -> Leaving {
+    leaving(&[(known, wanted)], approval).remove(0)
+}
+
 /// How many go and how many are held, with the reason of the first.
 fn decided(known: &[ObjectId], wanted: &[ObjectId], approval: Approval) -> (usize, usize, String) {
-    let found = leaving(&inventory(known.iter().cloned()), wanted, approval);
+    let found = of_one(&inventory(known.iter().cloned()), wanted, approval);
     let why = found.held.first().map(|(_, why)| why.clone()).unwrap_or_default();
     (found.go.len(), found.held.len(), why)
 }
@@ -40,9 +45,9 @@ fn nothing_known_is_nothing_to_decide() {
 }
 
 #[test]
-fn ten_may_go_or_a_fifth() {
+fn two_may_go_or_a_fifth() {
     let all = many(100);
-    for (known, gone, go) in [(10, 10, true), (11, 11, false), (50, 10, true), (50, 11, false)] {
+    for (known, gone, go) in [(2, 2, true), (3, 3, false), (13, 2, true), (13, 3, false), (15, 3, true)] {
         assert_eq!(
             decided(&all[..known], &all[gone..known], Approval::Harmless).0 == gone,
             go,
@@ -76,6 +81,20 @@ fn a_number_that_was_approved_is_exact() {
 }
 
 #[test]
+fn a_number_counts_for_both_clusters() {
+    let (management, guest) = (inventory(many(20)), inventory(many(40)));
+    let (management_wanted, guest_wanted) = (&many(20)[3..], &many(40)[11..]);
+    let sets = [(&management, management_wanted), (&guest, guest_wanted)];
+    let counts = |approval| -> Vec<(usize, usize)> {
+        leaving(&sets, approval).iter().map(|one| (one.go.len(), one.held.len())).collect()
+    };
+    assert_eq!(counts(Approval::Count(14)), [(3, 0), (11, 0)]);
+    assert_eq!(counts(Approval::Count(11)), [(0, 3), (0, 11)]);
+    assert_eq!(counts(Approval::Harmless), [(3, 0), (0, 11)], "what is much is said of each");
+    assert_eq!(leaving(&sets, Approval::Count(3))[0].held[0].1, "3 were approved, and 14 would go");
+}
+
+#[test]
 fn each_kind_that_takes_more_with_it_says_what() {
     for (group, kind, why) in [
         ("", "Namespace", "everything in it would go with it"),
@@ -105,14 +124,14 @@ fn all_of_an_identity_counts_and_no_version() {
     let mut known = inventory(known);
     known.entries[0].version = "v1beta1".to_owned();
     let wanted = [id("apps", "Deployment", "ns", "d")];
-    assert!(leaving(&known, &wanted, Approval::All).go.is_empty());
+    assert!(of_one(&known, &wanted, Approval::All).go.is_empty());
 }
 
 #[test]
 fn what_goes_keeps_its_order_and_all_that_is_known_of_it() {
-    let known =
-        inventory([id("", "Secret", "ns", "b"), id("", "Namespace", "", "ns"), id("", "Secret", "ns", "a")]);
-    let found = leaving(&known, &[], Approval::Harmless);
+    let gone = [id("", "Secret", "ns", "b"), id("", "Namespace", "", "ns"), id("", "Secret", "ns", "a")];
+    let known = inventory(gone.into_iter().chain(many(12)));
+    let found = of_one(&known, &many(12), Approval::Harmless);
     assert_eq!(found.go, [known.entries[0].clone(), known.entries[2].clone()]);
     assert_eq!(found.held, [(known.entries[1].clone(), "everything in it would go with it".to_owned())]);
 }
@@ -122,7 +141,10 @@ fn an_inventory_finds_its_entries() {
     let known = inventory(many(3));
     assert_eq!(known.find(&many(3)[1]), Some(&known.entries[1]));
     assert_eq!(known.find(&id("", "ConfigMap", "other", "c1")), None);
-    assert_eq!(Inventory::default(), Inventory { installed: false, entries: Vec::new() });
+    assert_eq!(
+        Inventory::default(),
+        Inventory { installed: false, revision: String::new(), entries: Vec::new() }
+    );
 }
 
 /// `printf 'transship.ns.ConfigMap.' | openssl dgst -sha256 -binary | base64 | tr '+/' '-_' | tr -d '='`
@@ -153,7 +175,7 @@ proptest! {
         ids in ids(), wanted in ids(), approval in approval()
     ) {
         let known = inventory(ids);
-        let found = leaving(&known, &wanted, approval);
+        let found = of_one(&known, &wanted, approval);
         for entry in &known.entries {
             let places = [
                 wanted.contains(&entry.id),
@@ -170,10 +192,10 @@ proptest! {
     #[test]
     fn an_approval_is_for_all_or_none(ids in ids(), wanted in ids(), count in 0..40usize) {
         let known = inventory(ids);
-        let counted = leaving(&known, &wanted, Approval::Count(count));
+        let counted = of_one(&known, &wanted, Approval::Count(count));
         prop_assert!(counted.go.is_empty() || counted.held.is_empty());
-        let all = leaving(&known, &wanted, Approval::All);
+        let all = of_one(&known, &wanted, Approval::All);
         prop_assert!(all.held.is_empty());
-        prop_assert_eq!(leaving(&known, &wanted, Approval::Count(all.go.len())), all);
+        prop_assert_eq!(of_one(&known, &wanted, Approval::Count(all.go.len())), all);
     }
 }

@@ -5,7 +5,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::super::fixture::{
-    CLASS_PATH, DEFINITION_PATH, HOSTED, INVENTORY, NAMESPACE, OBJECTS, Project, WIDGET, config_map, map,
+    CLASS_PATH, DEFINITION_PATH, DEPLOYMENT_PATH, HOSTED, INVENTORY, NAMESPACE, OBJECTS, Project, WIDGET,
+    config_map, map,
 };
 use super::super::{Run, run_in};
 use super::{assert_code, edit, inventory, is_in_inventory, make, objects, told, until, written};
@@ -27,6 +28,11 @@ pub(crate) const CASES: &[BedCase] = &[
     ("apply::faults::leaving::the_order_of_deletion", the_order_of_deletion),
     ("apply::faults::leaving::what_is_not_ours_any_more", what_is_not_ours_any_more),
     ("apply::faults::leaving::what_is_taken_over_meanwhile", what_is_taken_over_meanwhile),
+    ("apply::faults::leaving::what_the_payload_takes_away", what_the_payload_takes_away),
+    ("apply::faults::leaving::what_was_made_anew", what_was_made_anew),
+    ("apply::faults::leaving::a_definition_whose_object_stays", a_definition_whose_object_stays),
+    ("apply::faults::leaving::an_inventory_that_is_lost", an_inventory_that_is_lost),
+    ("apply::faults::leaving::an_apply_meanwhile", an_apply_meanwhile),
 ];
 
 const MAPS: &str = "/api/v1/namespaces/openshift-op/configmaps";
@@ -67,6 +73,7 @@ fn many_at_once(bed: &Bed) {
 fn what_takes_more_with_it(bed: &Bed) {
     let (side, project) = (&bed.guest, Project::new());
     project.put("10_more", "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: openshift-more\n");
+    project.put_many(3);
     project.applied(side, &[]);
     for name in ["10_more", "10_definition", "50_widget"] {
         project.leave_out(name);
@@ -107,8 +114,10 @@ fn nothing_is_rendered(bed: &Bed) {
     project.bring_back("30_old");
     project.only_here();
     project.write("profiles/standalone.yaml", text.split("honours:").next().unwrap());
-    let run = project.apply(side, &["--prune"]);
-    assert!(objects(&run, "pruned").is_empty(), "{}{}", run.stdout, run.stderr);
+    let run = project.apply(side, &["--prune", "--approve-prune", "all"]);
+    assert_code(&run, 2);
+    let expected = "nothing was rendered for the profile `standalone`, and that is never meant";
+    assert!(run.stderr.contains(expected), "{}", run.stderr);
     assert!(side.get(&map("settings")).is_some());
 }
 
@@ -318,4 +327,87 @@ fn what_is_taken_over_meanwhile(bed: &Bed) {
         "it does not carry our label any more"
     );
     assert!(side.get(&map("settings")).is_some() && !is_in_inventory(side, "ConfigMap", "settings"));
+}
+
+/// An object of ours becomes a tombstone: it goes, from the inventory as well, and nobody asks for more.
+fn what_the_payload_takes_away(bed: &Bed) {
+    let (side, project) = (&bed.guest, Project::new());
+    project.applied(side, &[]);
+    let annotations =
+        "  annotations:\n    release.openshift.io/delete: \"true\"\n    example.test/of: test\n";
+    project.put(
+        "20_settings",
+        &config_map("settings", "one").replacen("metadata:\n", &format!("metadata:\n{annotations}"), 1),
+    );
+    let run = project.applied(side, &[]);
+    assert_eq!(objects(&run, "deleted"), ["ConfigMap/settings in openshift-op"]);
+    assert_eq!(objects(&run, "held"), Vec::<String>::new());
+    assert!(!is_in_inventory(side, "ConfigMap", "settings"));
+}
+
+/// A run makes an object anew and is cut off before it can say so: it is ours all the same, and can be deleted.
+fn what_was_made_anew(bed: &Bed) {
+    let (side, project) = (&bed.guest, Project::new());
+    project.applied(side, &[]);
+    let before = side.get(INVENTORY).unwrap()["data"].clone();
+    side.delete(DEPLOYMENT_PATH);
+    project.applied(side, &[]);
+    assert_ne!(side.get(INVENTORY).unwrap()["data"], before);
+    edit(side, "test", INVENTORY, &json!({"data": before}));
+    assert_code(&project.run(side, "delete", &[]), 0);
+    assert!(side.get(DEPLOYMENT_PATH).is_none());
+}
+
+/// An object of a kind cannot go: neither does the definition of its kind, which would take it with it.
+fn a_definition_whose_object_stays(bed: &Bed) {
+    let (side, project) = (&bed.guest, Project::new());
+    project.applied(side, &[]);
+    edit(side, "test", WIDGET, &json!({"metadata": {"finalizers": ["example.test/never"]}}));
+    let run = project.run(side, "delete", &["--timeout", "3s"]);
+    assert_code(&run, 3);
+    let definition = "CustomResourceDefinition.apiextensions.k8s.io/widgets.example.test";
+    assert_eq!(
+        told(&run, "blocked", definition).unwrap(),
+        "it would take Widget.example.test/one with it, which is still there"
+    );
+    assert!(side.get(DEFINITION_PATH).unwrap()["metadata"].get("deletionTimestamp").is_none());
+    assert!(is_in_inventory(side, "CustomResourceDefinition", "widgets.example.test"));
+    edit(side, "test", WIDGET, &json!({"metadata": {"finalizers": null}}));
+    assert_code(&project.run(side, "delete", &[]), 0);
+    assert!(side.get(DEFINITION_PATH).is_none());
+}
+
+/// Nobody knows what may go without an inventory. An apply finds all that is ours, and writes it again.
+fn an_inventory_that_is_lost(bed: &Bed) {
+    let (side, project) = (&bed.guest, Project::new());
+    project.applied(side, &[]);
+    side.delete(INVENTORY);
+    let run = project.run(side, "delete", &[]);
+    assert_code(&run, 3);
+    let expected = "there is no inventory, and 13 objects carry its label: an apply writes it again, and then they can go";
+    assert!(run.stderr.contains(expected), "{}", run.stderr);
+    assert!(side.get(DEPLOYMENT_PATH).is_some());
+    let run = project.applied(side, &[]);
+    assert_eq!(run.stdout, "cluster: 0 created, 0 changed, 14 unchanged, 0 pruned, 0 failed\n");
+    assert_code(&project.run(side, "delete", &[]), 0);
+    assert!(side.get(DEPLOYMENT_PATH).is_none() && side.get(INVENTORY).is_none());
+}
+
+/// While a delete waits somebody applies everything again: what that brings stays, and so does the inventory that names it.
+fn an_apply_meanwhile(bed: &Bed) {
+    let (side, project) = (&bed.guest, Project::new());
+    project.applied(side, &[]);
+    edit(side, "test", &map("settings"), &json!({"metadata": {"finalizers": ["example.test/never"]}}));
+    let run = std::thread::scope(|scope| {
+        let run = scope.spawn(|| project.run(side, "delete", &[]));
+        until("a deletion", || side.get(DEPLOYMENT_PATH).is_none());
+        let apply = project.apply(side, &[]);
+        assert_eq!(objects(&apply, "failed"), ["ConfigMap/settings in openshift-op"], "{}", apply.stderr);
+        edit(side, "test", &map("settings"), &json!({"metadata": {"finalizers": null}}));
+        run.join().unwrap()
+    });
+    assert_code(&run, 3);
+    assert!(side.get(DEPLOYMENT_PATH).is_some());
+    assert!(side.get(DEFINITION_PATH).unwrap()["metadata"].get("deletionTimestamp").is_none());
+    assert!(is_in_inventory(side, "Role", "op"));
 }

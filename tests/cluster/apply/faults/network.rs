@@ -17,6 +17,7 @@ pub(crate) const CASES: &[BedCase] = &[
     ("apply::faults::network::a_kind_that_is_served_late", a_kind_that_is_served_late),
     ("apply::faults::network::a_kind_that_cannot_be_listed", a_kind_that_cannot_be_listed),
     ("apply::faults::network::no_guest_at_all", no_guest_at_all),
+    ("apply::faults::network::a_guest_that_talks_nonsense", a_guest_that_talks_nonsense),
     ("apply::faults::network::a_guest_that_comes_later", a_guest_that_comes_later),
     ("apply::faults::network::a_guest_that_goes_away", a_guest_that_goes_away),
     ("apply::faults::network::deleting_without_the_guest", deleting_without_the_guest),
@@ -112,7 +113,7 @@ fn a_kind_that_cannot_be_listed(bed: &Bed) {
     let mark = side.audit.mark();
     let run = project.applied(side, &[]);
     assert_eq!(run.stdout, "cluster: 0 created, 1 changed, 13 unchanged, 0 pruned, 0 failed\n");
-    assert_eq!(written(side, mark), [map("settings").as_str(), INVENTORY]);
+    assert_eq!(written(side, mark), [INVENTORY, map("settings").as_str(), INVENTORY]);
     assert_settled(side, &project);
 }
 
@@ -136,6 +137,39 @@ fn no_guest_at_all(bed: &Bed) {
     bed.guest.proxy.refuse(false);
     assert_code(&project.run_hosted(bed, "apply", &[]), 0);
     assert!(bed.guest.get(WIDGET).is_some());
+}
+
+/// Somebody in the guest answers whatever he likes: the management cluster gets what is its, in time, and nothing breaks.
+fn a_guest_that_talks_nonsense(bed: &Bed) {
+    let list = |seen: &Seen| seen.method == "GET" && seen.path.contains("labelSelector=");
+    let first = |seen: &Seen| seen.path == "/api";
+    let body = |body: &str| Reply { body: body.to_owned(), ..Reply::status(200, "Nonsense") };
+    let endless = r#"{"kind": "List", "items": [], "metadata": {"continue": "more"}}"#;
+    let later = Reply::status(429, "TooManyRequests").header("retry-after", "18446744073709551615");
+    let deployment = format!("/apis/apps/v1/namespaces/{HOSTED}/deployments/op");
+    for (which, reply) in [
+        (Which::matching(list), body("[]")),
+        (Which::matching(list), body(r#"{"items": [1, "x", null, {"metadata": 7}]}"#)),
+        (Which::matching(list), body(endless)),
+        (Which::matching(first), body("{}")),
+        (Which::matching(first), later),
+    ] {
+        let project = Project::new();
+        let what = format!("{reply:?}");
+        bed.guest.proxy.fault(which, usize::MAX, Fault::Answer(reply));
+        let began = Instant::now();
+        let run = project.run_hosted(bed, "apply", &["--timeout", "6s"]);
+        assert!(began.elapsed() < Duration::from_secs(40), "{what}");
+        assert!([0, 3].contains(&run.code) && !run.stderr.contains("panicked"), "{what}: {}", run.stderr);
+        assert!(
+            run.stdout.starts_with("management: ") && !run.stdout.contains("1 failed\nguest"),
+            "{what}: {}",
+            run.stdout
+        );
+        assert!(bed.management.get(&deployment).is_some(), "{what}");
+        bed.guest.proxy.clear_faults();
+        assert_code(&project.run_hosted(bed, "delete", &[]), 0);
+    }
 }
 
 /// The guest's API server comes up when the management cluster's half is there already, which does not wait for it. Who

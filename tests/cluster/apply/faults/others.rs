@@ -6,8 +6,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::super::fixture::{
-    CLASS_PATH, DEFINITION_PATH, DEPLOYMENT_PATH, NAMESPACE, OBJECTS, Project, SECRET, WEBHOOK_PATH, WIDGET,
-    map,
+    CLASS_PATH, DEFINITION_PATH, DEPLOYMENT_PATH, JOB_PATH, NAMESPACE, OBJECTS, Project, SECRET,
+    WEBHOOK_PATH, WIDGET, map,
 };
 use super::{assert_code, edit, inventory, make, objects, times, told, until, written};
 use crate::BedCase;
@@ -22,6 +22,12 @@ pub(crate) const CASES: &[BedCase] = &[
     ("apply::faults::others::a_value_that_is_rewritten", a_value_that_is_rewritten),
     ("apply::faults::others::a_webhook_that_does_not_answer", a_webhook_that_does_not_answer),
     ("apply::faults::others::a_namespace_that_never_goes", a_namespace_that_never_goes),
+    ("apply::faults::others::a_namespace_of_others_that_never_goes", a_namespace_of_others_that_never_goes),
+    ("apply::faults::others::what_is_given_away", what_is_given_away),
+    ("apply::faults::others::what_is_left_when_taken_over", what_is_left_when_taken_over),
+    ("apply::faults::others::texts_of_a_secret", texts_of_a_secret),
+    ("apply::faults::others::a_job_of_others", a_job_of_others),
+    ("apply::faults::others::a_webhook_that_hangs", a_webhook_that_hangs),
     ("apply::faults::others::what_was_there_before_us", what_was_there_before_us),
     ("apply::faults::others::what_belongs_to_another_set", what_belongs_to_another_set),
     ("apply::faults::others::what_is_left_alone", what_is_left_alone),
@@ -113,6 +119,74 @@ fn authority(side: &Side) -> String {
     base64::engine::general_purpose::STANDARD.encode(text)
 }
 
+/// The field that is left to others from now on.
+const YIELDED: &str =
+    "- of: ConfigMap/settings\n  path: /data/mode\n  reason: whoever runs the cluster sets it\n";
+
+/// A field was ours, and is left to others from now on: it stays as it is, and so does what they make of it.
+fn what_is_given_away(bed: &Bed) {
+    let (side, project) = (&bed.guest, Project::new());
+    project.change("20_settings", "mode: one", "mode: one\n  other: one");
+    project.applied(side, &[]);
+    project.add_to_profile("standalone", YIELDED);
+    project.change("20_settings", "other: one", "other: two");
+    project.applied(side, &[]);
+    assert_eq!(side.get(&map("settings")).unwrap()["data"], json!({"mode": "one", "other": "two"}));
+    edit(side, "admin", &map("settings"), &json!({"data": {"mode": "his"}}));
+    project.change("20_settings", "other: two", "other: three");
+    project.applied(side, &[]);
+    assert_eq!(side.get(&map("settings")).unwrap()["data"], json!({"mode": "his", "other": "three"}));
+    let mark = side.audit.mark();
+    project.applied(side, &[]);
+    assert_eq!(written(side, mark), Vec::<String>::new());
+}
+
+/// An object is taken over that has a value in a field that is left to others: it keeps that, and nothing else.
+fn what_is_left_when_taken_over(bed: &Bed) {
+    let (side, project) = (&bed.guest, Project::new());
+    project.change("20_settings", "mode: one", "mode: one\n  other: one");
+    project.add_to_profile("standalone", YIELDED);
+    make_settings(side, &json!({"name": "settings"}));
+    project.applied(side, &["--adopt"]);
+    assert_eq!(side.get(&map("settings")).unwrap()["data"], json!({"mode": "theirs", "other": "one"}));
+}
+
+/// Texts of a Secret are kept as bytes: who changes those is seen.
+fn texts_of_a_secret(bed: &Bed) {
+    let (side, project) = (&bed.guest, Project::new());
+    project.change(
+        "20_secret",
+        "data:\n  password: Y2FuYXJ5LWluLWEtY2FnZQ==",
+        "stringData:\n  password: one\n  more: two",
+    );
+    project.applied(side, &[]);
+    let data = |side: &Side| side.get(SECRET).unwrap()["data"].clone();
+    assert_eq!(data(side), json!({"password": "b25l", "more": "dHdv"}));
+    edit(side, "admin", SECRET, &json!({"data": {"password": "aGlz"}}));
+    project.change("20_secret", "\n  more: two", "");
+    project.applied(side, &[]);
+    assert_eq!(data(side), json!({"password": "b25l"}));
+}
+
+/// A Job of others has the name of ours, and nothing in it that we would set differently: it is theirs.
+fn a_job_of_others(bed: &Bed) {
+    let (side, project) = (&bed.guest, Project::new());
+    make(side, "test", "/api/v1/namespaces", &json!({"metadata": {"name": NAMESPACE}})).ok().unwrap();
+    let pod = json!({"restartPolicy": "Never", "containers": [{"name": "theirs", "image": "example.test/theirs:1"}]});
+    let job = json!({"metadata": {"name": "migrate"}, "spec": {"template": {"spec": pod}}});
+    make(side, "somebody", "/apis/batch/v1/namespaces/openshift-op/jobs", &job).ok().unwrap();
+    let before = side.get(JOB_PATH).unwrap()["metadata"]["uid"].clone();
+    let run = project.apply(side, &[]);
+    assert_code(&run, 3);
+    assert_eq!(
+        told(&run, "failed", "Job.batch/migrate in openshift-op").unwrap(),
+        "it was there before us, and spec.template cannot be changed on an object that is there; --adopt takes it over"
+    );
+    assert_eq!(side.get(JOB_PATH).unwrap()["metadata"]["uid"], before);
+    project.applied(side, &["--adopt"]);
+    assert_ne!(side.get(JOB_PATH).unwrap()["metadata"]["uid"], before);
+}
+
 /// What somebody changes of ours is put right with one write; what he adds of his own is his.
 fn what_is_ours_is_put_right(bed: &Bed) {
     let (side, project) = (&bed.guest, Project::new());
@@ -158,17 +232,40 @@ fn a_value_that_is_rewritten(bed: &Bed) {
     until("an end of it", || !is_rewritten());
 }
 
+/// A webhook on this machine that must agree to every `ConfigMap`.
+fn put_webhook(side: &Side, port: u16, seconds: usize) {
+    side.apply_yaml(&format!(
+        "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\nmetadata:\n  name: closed\nwebhooks:\n\
+         - name: closed.example.test\n  admissionReviewVersions: [v1]\n  sideEffects: None\n  failurePolicy: Fail\n  \
+         timeoutSeconds: {seconds}\n  clientConfig:\n    url: https://127.0.0.1:{port}/\n  namespaceSelector:\n    matchExpressions:\n    \
+         - key: kubernetes.io/metadata.name\n      operator: In\n      values: [openshift-op, default]\n  rules:\n  - apiGroups: [\"\"]\n    \
+         apiVersions: [v1]\n    operations: [CREATE, UPDATE]\n    resources: [configmaps]\n",
+    ));
+}
+
+/// A webhook takes connections and says nothing: its objects fail, and nobody takes the API server for gone.
+fn a_webhook_that_hangs(bed: &Bed) {
+    let (side, project) = (&bed.guest, Project::new());
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    put_webhook(side, silent.local_addr().unwrap().port(), 10);
+    let refused = "/api/v1/namespaces/default/configmaps";
+    until("a refusal", || {
+        make(side, "test&dryRun=All&timeout=1s", refused, &json!({"metadata": {"name": "probe"}})).code >= 500
+    });
+    let run = project.apply(side, &["--timeout", "60s"]);
+    assert_code(&run, 3);
+    let failed = ["ConfigMap/chosen in openshift-op", "ConfigMap/settings in openshift-op"];
+    assert_eq!(objects(&run, "failed"), failed, "{}", run.stderr);
+    let why = told(&run, "failed", failed[1]).unwrap();
+    assert!(why.contains("failed calling webhook \"closed.example.test\""), "{why}");
+    assert!([DEPLOYMENT_PATH, SECRET, WIDGET, CLASS_PATH].iter().all(|path| side.get(path).is_some()));
+}
+
 /// A webhook must agree to every `ConfigMap` and is not there: only those fail, and the next time they do not.
 fn a_webhook_that_does_not_answer(bed: &Bed) {
     let (side, project) = (&bed.guest, Project::new());
     let name = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/closed";
-    side.apply_yaml(
-        "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\nmetadata:\n  name: closed\nwebhooks:\n\
-         - name: closed.example.test\n  admissionReviewVersions: [v1]\n  sideEffects: None\n  failurePolicy: Fail\n  timeoutSeconds: 1\n  \
-         clientConfig:\n    url: https://127.0.0.1:1/\n  namespaceSelector:\n    matchExpressions:\n    - key: kubernetes.io/metadata.name\n      \
-         operator: In\n      values: [openshift-op, default]\n  rules:\n  - apiGroups: [\"\"]\n    apiVersions: [v1]\n    \
-         operations: [CREATE, UPDATE]\n    resources: [configmaps]\n",
-    );
+    put_webhook(side, 1, 1);
     let probe = json!({"metadata": {"name": "probe"}});
     let answers = || make(side, "test&dryRun=All", "/api/v1/namespaces/default/configmaps", &probe).code;
     until("a refusal", || answers() == 500);
@@ -197,10 +294,31 @@ fn never_gone(side: &Side) {
     side.wait("/api/v1/namespaces/openshift-op", |it| it["status"]["phase"] == "Terminating");
 }
 
-/// A namespace is being deleted and never goes: what belongs into it says so and is tried once, the rest is applied.
+/// A namespace is being deleted and never goes: that is told with what holds it, what belongs into it is not even tried, and
+/// the rest is applied.
 fn a_namespace_that_never_goes(bed: &Bed) {
     let (side, project) = (&bed.guest, Project::new());
     never_gone(side);
+    let run = project.apply(side, &[]);
+    assert_code(&run, 3);
+    let why = told(&run, "failed", "Namespace/openshift-op").unwrap();
+    assert!(why.starts_with("it was deleted and waits for its finalizers: example.test/never"), "{why}");
+    assert_eq!(objects(&run, "blocked").len(), 8, "{}", run.stderr);
+    let why = told(&run, "blocked", "ConfigMap/settings in openshift-op").unwrap();
+    assert_eq!(why, "it needs its namespace, Namespace/openshift-op");
+    assert!([DEFINITION_PATH, CLASS_PATH, WEBHOOK_PATH, WIDGET].iter().all(|path| side.get(path).is_some()));
+}
+
+/// The same where the namespace is somebody else's: what belongs into it says so, and is tried once.
+fn a_namespace_of_others_that_never_goes(bed: &Bed) {
+    let (side, project) = (&bed.guest, Project::new());
+    never_gone(side);
+    project.leave_out("10_namespace");
+    project.write(
+        "profiles/checks.yaml",
+        "apiVersion: transship.openshift.io/v1\nkind: Checks\nmetadata:\n  name: checks\nexternals:\n\
+         - objects: [Namespace/openshift-op]\n  reason: somebody else makes it\n",
+    );
     let run = project.apply(side, &[]);
     assert_code(&run, 3);
     let expected = "its namespace openshift-op is being deleted, so nothing can be put into it";
@@ -214,7 +332,6 @@ fn a_namespace_that_never_goes(bed: &Bed) {
         objects(&run, "blocked"),
         ["Deployment.apps/op in openshift-op", "Job.batch/migrate in openshift-op"]
     );
-    assert!([DEFINITION_PATH, CLASS_PATH, WEBHOOK_PATH, WIDGET].iter().all(|path| side.get(path).is_some()));
     let seen = side.proxy.seen();
     let tried =
         seen.iter().filter(|seen| seen.method == "PATCH" && seen.path.contains("/namespaces/openshift-op/"));

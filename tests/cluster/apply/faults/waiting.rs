@@ -127,7 +127,7 @@ fn no_nodes(bed: &Bed) {
     assert_eq!(live["status"]["desiredNumberScheduled"], 0);
 }
 
-/// While one rollout waits another one begins, and is done. The first one notices that it is not the last word any
+/// While one rollout waits another one begins, and waits as well. The first one notices that it is not the last word any
 /// more: it ends, long before its time is over, says so, and takes nothing away that the second one may have brought.
 fn a_newer_rollout(bed: &Bed) {
     let (side, project, newer) = (&bed.guest, Project::new(), Project::new());
@@ -140,15 +140,20 @@ fn a_newer_rollout(bed: &Bed) {
     newer.change("20_settings", "mode: one", "mode: two");
     newer.change("30_deployment", "image: example.test/op:1", "image: example.test/op:3");
     side.stand_in.pods_fail(true);
-    let run = std::thread::scope(|scope| {
+    let image = |image: &str| {
+        let live = side.get(DEPLOYMENT_PATH).unwrap();
+        live["spec"]["template"]["spec"]["containers"][0]["image"] == image
+    };
+    let (run, second) = std::thread::scope(|scope| {
         let first = scope.spawn(|| project.apply(side, &["--wait", "--prune"]));
-        until("the change", || {
-            let live = side.get(DEPLOYMENT_PATH).unwrap();
-            live["spec"]["template"]["spec"]["containers"][0]["image"] == "example.test/op:2"
-        });
-        newer.applied(side, &[]);
-        first.join().unwrap()
+        until("the change", || image("example.test/op:2"));
+        let second = scope.spawn(|| newer.apply(side, &["--wait"]));
+        let run = first.join().unwrap();
+        assert!(!second.is_finished(), "the first one has seen the other's beginning");
+        side.stand_in.pods_fail(false);
+        (run, second.join().unwrap())
     });
+    assert_code(&second, 0);
     assert_code(&run, 3);
     assert_eq!(
         told(&run, "blocked", "Deployment.apps/op in openshift-op").unwrap(),
