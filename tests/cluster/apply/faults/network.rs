@@ -16,6 +16,7 @@ pub(crate) const CASES: &[BedCase] = &[
     ("apply::faults::network::a_server_that_dies", a_server_that_dies),
     ("apply::faults::network::a_kind_that_is_served_late", a_kind_that_is_served_late),
     ("apply::faults::network::a_kind_that_cannot_be_listed", a_kind_that_cannot_be_listed),
+    ("apply::faults::network::a_field_that_nobody_knows", a_field_that_nobody_knows),
     ("apply::faults::network::no_guest_at_all", no_guest_at_all),
     ("apply::faults::network::a_guest_that_talks_nonsense", a_guest_that_talks_nonsense),
     ("apply::faults::network::a_guest_that_comes_later", a_guest_that_comes_later),
@@ -115,6 +116,35 @@ fn a_kind_that_cannot_be_listed(bed: &Bed) {
     assert_eq!(run.stdout, "cluster: 0 created, 1 changed, 13 unchanged, 0 pruned, 0 failed\n");
     assert_eq!(written(side, mark), [INVENTORY, map("settings").as_str(), INVENTORY]);
     assert_settled(side, &project);
+}
+
+/// A kind of others does not have a field that we would set. The API server answers that as if it had failed itself, and
+/// would do so for ever: it is asked once.
+fn a_field_that_nobody_knows(bed: &Bed) {
+    let (side, project) = (&bed.guest, Project::new());
+    side.apply_yaml(
+        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: gadgets.others.test\nspec:\n  \
+         group: others.test\n  names: {kind: Gadget, plural: gadgets}\n  scope: Cluster\n  versions:\n  - name: v1\n    served: true\n    \
+         storage: true\n    schema:\n      openAPIV3Schema:\n        type: object\n        properties:\n          spec:\n            \
+         type: object\n            properties:\n              size: {type: integer}\n",
+    );
+    until("the kind", || side.get("/apis/others.test/v1/gadgets").is_some());
+    project.put(
+        "50_gadget",
+        "apiVersion: others.test/v1\nkind: Gadget\nmetadata:\n  name: one\nspec:\n  sise: 1\n",
+    );
+    project.write(
+        "profiles/checks.yaml",
+        "apiVersion: transship.openshift.io/v1\nkind: Checks\nmetadata:\n  name: checks\nkinds:\n  Gadget.others.test:\n    \
+         from: somebody else\n    scope: Cluster\n",
+    );
+    let run = project.apply(side, &[]);
+    assert_code(&run, 3);
+    let why = told(&run, "failed", "Gadget.others.test/one").unwrap();
+    assert!(why.contains("the API server answers 500: ") && why.contains(".spec.sise"), "{why}");
+    let tries =
+        side.proxy.seen().iter().filter(|seen| is_patch(seen) && seen.path.contains("/gadgets/")).count();
+    assert_eq!(tries, 1);
 }
 
 /// The guest's API server is not there: the management cluster gets what is its, and it is told why the rest is not done.
