@@ -89,13 +89,24 @@ impl<'a> Policy<'a> {
     /// What an object has, as it is, in fields that are not ours to set and that we, or whoever we take it over from, have
     /// set: it stays, in the name of whoever gives things away, when we do not send it any more.
     pub(super) fn given_away(&self, object: &Object, live: &Value, adopt: bool) -> Option<Value> {
-        let mut places = self.left(object, &node(live)?).concat();
-        let ours = |place: &Vec<Step>| fields::owns(live, MANAGER, place);
-        if !adopt && !places.iter().any(ours) {
+        let (mut places, manifest) = (self.left(object, &node(live)?).concat(), manifest(object));
+        let ours = |place: &Vec<Step>| {
+            fields::owns(live, MANAGER, place) || adopt && fields::is_left_behind(live, place)
+        };
+        // What was made with its seeds is not told from them yet.
+        if fields::is_planted(live) || !places.iter().any(ours) {
             return None;
         }
-        places.retain(|place| adopt || ours(place) || fields::owns(live, SEEDER, place));
+        places.retain(|place| ours(place) || fields::owns(live, SEEDER, place));
+        places.retain(|place| has_items_of(&manifest, live, place));
         seed(live, &places)
+    }
+
+    /// What an object still has of what it was given once.
+    pub(super) fn still_given(&self, object: &Object, live: &Value) -> Value {
+        let mut places = node(live).map(|root| self.left(object, &root).concat()).unwrap_or_default();
+        places.retain(|place| fields::owns(live, SEEDER, place));
+        seed(live, &places).unwrap_or_else(|| identity(live))
     }
 
     fn pinned(&self, id: &ObjectId, manifest: &Value) -> Option<Value> {
@@ -160,6 +171,19 @@ fn places_of(id: &ObjectId, root: &yaml::Node, left: &[Marked<Left>], also: Opti
     paths.flat_map(|path| places(root, path)).collect()
 }
 
+/// Whether the items of lists on the way to a place of an object are in another one as well.
+fn has_items_of(other: &Value, object: &Value, place: &[Step]) -> bool {
+    match place.split_first() {
+        None => true,
+        Some((Step::Key(key), rest)) => has_items_of(&other[key.as_str()], &object[key.as_str()], rest),
+        Some((Step::Index(index), rest)) => {
+            let item = &object[*index];
+            let mut same = other.as_array().into_iter().flatten().filter(|one| one["name"] == item["name"]);
+            same.next().is_some_and(|one| has_items_of(one, item, rest))
+        }
+    }
+}
+
 /// Puts the label of the set on an object.
 fn label(object: &mut Value, set: &str) {
     let metadata = object.get_mut("metadata").and_then(Value::as_object_mut);
@@ -172,17 +196,16 @@ fn label(object: &mut Value, set: &str) {
 /// A Secret keeps its texts as bytes. Texts that are sent as such are recorded as fields that it does not have afterwards, so
 /// nobody could see that one was changed, and none would ever leave it.
 fn encode(object: &mut Value) {
-    let Some(map) = object.as_object_mut().filter(|map| map.get("kind") == Some(&json!("Secret"))) else {
+    if object["kind"] != "Secret" || object["apiVersion"] != "v1" {
         return;
-    };
-    let Some(Value::Object(texts)) = map.remove("stringData") else { return };
-    let data = map.entry("data").or_insert_with(|| json!({}));
-    if let Some(data) = data.as_object_mut() {
-        data.extend(
-            texts
-                .into_iter()
-                .map(|(key, text)| (key, json!(STANDARD.encode(text.as_str().unwrap_or_default())))),
-        );
+    }
+    // What is no text is for the API server to refuse.
+    let texts = object["stringData"].as_object().filter(|texts| texts.values().all(Value::is_string));
+    let (Some(texts), Some(map)) = (texts.cloned(), object.as_object_mut()) else { return };
+    if let Some(data) = map.entry("data").or_insert_with(|| json!({})).as_object_mut() {
+        let encoded = |text: &Value| json!(STANDARD.encode(text.as_str().unwrap_or_default()));
+        data.extend(texts.into_iter().map(|(key, text)| (key, encoded(&text))));
+        map.remove("stringData");
     }
 }
 
@@ -268,7 +291,7 @@ fn same_fields(object: &Value, fields: &Value) -> Value {
 }
 
 /// Lays one object over another; items of lists are the same by their names.
-fn merge(into: &mut Value, other: &Value) {
+pub(super) fn merge(into: &mut Value, other: &Value) {
     match (into, other) {
         (Value::Object(into), Value::Object(other)) => {
             for (key, value) in other {

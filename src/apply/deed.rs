@@ -35,7 +35,7 @@ pub(super) fn deed<'b>(
     // Fields of those before us leave only when they are ours.
     let is_settled = |live: &Value| {
         let same = entry.is_some_and(|entry| is_as_applied(entry, live, &desired(action, body)));
-        same && !(adopt && fields::migration(live).is_some())
+        same && !(adopt && action == Action::Apply && fields::migration(live).is_some())
     };
     Ok(match (action, live) {
         (Action::Delete, None) => Deed::Leave,

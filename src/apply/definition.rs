@@ -60,7 +60,8 @@ fn defines(definition: &Value) -> Vec<(String, Resource)> {
 /// Whether a cluster says that it serves a resource.
 async fn is_served(side: &Side<'_>, resource: &Resource) -> Result<bool, Problem> {
     let path = format!("/apis/{}/{}", resource.group, resource.version);
-    let unknown = |failure: Failure| Problem { message: failure.words(false), lost: failure.is_silence() };
+    // Whether the cluster is there at all is seen by all the others who ask it.
+    let unknown = |failure: Failure| Problem::new(failure.words(false));
     let list = side.get(&path).await.map_err(unknown)?.unwrap_or_default();
     Ok(list["resources"].as_array().into_iter().flatten().any(|one| one["name"] == resource.plural))
 }

@@ -105,17 +105,31 @@ const BEFORE_US: [&str; 9] = [
     "cluster-version-operator",
 ];
 
+/// Whether an entry is of somebody who wrote whole objects before us.
+fn is_earlier(entry: &Value) -> bool {
+    let manager = entry["manager"].as_str().unwrap_or_default();
+    entry["operation"] == "Update"
+        && entry.get("subresource").is_none()
+        && (BEFORE_US.contains(&manager) || manager == MANAGER)
+}
+
+/// Whether somebody before us has set what is at a place.
+pub(super) fn is_left_behind(object: &Value, place: &[Step]) -> bool {
+    let entries = object["metadata"]["managedFields"].as_array().into_iter().flatten();
+    entries.filter(|entry| is_earlier(entry)).any(|entry| holds(&entry["fieldsV1"], object, place))
+}
+
+/// Whether we made an object, or have applied it.
+pub(super) fn is_by_us(object: &Value) -> bool {
+    let mut entries = object["metadata"]["managedFields"].as_array().into_iter().flatten();
+    ours(object).is_some() || entries.any(|entry| entry["manager"] == SEEDER)
+}
+
 /// The patch that makes the fields of earlier managers ours, guarded by the version that was read. Nothing where there
 /// are none.
 pub(super) fn migration(object: &Value) -> Option<Value> {
     let entries = object["metadata"]["managedFields"].as_array()?;
-    let earlier = |entry: &&Value| {
-        let manager = entry["manager"].as_str().unwrap_or_default();
-        entry["operation"] == "Update"
-            && entry.get("subresource").is_none()
-            && (BEFORE_US.contains(&manager) || manager == MANAGER)
-    };
-    let (theirs, mut rest): (Vec<&Value>, Vec<&Value>) = entries.iter().partition(earlier);
+    let (theirs, mut rest): (Vec<&Value>, Vec<&Value>) = entries.iter().partition(|entry| is_earlier(entry));
     let first = theirs.first()?;
     let own = |entry: &Value| entry["manager"] == MANAGER && entry["operation"] == "Apply";
     let mine = rest.iter().position(|entry| own(entry)).map(|at| rest.remove(at));

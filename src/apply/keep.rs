@@ -8,6 +8,7 @@ use super::failure::Failure;
 use super::inventory::{Home, Inventory};
 use super::server::{Content, Server};
 use super::side::Side;
+use super::write::TRIES;
 
 /// The inventory as it is in the cluster.
 pub(super) struct Kept {
@@ -51,9 +52,8 @@ impl Side<'_> {
 
     /// Whether somebody else has written the inventory since we did: then another rollout has the last word.
     pub(super) async fn is_overtaken(&self) -> bool {
-        let seen = self.kept.borrow().version.clone();
-        let now = self.get(&self.home.path()).await.ok().flatten();
-        now.is_some_and(|now| version(&now) != seen)
+        let now = Kept::read(&self.server, &self.home).await;
+        now.is_ok_and(|now| now.version.is_some() && now.inventory != self.kept.borrow().inventory)
     }
 
     /// Writes the inventory where it differs from what is there.
@@ -65,6 +65,19 @@ impl Side<'_> {
     /// Writes the inventory. Nobody else may have written it since it was read: two rollouts at once would each take
     /// away what the other brings.
     pub(super) async fn write(&self, inventory: &Inventory) -> Result<(), Failure> {
+        for _ in 0..TRIES {
+            match self.try_to_write(inventory).await {
+                Err(failure) if failure.code() == Some(409) => self.look_again(inventory, &failure).await?,
+                written => return written,
+            }
+            if self.kept.borrow().inventory == *inventory {
+                return Ok(());
+            }
+        }
+        Err(Failure::Unreadable("the inventory is touched all the time, so it cannot be written".to_owned()))
+    }
+
+    async fn try_to_write(&self, inventory: &Inventory) -> Result<(), Failure> {
         let before = self.kept.borrow().version.clone();
         let object = inventory.object(&self.home, before.as_deref()).map_err(|size| {
             Failure::Unreadable(format!(
@@ -76,23 +89,27 @@ impl Side<'_> {
             None => (Method::POST, self.home.collection()),
         };
         let path = format!("{path}?fieldManager={MANAGER}");
-        let written = match self.server.send(method, &path, Content::Json(&object.to_string())).await {
-            Ok(answer) => answer.value,
-            Err(failure) if failure.code() == Some(409) => self.already_written(&object, &failure).await?,
-            Err(failure) if failure.is_passing() => return Err(failure),
-            Err(failure) => {
-                let why = format!("the inventory cannot be written: {}", failure.words(false));
-                return Err(Failure::Unreadable(why));
+        match self.server.send(method, &path, Content::Json(&object.to_string())).await {
+            Ok(answer) => {
+                let version = version(&answer.value);
+                *self.kept.borrow_mut() = Kept { inventory: inventory.clone(), version };
+                Ok(())
             }
-        };
-        *self.kept.borrow_mut() = Kept { inventory: inventory.clone(), version: version(&written) };
-        Ok(())
+            Err(failure) if failure.is_passing() || failure.code() == Some(409) => Err(failure),
+            Err(failure) => {
+                Err(Failure::Unreadable(format!("the inventory cannot be written: {}", failure.words(false))))
+            }
+        }
     }
 
-    /// A write whose answer was lost is found written when it is tried again.
-    async fn already_written(&self, wanted: &Value, failure: &Failure) -> Result<Value, Failure> {
-        let live = self.get(&self.home.path()).await.ok().flatten().unwrap_or_default();
-        if live["data"] == wanted["data"] { Ok(live) } else { Err(self.somebody_else(failure)) }
+    /// A write whose answer was lost is found written, and what was only touched may be written again.
+    async fn look_again(&self, wanted: &Inventory, failure: &Failure) -> Result<(), Failure> {
+        let now = Kept::read(&self.server, &self.home).await?;
+        if now.inventory != *wanted && now.inventory != self.kept.borrow().inventory {
+            return Err(self.somebody_else(failure));
+        }
+        *self.kept.borrow_mut() = now;
+        Ok(())
     }
 
     fn somebody_else(&self, failure: &Failure) -> Failure {

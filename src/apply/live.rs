@@ -9,7 +9,7 @@ use super::side::Side;
 use super::step::One;
 use super::write::Rehearsal;
 use super::{Event, Options, Target, body, look};
-use crate::object::{Cluster, ObjectId};
+use crate::object::{Cluster, Object, ObjectId};
 use crate::show;
 
 /// One object that would change.
@@ -92,8 +92,8 @@ async fn would(
         // In a namespace or of a kind that is not there yet nothing can be tried.
         (Deed::Make | Deed::Write { .. }, None) => Some(body.whole()),
         (Deed::Make, Some(live)) => Some(live.clone()),
-        (Deed::Write { fields, force }, Some(_)) => {
-            match one.rehearse(fields, force).await.map_err(refused)? {
+        (Deed::Write { fields, force }, Some(live)) => {
+            match one.rehearse(&with_given(side, object, fields, live), force).await.map_err(refused)? {
                 Rehearsal::Written(after) => Some(after),
                 Rehearsal::Recreated(fields) => {
                     return Err(format!(
@@ -104,6 +104,15 @@ async fn would(
         }
     };
     Ok((live.map(essence), after.map(essence)))
+}
+
+/// What is sent, with what we give away before that: it stays as it is.
+fn with_given(side: &Side<'_>, object: &Object, fields: &Value, live: &Value) -> Value {
+    let mut all = fields.clone();
+    if let Some(given) = side.policy.given_away(object, live, false) {
+        body::merge(&mut all, &given);
+    }
+    all
 }
 
 /// An object without what the server keeps for itself.

@@ -118,7 +118,7 @@ async fn remove_one(side: &Side<'_>, entry: &Entry, deadline: Instant) -> Result
         }
         // One that we made anew, before we were cut off, is ours as well.
         let same = entry.uid.is_empty() || metadata["uid"] == *entry.uid;
-        if !same && fields::ours(&live).is_none() {
+        if !same && !fields::is_by_us(&live) {
             return Ok(Removed::NotOurs("another object of its name is there".to_owned()));
         }
         // A namespace that is going refuses to be deleted once more.

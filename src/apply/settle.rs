@@ -95,6 +95,8 @@ impl Ending<'_, '_> {
             // sees that we do.
             let mut still_ours = now.clone();
             still_ours.entries.extend(leaving.go.iter().cloned());
+            // A write that changes nothing is seen by nobody.
+            still_ours.revision.push_str("-pruning");
             if !leaving.go.is_empty()
                 && let Err(failure) = side.write(&still_ours).await
             {

@@ -60,10 +60,14 @@ impl<'a> Side<'a> {
         for (kind, list) in wanted.into_iter().zip(lists) {
             match list {
                 Ok(list) => side.live.extend(list),
-                Err(failure) if failure.is_silence() => return Err(failure),
-                // Who may not list a kind, or cannot since nobody converts its objects, may still ask for one after the
-                // other: whatever is wrong with a kind concerns its objects alone.
-                Err(_) => _ = side.unlisted.insert(kind),
+                Err(failure) => {
+                    if failure.is_silence() && side.is_silent().await {
+                        return Err(failure);
+                    }
+                    // Who may not list a kind, or cannot since nobody converts its objects, may still ask for one after
+                    // the other: whatever is wrong with a kind concerns its objects alone.
+                    side.unlisted.insert(kind);
+                }
             }
         }
         Ok(side)

@@ -14,6 +14,7 @@ use super::remove::{take_away, until_gone};
 use super::rollout::Action;
 use super::server::Content;
 use super::side::{Side, version_of};
+use super::write::TRIES;
 use super::{MANAGER, Options, SEEDER};
 use crate::object::Object;
 
@@ -127,23 +128,21 @@ impl One<'_> {
 
     async fn until_gone(&self, live: &Value) -> Result<(), Problem> {
         let uid = &live["metadata"]["uid"];
-        until_gone(self.side, &self.path, uid, &self.object.id, self.patience()).await.map(|_| ())
+        until_gone(self.side, &self.path, uid, &self.object.id, self.deadline()).await.map(|_| ())
     }
 
-    /// Until when something is waited for that others must do, where nobody waits for everything.
-    fn patience(&self) -> Instant {
-        self.options.deadline().min(Instant::now() + self.options.patience)
+    /// Until when something is waited for that others must do: not for long where nobody waits for everything.
+    fn deadline(&self) -> Instant {
+        let deadline = self.options.deadline();
+        if self.options.wait { deadline } else { deadline.min(Instant::now() + self.options.patience) }
     }
 
     async fn apply(&self, body: &Body, force: bool, live: Option<&Value>) -> Result<(What, Value), Problem> {
         let entry = self.side.known.find(&self.object.id);
         if let Some(live) = live {
-            let given = self.side.policy.given_away(self.object, live, self.options.adopt);
+            self.give_away(live).await?;
             if self.options.adopt {
                 self.migrate(live).await?;
-            }
-            if let Some(given) = given {
-                self.send(&given, SEEDER, true).await.map_err(|failure| self.problem(&failure))?;
             }
         }
         // Some objects cannot be without their seeds, so they are made with them.
@@ -160,9 +159,34 @@ impl One<'_> {
         Ok((what, if is_known { now } else { self.say_first(body, now).await? }))
     }
 
+    /// Leaves to others what was ours until now, with the value that it has.
+    async fn give_away(&self, live: &Value) -> Result<(), Problem> {
+        let mut live = live.clone();
+        for _ in 0..TRIES {
+            let Some(given) = self.side.policy.given_away(self.object, &live, self.options.adopt) else {
+                break;
+            };
+            match self.send(&given, SEEDER, false).await {
+                Ok(_) => break,
+                // Somebody has changed it since it was looked at, and his value counts.
+                Err(Failure::Refused(refusal)) if refusal.is_conflict_of_managers() => {
+                    live = self.now().await?.unwrap_or_default();
+                }
+                Err(failure) => return Err(self.problem(&failure)),
+            }
+        }
+        Ok(())
+    }
+
     /// Gives a new object what is given once. Seeds, and nothing else, stay in the name of whoever gives things away.
     async fn seed(&self, body: &Body, now: Value) -> Result<Value, Problem> {
-        self.give(body.seed.as_ref(), "", now).await
+        let now = self.give(body.seed.as_ref(), "", now).await?;
+        if !fields::is_planted(&now) {
+            return Ok(now);
+        }
+        // Somebody has changed a seed already: the others stay as they are.
+        let still = self.side.policy.still_given(self.object, &now);
+        Ok(self.send(&still, SEEDER, true).await.map_err(|failure| self.problem(&failure))?.value)
     }
 
     /// Says of a new object what its owner will say soon.
@@ -208,8 +232,7 @@ impl One<'_> {
 
     /// Takes it away, whoever made it.
     pub(super) async fn take_away(&self, uid: &Value) -> Result<(), Problem> {
-        let deadline = if self.options.wait { self.options.deadline() } else { self.patience() };
-        take_away(self.side, &self.path, uid, &self.object.id, deadline).await
+        take_away(self.side, &self.path, uid, &self.object.id, self.deadline()).await
     }
 
     fn done(&self, what: What, live: Value, desired: &str) -> Done {

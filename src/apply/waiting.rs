@@ -149,13 +149,23 @@ async fn look_at(
     steps: Vec<usize>,
 ) -> Vec<(usize, Result<Value, Problem>)> {
     let Some(resource) = side.resource(rollout.steps[steps[0]].object) else { return Vec::new() };
-    let list = side.list(&resource).await.map(|list| list.into_iter().collect::<BTreeMap<ObjectId, Value>>());
-    let of = |at: usize| {
-        let id = &rollout.steps[at].object.id;
-        match &list {
-            Ok(list) => Ok(list.get(id).cloned().unwrap_or_default()),
-            Err(failure) => Err(Problem::of(failure, id)),
+    let list = match side.list(&resource).await {
+        Ok(list) => list.into_iter().collect::<BTreeMap<ObjectId, Value>>(),
+        // Objects that cannot be listed are asked for one after the other.
+        Err(_) => return join_all(steps.into_iter().map(|at| look_at_one(rollout, side, at))).await,
+    };
+    let of = |at: usize| list.get(&rollout.steps[at].object.id).cloned().unwrap_or_default();
+    steps.into_iter().map(|at| (at, Ok(of(at)))).collect()
+}
+
+async fn look_at_one(rollout: &Rollout<'_>, side: &Side<'_>, at: usize) -> (usize, Result<Value, Problem>) {
+    let object = rollout.steps[at].object;
+    let live = match side.get(&side.path(object).unwrap_or_default()).await {
+        Ok(live) => Ok(live.unwrap_or_default()),
+        Err(failure) => {
+            let lost = failure.is_silence() && side.is_silent().await;
+            Err(Problem { lost, ..Problem::of(&failure, &object.id) })
         }
     };
-    steps.into_iter().map(|at| (at, of(at))).collect()
+    (at, live)
 }

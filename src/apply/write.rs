@@ -16,7 +16,7 @@ use super::step::One;
 use crate::object::ObjectId;
 
 /// How often a write that another one has overtaken is tried.
-const TRIES: usize = 5;
+pub(super) const TRIES: usize = 5;
 const PAUSE: Duration = Duration::from_millis(300);
 
 /// What a write would come to.

@@ -14,6 +14,8 @@ use super::{Inputs, Outcome};
 Example:
   transship delete --topology hypershift --management-kubeconfig mc.kubeconfig --guest-kubeconfig guest.kubeconfig
 
+With a namespace goes all that is in it, and with a definition every object of its kind, whoever made them.
+
 A guest that does not answer does not hold back what is in the management cluster. One of which not even the
 kubeconfig is left is left out with --without-guest.")]
 pub(super) struct Delete {

@@ -40,7 +40,7 @@ type Case = (&'static str, fn(&ControlPlane));
 type BedCase = (&'static str, fn(&Bed));
 
 const CASES: [&[Case]; 2] = [checks::CASES, wait_for::CASES];
-const BED_CASES: [&[BedCase]; 13] = [
+const BED_CASES: [&[BedCase]; 14] = [
     bed_itself::CASES,
     proxy_itself::CASES,
     apply::storage::CASES,
@@ -49,6 +49,7 @@ const BED_CASES: [&[BedCase]; 13] = [
     apply::crash::CASES,
     apply::faults::network::CASES,
     apply::faults::others::CASES,
+    apply::faults::seeds::CASES,
     apply::faults::rights::CASES,
     apply::faults::changing::CASES,
     apply::faults::leaving::CASES,

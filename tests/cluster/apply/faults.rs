@@ -7,6 +7,7 @@ pub(crate) mod network;
 pub(crate) mod others;
 pub(crate) mod rights;
 pub(crate) mod secrets;
+pub(crate) mod seeds;
 pub(crate) mod waiting;
 
 use std::time::{Duration, Instant};

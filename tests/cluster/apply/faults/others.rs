@@ -17,20 +17,16 @@ use crate::side::Side;
 
 pub(crate) const CASES: &[BedCase] = &[
     ("apply::faults::others::a_rival", a_rival),
-    ("apply::faults::others::what_is_left_to_others", what_is_left_to_others),
     ("apply::faults::others::what_is_ours_is_put_right", what_is_ours_is_put_right),
     ("apply::faults::others::a_value_that_is_rewritten", a_value_that_is_rewritten),
     ("apply::faults::others::a_webhook_that_does_not_answer", a_webhook_that_does_not_answer),
     ("apply::faults::others::a_namespace_that_never_goes", a_namespace_that_never_goes),
     ("apply::faults::others::a_namespace_of_others_that_never_goes", a_namespace_of_others_that_never_goes),
-    ("apply::faults::others::what_is_given_away", what_is_given_away),
-    ("apply::faults::others::what_is_left_when_taken_over", what_is_left_when_taken_over),
     ("apply::faults::others::texts_of_a_secret", texts_of_a_secret),
     ("apply::faults::others::a_job_of_others", a_job_of_others),
     ("apply::faults::others::a_webhook_that_hangs", a_webhook_that_hangs),
     ("apply::faults::others::what_was_there_before_us", what_was_there_before_us),
     ("apply::faults::others::what_belongs_to_another_set", what_belongs_to_another_set),
-    ("apply::faults::others::what_is_left_alone", what_is_left_alone),
 ];
 
 const MAPS: &str = "/api/v1/namespaces/openshift-op/configmaps";
@@ -66,89 +62,6 @@ fn a_rival(bed: &Bed) {
         times(&written, &map("settings"))
     );
     assert!(written.len() <= 6, "only the inventory beside it: {written:?}");
-}
-
-/// A seeded field and a yielded one are changed: nothing is written, and they stay.
-fn what_is_left_to_others(bed: &Bed) {
-    let (side, project) = (&bed.guest, Project::new());
-    project.applied(side, &[]);
-    let default = "storageclass.kubernetes.io/is-default-class";
-    assert_eq!(side.get(CLASS_PATH).unwrap()["metadata"]["annotations"][default], "true");
-    edit(side, "admin", CLASS_PATH, &json!({"metadata": {"annotations": {default: "false"}}}));
-    let bundle =
-        json!([{"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": authority(side)}]);
-    side.patch(WEBHOOK_PATH, "application/json-patch+json", &bundle.to_string());
-    let mark = side.audit.mark();
-    let run = project.applied(side, &[]);
-    assert_eq!(run.stdout, "cluster: 0 created, 0 changed, 14 unchanged, 0 pruned, 0 failed\n");
-    assert_eq!(written(side, mark), Vec::<String>::new());
-    // Not even where something else of the same object changes.
-    project.change(
-        "40_class",
-        "provisioner: example.test/fast",
-        "provisioner: example.test/fast\nallowVolumeExpansion: true",
-    );
-    project.change("40_webhook", "resources: [gadgets]", "resources: [gizmos]");
-    project.applied(side, &[]);
-    let class = side.get(CLASS_PATH).unwrap();
-    assert_eq!(
-        (&class["metadata"]["annotations"][default], &class["allowVolumeExpansion"]),
-        (&json!("false"), &json!(true))
-    );
-    let webhook = &side.get(WEBHOOK_PATH).unwrap()["webhooks"][0];
-    assert_eq!(webhook["rules"][0]["resources"], json!(["gizmos"]));
-    assert_eq!(webhook["clientConfig"]["caBundle"], json!(authority(side)));
-}
-
-/// The same where the field is the only one of its map: an empty one is not ours either.
-fn what_is_left_alone(bed: &Bed) {
-    let (side, project) = (&bed.guest, Project::new());
-    project.change("40_class", "    example.test/of: test\n", "");
-    project.applied(side, &[]);
-    let default = "storageclass.kubernetes.io/is-default-class";
-    edit(side, "admin", CLASS_PATH, &json!({"metadata": {"annotations": {default: "false", "his": "too"}}}));
-    let mark = side.audit.mark();
-    project.applied(side, &[]);
-    assert_eq!(written(side, mark), Vec::<String>::new());
-}
-
-/// A certificate, as such a field must have one.
-fn authority(side: &Side) -> String {
-    use base64::Engine;
-    let text = std::fs::read(side.control_plane.folder().join("authority.crt")).unwrap();
-    base64::engine::general_purpose::STANDARD.encode(text)
-}
-
-/// The field that is left to others from now on.
-const YIELDED: &str =
-    "- of: ConfigMap/settings\n  path: /data/mode\n  reason: whoever runs the cluster sets it\n";
-
-/// A field was ours, and is left to others from now on: it stays as it is, and so does what they make of it.
-fn what_is_given_away(bed: &Bed) {
-    let (side, project) = (&bed.guest, Project::new());
-    project.change("20_settings", "mode: one", "mode: one\n  other: one");
-    project.applied(side, &[]);
-    project.add_to_profile("standalone", YIELDED);
-    project.change("20_settings", "other: one", "other: two");
-    project.applied(side, &[]);
-    assert_eq!(side.get(&map("settings")).unwrap()["data"], json!({"mode": "one", "other": "two"}));
-    edit(side, "admin", &map("settings"), &json!({"data": {"mode": "his"}}));
-    project.change("20_settings", "other: two", "other: three");
-    project.applied(side, &[]);
-    assert_eq!(side.get(&map("settings")).unwrap()["data"], json!({"mode": "his", "other": "three"}));
-    let mark = side.audit.mark();
-    project.applied(side, &[]);
-    assert_eq!(written(side, mark), Vec::<String>::new());
-}
-
-/// An object is taken over that has a value in a field that is left to others: it keeps that, and nothing else.
-fn what_is_left_when_taken_over(bed: &Bed) {
-    let (side, project) = (&bed.guest, Project::new());
-    project.change("20_settings", "mode: one", "mode: one\n  other: one");
-    project.add_to_profile("standalone", YIELDED);
-    make_settings(side, &json!({"name": "settings"}));
-    project.applied(side, &["--adopt"]);
-    assert_eq!(side.get(&map("settings")).unwrap()["data"], json!({"mode": "theirs", "other": "one"}));
 }
 
 /// Texts of a Secret are kept as bytes: who changes those is seen.
@@ -338,7 +251,7 @@ fn a_namespace_of_others_that_never_goes(bed: &Bed) {
     assert_eq!(tried.count(), 5, "one try for each: {seen:#?}");
 }
 
-fn make_settings(side: &Side, metadata: &Value) {
+pub(super) fn make_settings(side: &Side, metadata: &Value) {
     make(side, "test", "/api/v1/namespaces", &json!({"metadata": {"name": NAMESPACE}})).ok().unwrap();
     let settings = json!({"metadata": metadata, "data": {"mode": "theirs", "extra": "theirs"}});
     make(side, "kubectl-client-side-apply", MAPS, &settings).ok().unwrap();
