@@ -8,6 +8,7 @@ use std::fmt::Write;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -173,18 +174,7 @@ fn entry(line: &str) -> Option<Entry> {
 
 /// A name as we write it, with what stands for bytes that a path cannot have. Whatever it is, it leads nowhere else.
 fn unescaped(written: &str) -> Option<String> {
-    let mut bytes = Vec::new();
-    let mut rest = written.bytes();
-    while let Some(byte) = rest.next() {
-        bytes.push(match byte {
-            b'%' => {
-                let digits = [rest.next()?, rest.next()?];
-                u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?
-            }
-            byte => byte,
-        });
-    }
-    let name = String::from_utf8(bytes).ok()?;
+    let name = percent_decode_str(written).decode_utf8().ok()?.into_owned();
     let leads_away = name.is_empty() || name == "." || name == ".." || name.contains(['/', '%']);
     (!leads_away && escaped(&name) == written).then_some(name)
 }

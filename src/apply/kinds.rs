@@ -1,8 +1,8 @@
 //! Which kinds a cluster serves, and under which paths.
 
 use std::collections::HashMap;
-use std::fmt::Write;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 
 use super::failure::Failure;
@@ -65,17 +65,12 @@ impl Resource {
     }
 }
 
+/// What a name has as it is in a path.
+const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'.').remove(b'-').remove(b'_').remove(b':').remove(b'@');
+
 /// A name as it stands in a path. Those of some kinds may have nearly anything in them.
 pub(super) fn escaped(name: &str) -> String {
-    let mut escaped = String::new();
-    for byte in name.bytes() {
-        if byte.is_ascii_alphanumeric() || b".-_:@".contains(&byte) {
-            escaped.push(char::from(byte));
-        } else {
-            let _ = write!(escaped, "%{byte:02X}");
-        }
-    }
-    escaped
+    utf8_percent_encode(name, PLAIN).to_string()
 }
 
 /// What a cluster serves.
