@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::inventory::{Home, PART_OF};
 use super::{MANAGER, SEEDER, fields};
-use crate::object::{ISSUED, Object, ObjectId, is_tombstone};
+use crate::object::{Annotations, ISSUED, Object, ObjectId, is_tombstone};
 use crate::order::Plan;
 use crate::profile::{Left, Marked, Profile};
 use crate::transform::patch::{Step, places};
@@ -75,10 +75,9 @@ impl<'a> Policy<'a> {
 
     /// Where an object, as it was rendered or as it is, has fields that are given once, and such that are left alone.
     fn left(&self, object: &Object, root: &yaml::Node) -> [Vec<Vec<Step>>; 2] {
-        let annotations =
-            |object: &Object| object.root.get("metadata")?.get("annotations")?.get(ISSUED).cloned();
+        let is_issued = Annotations::of(&object.root).get(ISSUED).is_some();
         // Whoever issues a Secret fills it in, and an autoscaler changes what it scales.
-        let seeded = annotations(object).map(|_| "/data");
+        let seeded = is_issued.then_some("/data");
         let seeded = seeded.or(self.is_scaled(&object.id).then_some("/spec/replicas"));
         [
             places_of(&object.id, root, &self.profile.seeds, seeded),
