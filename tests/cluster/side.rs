@@ -97,6 +97,14 @@ impl Side {
         })
     }
 
+    /// Makes a request once, which may stay without an answer.
+    pub(crate) fn attempt(&self, method: &str, path: &str, body: &Value) -> Option<Answer> {
+        block_on(async {
+            let client = call::client(&self.direct(), "test").await;
+            call::send(&client, method, path, body).await.ok()
+        })
+    }
+
     /// Waits until something is so about an object, which comes back.
     pub(crate) fn wait(&self, path: &str, is_so: impl Fn(&Value) -> bool) -> Value {
         let mut last = None;
