@@ -5,7 +5,8 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
-use super::failure::{Failure, Problem};
+use super::Options;
+use super::failure::Problem;
 use super::kinds::Resource;
 use super::side::Side;
 
@@ -14,11 +15,11 @@ pub(super) const DEFINITION: &str = "CustomResourceDefinition";
 const PAUSE: Duration = Duration::from_millis(300);
 
 /// Waits until what a definition defines is served.
-pub(super) async fn served(side: &Side<'_>, definition: &Value, deadline: Instant) -> Result<(), Problem> {
+pub(super) async fn served(side: &Side<'_>, definition: &Value, options: &Options) -> Result<(), Problem> {
     for (kind, resource) in defines(definition) {
         let known = side.kinds.borrow().find(&resource.group, &resource.version, &kind).is_some();
-        while !known && !is_served(side, &resource).await? {
-            if Instant::now() >= deadline {
+        while !known && !is_served(side, &resource, options).await? {
+            if Instant::now() >= options.deadline() {
                 let what = format!("{} of {}/{}", resource.plural, resource.group, resource.version);
                 return Err(Problem::new(format!("it is established, and {what} are not served")));
             }
@@ -58,10 +59,13 @@ fn defines(definition: &Value) -> Vec<(String, Resource)> {
 }
 
 /// Whether a cluster says that it serves a resource.
-async fn is_served(side: &Side<'_>, resource: &Resource) -> Result<bool, Problem> {
+async fn is_served(side: &Side<'_>, resource: &Resource, options: &Options) -> Result<bool, Problem> {
     let path = format!("/apis/{}/{}", resource.group, resource.version);
-    // Whether the cluster is there at all is seen by all the others who ask it.
-    let unknown = |failure: Failure| Problem::new(failure.words(false));
-    let list = side.get(&path).await.map_err(unknown)?.unwrap_or_default();
+    let list = match side.get(&path).await {
+        Ok(list) => list.unwrap_or_default(),
+        Err(failure) if options.wait && failure.is_passing() => return Ok(false),
+        // Whether the cluster is there at all is seen by all the others who ask it.
+        Err(failure) => return Err(Problem::new(failure.words(false))),
+    };
     Ok(list["resources"].as_array().into_iter().flatten().any(|one| one["name"] == resource.plural))
 }

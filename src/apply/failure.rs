@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::side::Side;
 use crate::object::ObjectId;
 
 /// A request that failed.
@@ -16,6 +17,8 @@ pub(super) enum Failure {
     NoAnswer(String),
     /// There was one, and it cannot be used.
     Unreadable(String),
+    /// There is no place for the inventory, in one line.
+    NoHome(String),
 }
 
 /// What the API server says when it refuses.
@@ -24,6 +27,8 @@ pub(super) struct Refusal {
     pub(super) code: u16,
     pub(super) reason: String,
     pub(super) message: String,
+    /// What it is about, as a path names it: `namespaces`, `configmaps`.
+    pub(super) about: String,
     pub(super) causes: Vec<Cause>,
     /// When to come back, if it says so.
     pub(super) retry_after: Option<Duration>,
@@ -51,8 +56,8 @@ impl Refusal {
             Some(message) => message.to_owned(),
             None => String::from_utf8_lossy(&body[..body.len().min(200)]).trim().to_owned(),
         };
-        let causes = causes.collect();
-        Self { code, reason: text(&status["reason"]), message, causes, retry_after }
+        let (reason, about) = (text(&status["reason"]), text(&status["details"]["kind"]));
+        Self { code, reason, message, about, causes: causes.collect(), retry_after }
     }
 
     /// Whether another try may help: the server is busy, is starting or leans on somebody who is.
@@ -66,6 +71,11 @@ impl Refusal {
             }
             _ => false,
         }
+    }
+
+    /// Whether there is no namespace to put it into.
+    pub(super) fn is_without_namespace(&self) -> bool {
+        self.code == 404 && self.about == "namespaces"
     }
 
     /// Whether another manager owns what we would set.
@@ -99,7 +109,7 @@ impl Failure {
     pub(super) fn code(&self) -> Option<u16> {
         match self {
             Self::Refused(refusal) => Some(refusal.code),
-            Self::NoAnswer(_) | Self::Unreadable(_) => None,
+            Self::NoAnswer(_) | Self::Unreadable(_) | Self::NoHome(_) => None,
         }
     }
 
@@ -107,7 +117,7 @@ impl Failure {
     pub(super) fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Refused(refusal) => refusal.retry_after,
-            Self::NoAnswer(_) | Self::Unreadable(_) => None,
+            Self::NoAnswer(_) | Self::Unreadable(_) | Self::NoHome(_) => None,
         }
     }
 
@@ -120,7 +130,7 @@ impl Failure {
         match self {
             Self::Refused(refusal) => refusal.is_passing(),
             Self::NoAnswer(_) => true,
-            Self::Unreadable(_) => false,
+            Self::Unreadable(_) | Self::NoHome(_) => false,
         }
     }
 
@@ -128,7 +138,7 @@ impl Failure {
     pub(super) fn words(&self, secret: bool) -> String {
         match self {
             Self::NoAnswer(why) => format!("no answer: {why}"),
-            Self::Unreadable(why) => why.clone(),
+            Self::Unreadable(why) | Self::NoHome(why) => why.clone(),
             Self::Refused(refusal) if secret => {
                 let fields: Vec<&str> = refusal.causes.iter().map(|cause| cause.field.as_str()).collect();
                 let about = if fields.is_empty() {
@@ -156,17 +166,45 @@ impl fmt::Display for Failure {
 /// Why something could not be done.
 pub(super) struct Problem {
     pub(super) message: String,
-    /// Whether the cluster as a whole does not answer.
-    pub(super) lost: bool,
+    pub(super) verdict: Verdict,
+}
+
+/// What follows from a problem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// It will be the same the next time.
+    Failed,
+    /// It may be otherwise the next time: somebody else is to bring something, or to come back.
+    Passing,
+    /// The cluster as a whole does not answer.
+    Lost,
 }
 
 impl Problem {
     pub(super) fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), lost: false }
+        Self { message: message.into(), verdict: Verdict::Failed }
+    }
+
+    /// Something that others can put right.
+    pub(super) fn passing(message: impl Into<String>) -> Self {
+        Self { message: message.into(), verdict: Verdict::Passing }
     }
 
     /// A failed request about an object.
     pub(super) fn of(failure: &Failure, id: &ObjectId) -> Self {
-        Self { message: failure.words(id.kind == "Secret"), lost: failure.is_silence() }
+        let verdict = match failure {
+            _ if failure.is_silence() => Verdict::Lost,
+            _ if failure.is_passing() => Verdict::Passing,
+            _ => Verdict::Failed,
+        };
+        Self { message: failure.words(id.kind == "Secret"), verdict }
+    }
+
+    /// One request that nobody answers is not all of them.
+    pub(super) async fn unless_others_are_answered(mut self, side: &Side<'_>) -> Self {
+        if self.verdict == Verdict::Lost && !side.is_silent().await {
+            self.verdict = Verdict::Passing;
+        }
+        self
     }
 }

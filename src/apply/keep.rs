@@ -96,6 +96,12 @@ impl Side<'_> {
                 Ok(())
             }
             Err(failure) if failure.is_passing() || failure.code() == Some(409) => Err(failure),
+            Err(Failure::Refused(refusal)) if refusal.is_without_namespace() => {
+                Err(Failure::NoHome(format!(
+                    "the inventory cannot be written, since its namespace {} is not there",
+                    self.home.namespace
+                )))
+            }
             Err(failure) => {
                 Err(Failure::Unreadable(format!("the inventory cannot be written: {}", failure.words(false))))
             }

@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep};
 use super::OVERTAKEN;
 use super::definition::{self, DEFINITION};
 use super::event::{Event, What};
-use super::failure::Problem;
+use super::failure::{Problem, Verdict};
 use super::fields;
 use super::inventory::Entry;
 use super::server::Content;
@@ -59,7 +59,7 @@ pub(super) async fn remove(
                     tell(Event::of_object(side.cluster, &entry.id, What::Forgotten, why));
                 }
                 Err(problem) => {
-                    if problem.lost && lost.is_none() && side.is_silent().await {
+                    if problem.verdict == Verdict::Lost && lost.is_none() && side.is_silent().await {
                         lost = Some(format!("its cluster does not answer: {}", problem.message));
                     }
                     tell(Event::of_object(side.cluster, &entry.id, What::Failed, problem.message));

@@ -11,9 +11,10 @@ use futures_util::stream::FuturesUnordered;
 use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout_at};
 
+use super::again::{Tried, may_pass};
 use super::body;
 use super::event::{Event, What};
-use super::failure::{Failure, Problem};
+use super::failure::{Failure, Problem, Verdict};
 use super::inventory::Entry;
 use super::rollout::{Need, Rollout, Step};
 use super::side::Side;
@@ -27,6 +28,8 @@ pub(super) enum State {
     Waits,
     /// A request is under way.
     Runs,
+    /// It could not be done yet, and is tried again.
+    Later,
     /// Its object is there, and is not ready yet.
     There { manifest: Value, since: Instant, seen: String },
     /// Done, and ready where that matters.
@@ -43,6 +46,8 @@ pub(super) enum Outcome<'a> {
     /// Whether what a definition defines is served, and whether somebody was told to wait for that.
     Served(usize, bool, Result<(), Problem>),
     Looked(Looked),
+    /// It is time to try a step again.
+    Again(usize),
 }
 
 pub(super) type Work<'r, 'a> = Pin<Box<dyn Future<Output = Outcome<'a>> + 'r>>;
@@ -58,6 +63,8 @@ pub(super) struct Run<'r, 'a> {
     silent: Vec<String>,
     /// Whether anything was written, so that what was seen before may not be so any more.
     wrote: bool,
+    /// What could not be done at first.
+    pub(super) tried: BTreeMap<usize, Tried>,
     /// What the inventory will say of each step.
     entries: BTreeMap<usize, Entry>,
     tell: &'r mut dyn FnMut(Event),
@@ -83,6 +90,7 @@ impl<'r, 'a> Run<'r, 'a> {
             states: rollout.steps.iter().map(|_| State::Waits).collect(),
             silent: vec![String::new(); targets.len()],
             wrote: false,
+            tried: BTreeMap::new(),
             entries: BTreeMap::new(),
             rollout,
             targets,
@@ -103,9 +111,8 @@ impl<'r, 'a> Run<'r, 'a> {
                 work.push(self.perform(at));
             }
             for (half, looks) in looks.iter_mut().enumerate().filter(|(_, looks)| !looks.under_way) {
-                let waiting: Vec<usize> = self.waiting(half);
-                if !waiting.is_empty() {
-                    work.push(self.look(half, waiting, looks.pause));
+                if self.is_waiting(half) {
+                    work.push(self.look(half, looks.pause));
                     *looks = Looks { under_way: true, pause: (looks.pause * 2).min(LAST_LOOK) };
                 }
             }
@@ -118,6 +125,7 @@ impl<'r, 'a> Run<'r, 'a> {
                 }
                 Outcome::Served(at, waited, Ok(())) => self.ready(at, waited),
                 Outcome::Served(at, _, Err(problem)) => self.failed(at, &problem),
+                Outcome::Again(at) => self.again(at),
                 Outcome::Looked(seen) => {
                     looks[seen.half].under_way = false;
                     work.extend(seen.objects.into_iter().filter_map(|(at, live)| self.looked(at, live)));
@@ -154,15 +162,19 @@ impl<'r, 'a> Run<'r, 'a> {
     fn entered(&mut self, half: usize, side: Result<Side<'a>, Failure>) -> Option<Work<'r, 'a>> {
         let (options, cluster) = (self.options, self.targets[half].profile.cluster);
         let patience = if options.wait { options.timeout } else { options.patience.min(options.timeout) };
+        // Whoever waits, waits for a place for the inventory, too.
+        let is_passing =
+            |failure: &Failure| failure.is_passing() || options.wait && matches!(failure, Failure::NoHome(_));
         match side {
             Ok(side) => {
                 if !self.silent[half].is_empty() {
-                    (self.tell)(Event::of_cluster(cluster, What::Ready, "it answers".to_owned()));
+                    let now = "objects can go there now".to_owned();
+                    (self.tell)(Event::of_cluster(cluster, What::Ready, now));
                 }
                 let _ = self.sides[half].set(side);
                 None
             }
-            Err(failure) if failure.is_passing() && options.begun.elapsed() < patience => {
+            Err(failure) if is_passing(&failure) && options.begun.elapsed() < patience => {
                 let why = failure.words(false);
                 if self.silent[half] != why {
                     (self.tell)(Event::of_cluster(cluster, What::Waiting, why.clone()));
@@ -199,7 +211,7 @@ impl<'r, 'a> Run<'r, 'a> {
     }
 
     /// Steps that need something which will not come, and what needs those in turn.
-    fn block(&mut self) {
+    pub(super) fn block(&mut self) {
         while let Some((at, other, need)) = self.blocked() {
             let message = format!("it needs {}, {}", need.words(), self.step(other).object.id);
             self.states[at] = State::Failed;
@@ -233,7 +245,7 @@ impl<'r, 'a> Run<'r, 'a> {
         let unsettled = |(at, step): (usize, &Step<'_>)| {
             let settled = match self.states[at] {
                 State::Done | State::Failed => true,
-                State::There { .. } => !strict,
+                State::Later | State::There { .. } => !strict,
                 State::Waits | State::Runs => false,
             };
             (step.half == half && !settled).then_some(step.stage)
@@ -246,13 +258,10 @@ impl<'r, 'a> Run<'r, 'a> {
         let side = self.side(step.half);
         Box::pin(async move {
             let Some(side) = side else { return Outcome::Performed(at, Err(Problem::new("no cluster"))) };
-            let mut result = step::perform(side, step.object, step.action, options).await;
-            // One object that nobody answers for is not all of them.
-            if let Err(problem) = &mut result
-                && problem.lost
-            {
-                problem.lost = side.is_silent().await;
-            }
+            let result = match step::perform(side, step.object, step.action, options).await {
+                Err(problem) => Err(problem.unless_others_are_answered(side).await),
+                done => done,
+            };
             Outcome::Performed(at, result)
         })
     }
@@ -260,10 +269,7 @@ impl<'r, 'a> Run<'r, 'a> {
     fn performed(&mut self, at: usize, result: Result<Done, Problem>) -> Option<Work<'r, 'a>> {
         let done = match result {
             Ok(done) => done,
-            Err(problem) => {
-                self.failed(at, &problem);
-                return None;
-            }
+            Err(problem) => return self.missed(at, problem),
         };
         self.tell(at, done.what, String::new());
         self.wrote |= done.what != What::Unchanged;
@@ -284,10 +290,19 @@ impl<'r, 'a> Run<'r, 'a> {
         }
     }
 
+    /// A step could not be done: now, or at all.
+    fn missed(&mut self, at: usize, problem: Problem) -> Option<Work<'r, 'a>> {
+        if may_pass(&problem, self.options) {
+            return Some(self.later(at, problem));
+        }
+        self.failed(at, &problem);
+        None
+    }
+
     pub(super) fn failed(&mut self, at: usize, problem: &Problem) {
         self.states[at] = State::Failed;
         self.tell(at, What::Failed, problem.message.clone());
-        if problem.lost {
+        if problem.verdict == Verdict::Lost {
             // A cluster that stopped to answer is not asked for everything else as well.
             self.abandon(self.step(at).half, &format!("its cluster does not answer: {}", problem.message));
         }
@@ -296,7 +311,8 @@ impl<'r, 'a> Run<'r, 'a> {
     /// What has not begun in a cluster, and what is waited for there, is left as it is.
     fn abandon(&mut self, half: usize, why: &str) {
         for at in 0..self.states.len() {
-            if self.step(at).half == half && matches!(self.states[at], State::Waits | State::There { .. }) {
+            let ends = matches!(self.states[at], State::Waits | State::Later | State::There { .. });
+            if ends && self.step(at).half == half {
                 self.states[at] = State::Failed;
                 self.tell(at, What::Blocked, why.to_owned());
             }

@@ -38,10 +38,10 @@ pub(super) async fn perform(
     let Some(path) = path else {
         return match action {
             Action::Delete => Ok(gone(What::Unchanged)),
-            _ => Err(Problem::new(format!(
-                "the cluster does not serve the kind {}",
-                object.id.kind_and_group()
-            ))),
+            _ => Err(early(
+                format!("the cluster does not serve the kind {}", object.id.kind_and_group()),
+                options,
+            )),
         };
     };
     let one = One { side, object, path, options };
@@ -69,6 +69,11 @@ pub(super) async fn perform(
             Ok(one.done(what, now, &desired))
         }
     }
+}
+
+/// Others must bring something first.
+pub(super) fn early(message: String, options: &Options) -> Problem {
+    Problem::passing(if options.wait { message } else { message + "; --wait waits for it" })
 }
 
 fn is_going(live: &Value) -> bool {

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use futures_util::future::{join, join_all};
 use serde_json::Value;
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{sleep, timeout_at};
 
+use super::again::may_pass;
 use super::definition::{self, DEFINITION};
 use super::event::What;
 use super::failure::Problem;
@@ -43,16 +44,23 @@ impl<'r, 'a> Run<'r, 'a> {
         step.action == Action::Apply && (self.options.wait || step.object.id.kind == DEFINITION)
     }
 
-    /// What is waited for in a cluster.
-    pub(super) fn waiting(&self, half: usize) -> Vec<usize> {
+    /// Whether anything is waited for in a cluster.
+    pub(super) fn is_waiting(&self, half: usize) -> bool {
+        let waits = |state: &State| matches!(state, State::There { .. } | State::Later);
+        (0..self.states.len()).any(|at| self.step(at).half == half && waits(&self.states[at]))
+    }
+
+    /// What is there and is not ready yet.
+    fn unready(&self, half: usize) -> Vec<usize> {
         let waits =
             |at: &usize| self.step(*at).half == half && matches!(self.states[*at], State::There { .. });
         (0..self.states.len()).filter(waits).collect()
     }
 
     /// Looks at everything that is waited for in a cluster: one list for every kind.
-    pub(super) fn look(&self, half: usize, waiting: Vec<usize>, pause: Duration) -> Work<'r, 'a> {
+    pub(super) fn look(&self, half: usize, pause: Duration) -> Work<'r, 'a> {
         let (rollout, options, side) = (self.rollout, self.options, self.side(half));
+        let waiting = self.unready(half);
         Box::pin(async move {
             sleep(pause).await;
             let mut by_kind: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
@@ -74,19 +82,17 @@ impl<'r, 'a> Run<'r, 'a> {
 
     pub(super) fn looked(&mut self, at: usize, live: Result<Value, Problem>) -> Option<Work<'r, 'a>> {
         let State::There { manifest, seen, .. } = &mut self.states[at] else { return None };
-        let live = match live {
-            Ok(live) => live,
+        let readiness = match &live {
+            Ok(Value::Null) => Readiness::Waiting("it is not there any more".to_owned()),
+            Ok(live) => readiness(live, manifest),
+            Err(problem) if may_pass(problem, self.options) => Readiness::Waiting(problem.message.clone()),
             Err(problem) => {
-                self.failed(at, &problem);
+                self.failed(at, problem);
                 return None;
             }
         };
-        let readiness = match live {
-            Value::Null => Readiness::Waiting("it is not there any more".to_owned()),
-            _ => readiness(&live, manifest),
-        };
         match readiness {
-            Readiness::Ready => return self.served(at, live),
+            Readiness::Ready => return self.served(at, live.unwrap_or_default()),
             Readiness::Failed(why) => self.failed(at, &Problem::new(why)),
             Readiness::Waiting(why) if why != *seen => {
                 seen.clone_from(&why);
@@ -106,10 +112,10 @@ impl<'r, 'a> Run<'r, 'a> {
             self.ready(at, waited);
             return None;
         }
-        let (side, deadline) = (self.side(step.half)?, self.options.deadline());
+        let (side, options) = (self.side(step.half)?, self.options);
         self.states[at] = State::Runs;
         Some(Box::pin(
-            async move { Outcome::Served(at, waited, definition::served(side, &live, deadline).await) },
+            async move { Outcome::Served(at, waited, definition::served(side, &live, options).await) },
         ))
     }
 
@@ -117,27 +123,6 @@ impl<'r, 'a> Run<'r, 'a> {
         self.states[at] = State::Done;
         if waited {
             self.tell(at, What::Ready, String::new());
-        }
-    }
-
-    /// At the deadline everything that is waited for is told, with what was seen last and since when.
-    pub(super) fn give_up_if_late(&mut self) {
-        if Instant::now() < self.options.deadline() {
-            return;
-        }
-        for at in 0..self.states.len() {
-            match &self.states[at] {
-                State::There { since, seen, .. } => {
-                    let waited = since.elapsed().as_secs();
-                    let message = format!("it is not ready after {waited} s: {seen}");
-                    self.failed(at, &Problem::new(message));
-                }
-                State::Waits if self.side(self.step(at).half).is_some() => {
-                    self.states[at] = State::Failed;
-                    self.tell(at, What::Blocked, "the time was over before it could begin".to_owned());
-                }
-                State::Waits | State::Runs | State::Done | State::Failed => {}
-            }
         }
     }
 }
@@ -162,10 +147,7 @@ async fn look_at_one(rollout: &Rollout<'_>, side: &Side<'_>, at: usize) -> (usiz
     let object = rollout.steps[at].object;
     let live = match side.get(&side.path(object).unwrap_or_default()).await {
         Ok(live) => Ok(live.unwrap_or_default()),
-        Err(failure) => {
-            let lost = failure.is_silence() && side.is_silent().await;
-            Err(Problem { lost, ..Problem::of(&failure, &object.id) })
-        }
+        Err(failure) => Err(Problem::of(&failure, &object.id).unless_others_are_answered(side).await),
     };
     (at, live)
 }

@@ -12,7 +12,7 @@ use super::failure::{Failure, Problem, Refusal};
 use super::fields;
 use super::prune::precious;
 use super::server::{Answer, Content};
-use super::step::One;
+use super::step::{One, early};
 use crate::object::ObjectId;
 
 /// How often a write that another one has overtaken is tried.
@@ -79,6 +79,9 @@ impl One<'_> {
 
     pub(super) fn refused(&self, refusal: &Refusal) -> Problem {
         let namespace = &self.object.id.namespace;
+        if refusal.is_without_namespace() {
+            return early(format!("its namespace {namespace} is not there"), self.options);
+        }
         if refusal.causes.iter().any(|cause| cause.reason == "NamespaceTerminating") {
             return Problem::new(format!(
                 "its namespace {namespace} is being deleted, so nothing can be put into it"
@@ -91,7 +94,7 @@ impl One<'_> {
             } else {
                 format!(": {}", refusal.message)
             };
-            return Problem::new(format!("a webhook that must agree does not answer{more}"));
+            return Problem::passing(format!("a webhook that must agree does not answer{more}"));
         }
         Problem::of(&Failure::Refused(refusal.clone()), &self.object.id)
     }

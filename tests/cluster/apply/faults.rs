@@ -2,6 +2,7 @@
 //! nothing else suffers.
 
 pub(crate) mod changing;
+pub(crate) mod early;
 pub(crate) mod leaving;
 pub(crate) mod network;
 pub(crate) mod others;

@@ -221,7 +221,7 @@ fn a_guest_that_comes_later(bed: &Bed) {
     let of_guest: Vec<&str> =
         run.stderr.lines().filter(|line| line.starts_with("guest ") && !line.contains('/')).collect();
     assert!(of_guest[0].contains(" waiting   no answer: "), "{of_guest:?}");
-    assert!(of_guest[1].ends_with(" ready     it answers"), "{of_guest:?}");
+    assert!(of_guest[1].ends_with(" ready     objects can go there now"), "{of_guest:?}");
     assert_eq!(of_guest.len(), 2, "{of_guest:?}");
 }
 
