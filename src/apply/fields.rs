@@ -71,22 +71,29 @@ fn project(value: Option<&Value>, fields: &Map<String, Value>, hash: &mut Sha256
     }
 }
 
-/// What a step of a field set leads to: `f:name`, `k:{"name":"x"}`, `v:"x"`, `i:0`.
 fn child<'v>(value: Option<&'v Value>, step: &str) -> Option<&'v Value> {
     let value = value?;
+    match position(value, step)? {
+        Step::Key(key) => value.get(key),
+        Step::Index(index) => value.get(index),
+    }
+}
+
+/// Where a step of a field set leads to: `f:name`, `k:{"name":"x"}`, `v:"x"`, `i:0`.
+pub(super) fn position(value: &Value, step: &str) -> Option<Step> {
     let (kind, name) = step.split_once(':')?;
+    let item = |fits: &dyn Fn(&Value) -> bool| value.as_array()?.iter().position(fits).map(Step::Index);
     match kind {
-        "f" => value.get(name),
+        "f" => Some(Step::Key(name.to_owned())),
         "k" => {
             let keys: Map<String, Value> = serde_json::from_str(name).ok()?;
-            let fits = |item: &&Value| keys.iter().all(|(key, wanted)| item.get(key) == Some(wanted));
-            value.as_array()?.iter().find(fits)
+            item(&|item| keys.iter().all(|(key, wanted)| item.get(key) == Some(wanted)))
         }
         "v" => {
             let wanted: Value = serde_json::from_str(name).ok()?;
-            value.as_array()?.iter().find(|item| **item == wanted)
+            item(&|item| *item == wanted)
         }
-        "i" => value.get(name.parse::<usize>().ok()?),
+        "i" => name.parse().ok().map(Step::Index),
         _ => None,
     }
 }
@@ -106,7 +113,7 @@ const BEFORE_US: [&str; 9] = [
 ];
 
 /// Whether an entry is of somebody who wrote whole objects before us.
-fn is_earlier(entry: &Value) -> bool {
+pub(super) fn is_earlier(entry: &Value) -> bool {
     let manager = entry["manager"].as_str().unwrap_or_default();
     entry["operation"] == "Update"
         && entry.get("subresource").is_none()
@@ -164,7 +171,7 @@ fn replace(object: &Value, entries: &[&Value]) -> Value {
     ])
 }
 
-fn unite(into: &mut Value, other: &Value) {
+pub(super) fn unite(into: &mut Value, other: &Value) {
     if let (Some(into), Some(other)) = (into.as_object_mut(), other.as_object()) {
         for (key, value) in other {
             unite(into.entry(key.clone()).or_insert_with(|| json!({})), value);

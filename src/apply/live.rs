@@ -4,11 +4,11 @@ use serde_json::Value;
 
 use super::deed::{Deed, deed};
 use super::failure::Problem;
-use super::rollout::Step;
+use super::rollout::{Action, Step};
 use super::side::Side;
 use super::step::One;
 use super::write::Rehearsal;
-use super::{Event, Options, Target, body, look};
+use super::{Event, Options, Target, body, left_behind, look};
 use crate::object::{Cluster, Object, ObjectId};
 use crate::show;
 
@@ -93,8 +93,17 @@ async fn would(
         (Deed::Make | Deed::Write { .. }, None) => Some(body.whole()),
         (Deed::Make, Some(live)) => Some(live.clone()),
         (Deed::Write { fields, force }, Some(live)) => {
-            match one.rehearse(&with_given(side, object, fields, live), force).await.map_err(refused)? {
+            let all = with_given(side, object, fields, live, options.adopt);
+            match one.rehearse(&all, force).await.map_err(refused)? {
+                Rehearsal::Written(after) if options.adopt && action == Action::Apply => {
+                    Some(taken_over(&one, after).await.map_err(refused)?)
+                }
                 Rehearsal::Written(after) => Some(after),
+                Rehearsal::Unknown(version) => {
+                    return Err(format!(
+                        "would be changed; what is recorded of its fields is in {version}, which is not served any more, so nobody can say how"
+                    ));
+                }
                 Rehearsal::Recreated(fields) => {
                     return Err(format!(
                         "would be taken away and made again: {fields} cannot be changed on an object that is there"
@@ -106,10 +115,18 @@ async fn would(
     Ok((live.map(essence), after.map(essence)))
 }
 
+/// An object that is taken over loses what only those before us have set.
+async fn taken_over(one: &One<'_>, after: Value) -> Result<Value, Problem> {
+    match left_behind::without(&after) {
+        Some(rest) => one.rehearse_whole(&rest).await,
+        None => Ok(after),
+    }
+}
+
 /// What is sent, with what we give away before that: it stays as it is.
-fn with_given(side: &Side<'_>, object: &Object, fields: &Value, live: &Value) -> Value {
+fn with_given(side: &Side<'_>, object: &Object, fields: &Value, live: &Value, adopt: bool) -> Value {
     let mut all = fields.clone();
-    if let Some(given) = side.policy.given_away(object, live, false) {
+    if let Some(given) = side.policy.given_away(object, live, adopt) {
         body::merge(&mut all, &given);
     }
     all

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `client`, `proxy`, `server`, `gate`, `failure` | requests and their answers |
 //! | `rollout` | what is done before what: pure |
-//! | `body`, `fields` | what is sent, and whose fields are whose: pure |
+//! | `body`, `fields`, `left_behind` | what is sent, whose fields are whose, and which of them leave: pure |
 //! | `inventory`, `prune` | what is ours, and what of it may go: pure |
 //! | `ready` | when an object is what it says: pure |
 //! | `side`, `definition` | a cluster, and the kinds it serves |
@@ -27,6 +27,7 @@ mod gate;
 mod inventory;
 mod keep;
 mod kinds;
+mod left_behind;
 mod live;
 mod preview;
 mod proxy;

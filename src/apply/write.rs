@@ -25,6 +25,8 @@ pub(super) enum Rehearsal {
     Written(Value),
     /// It would be taken away and made again, because of these fields.
     Recreated(String),
+    /// It would be something, once what is recorded of its fields is no longer in this version, which is gone.
+    Unknown(String),
 }
 
 impl One<'_> {
@@ -138,7 +140,17 @@ impl One<'_> {
             }
             return self.may_recreate(&refusal).map(Rehearsal::Recreated);
         }
-        Err(self.refused(&refusal))
+        match refusal.version_that_is_gone() {
+            Some(gone) => Ok(Rehearsal::Unknown(gone.to_owned())),
+            None => Err(self.refused(&refusal)),
+        }
+    }
+
+    /// What becomes of an object when all of this is in the place of it, as the API server says: by a dry run.
+    pub(super) async fn rehearse_whole(&self, object: &Value) -> Result<Value, Problem> {
+        let path = format!("{}?fieldManager={MANAGER}&dryRun=All", self.path);
+        let answer = self.side.server.send(Method::PUT, &path, Content::Json(&object.to_string())).await;
+        Ok(answer.map_err(|failure| self.problem(&failure))?.value)
     }
 
     /// Server-side apply cannot clear a field that nobody owns. So it is made ours as it is, and left out the next time.

@@ -28,7 +28,7 @@ pub(super) struct Apply {
     /// Only say what would be done, and in which order
     #[arg(long)]
     dry_run: bool,
-    /// Wait until everything is ready
+    /// Wait until everything is ready, and for what others must bring before that
     #[arg(long)]
     wait: bool,
     /// Take away what an earlier rollout brought and this one does not, as soon as everything is ready: it waits for that

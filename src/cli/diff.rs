@@ -30,6 +30,10 @@ pub(super) struct Diff {
     #[cfg(feature = "apply")]
     #[arg(long, conflicts_with = "profile")]
     live: bool,
+    /// As if objects that others made were taken over
+    #[cfg(feature = "apply")]
+    #[arg(long, requires = "live")]
+    adopt: bool,
     #[cfg(feature = "apply")]
     #[command(flatten)]
     clusters: Clusters,
@@ -81,7 +85,8 @@ impl Diff {
                 failed = true;
                 output::note(&event.line());
             };
-            let changes = transship::apply::changes(targets, &self.clusters.options(), told).await;
+            let options = transship::apply::Options { adopt: self.adopt, ..self.clusters.options() };
+            let changes = transship::apply::changes(targets, &options, told).await;
             let changes = changes.map_err(Diagnostic::error)?;
             for change in &changes {
                 output::result(&change.text())?;

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::Run;
+use super::faults::others::make_settings;
 use super::faults::{assert_code, edit, make, objects, written};
 use super::fixture::{DEPLOYMENT_PATH, NAMESPACE, Project, map};
 use crate::BedCase;
@@ -13,11 +14,16 @@ pub(crate) const CASES: &[BedCase] = &[
     ("apply::live::fields_that_would_change", fields_that_would_change),
     ("apply::live::what_would_be_refused", what_would_be_refused),
     ("apply::live::what_is_held", what_is_held),
+    ("apply::live::what_would_be_taken_over", what_would_be_taken_over),
 ];
 
 fn diff(side: &Side, project: &Project) -> Run {
+    diff_with(side, project, &[])
+}
+
+fn diff_with(side: &Side, project: &Project, more: &[&str]) -> Run {
     let mark = side.audit.mark();
-    let run = project.run(side, "diff", &["--live"]);
+    let run = project.run(side, "diff", &[&["--live"], more].concat());
     let written = side.audit.since(mark).into_iter().filter(|one| one.is_ours() && one.verb != "get");
     let real: Vec<_> = written.filter(|one| one.verb != "list" && !one.uri.contains("dryRun=All")).collect();
     assert_eq!(real, Vec::new(), "nothing is written");
@@ -111,4 +117,84 @@ fn what_is_held(bed: &Bed) {
     let mark = side.audit.mark();
     project.applied(side, &[]);
     assert_eq!(written(side, mark), Vec::<String>::new());
+}
+
+/// Somebody has made a `Deployment` that is called as ours is, with much of his own.
+fn make_deployment(side: &Side) {
+    let container = |name: &str| json!({"name": name, "image": "example.test/theirs:1", "env": [{"name": "A", "value": "1"}]});
+    let deployment = json!({
+        "metadata": {"name": "op", "annotations": {"theirs": "yes"}},
+        "spec": {
+            "replicas": 3, "paused": true, "selector": {"matchLabels": {"app": "op"}},
+            "template": {
+                "metadata": {"labels": {"app": "op", "theirs": "yes"}},
+                "spec": {"hostNetwork": true, "containers": [container("theirs"), container("op")]},
+            },
+        },
+    });
+    let deployments = DEPLOYMENT_PATH.strip_suffix("/op").unwrap();
+    make(side, "kubectl-client-side-apply", deployments, &deployment).ok().unwrap();
+}
+
+/// What would become of objects that are taken over: what only their makers had set leaves them, and what the API server
+/// fills in comes. It is what then happens.
+fn what_would_be_taken_over(bed: &Bed) {
+    let (side, project) = (&bed.guest, Project::new());
+    make_settings(side, &json!({"name": "settings", "labels": {"theirs": "yes"}}));
+    make_deployment(side);
+    let run = diff_with(side, &project, &["--adopt"]);
+    assert_code(&run, 1);
+    let set = "applyset-FsTcBlwMY3jCzAHrmstu5ZCIVy938r-ZJLQ_czDmgrU-v1";
+    let fields_of = |object: &str| -> Vec<&str> {
+        let (_, rest) = run.stdout.split_once(&format!("cluster    {object} in openshift-op\n")).unwrap();
+        rest.lines().map_while(|line| line.strip_prefix("  ")).collect()
+    };
+    let expected = [
+        r#"/data/extra: "theirs" is gone"#,
+        r#"/data/mode: "theirs" -> "one""#,
+        r#"/metadata/annotations: {"example.test/of":"test"} is new"#,
+        &format!(r#"/metadata/labels/applyset.kubernetes.io~1part-of: "{set}" is new"#),
+        r#"/metadata/labels/theirs: "yes" is gone"#,
+    ];
+    assert_eq!(fields_of("ConfigMap/settings"), expected);
+    let expected = [
+        r#"/metadata/annotations/example.test~1of: "test" is new"#,
+        r#"/metadata/annotations/theirs: "yes" is gone"#,
+        &format!(r#"/metadata/labels: {{"applyset.kubernetes.io/part-of":"{set}"}} is new"#),
+        "/spec/paused: true is gone",
+        "/spec/replicas: 3 -> 1",
+        r#"/spec/template/metadata/labels/theirs: "yes" is gone"#,
+        "/spec/template/spec/automountServiceAccountToken: false is new",
+        r#"/spec/template/spec/containers/[name=theirs]: {"env":[{"name":"A","value":"1"}],"image":"example.test/theirs:1","imagePullPolicy":"IfNotPresent","name":"theirs","resources":{},"terminationMessagePath":"/dev/termination-log","terminationMessagePolicy":"File"} is gone"#,
+        r#"/spec/template/spec/containers/[name=op]/env: [{"name":"A","value":"1"}] is gone"#,
+        r#"/spec/template/spec/containers/[name=op]/image: "example.test/theirs:1" -> "example.test/op:1""#,
+        r#"/spec/template/spec/containers/[name=op]/ports: [{"containerPort":8443,"protocol":"TCP"}] is new"#,
+        "/spec/template/spec/hostNetwork: true is gone",
+        r#"/spec/template/spec/serviceAccount: "op" is new"#,
+        r#"/spec/template/spec/serviceAccountName: "op" is new"#,
+    ];
+    assert_eq!(fields_of("Deployment.apps/op"), expected);
+
+    project.applied(side, &["--adopt"]);
+    let (settings, live) = (side.get(&map("settings")).unwrap(), side.get(DEPLOYMENT_PATH).unwrap());
+    assert_eq!(settings["data"], json!({"mode": "one"}));
+    assert_eq!(settings["metadata"]["labels"], json!({"applyset.kubernetes.io/part-of": set}));
+    let (spec, pod) = (&live["spec"], &live["spec"]["template"]["spec"]);
+    assert_eq!(live["metadata"]["annotations"].get("theirs"), None);
+    assert_eq!((spec.get("paused"), &spec["replicas"]), (None, &json!(1)));
+    assert_eq!(spec["template"]["metadata"]["labels"], json!({"app": "op"}));
+    assert_eq!(
+        pod,
+        &json!({
+            "automountServiceAccountToken": false, "serviceAccount": "op", "serviceAccountName": "op",
+            "containers": [{
+                "name": "op", "image": "example.test/op:1", "imagePullPolicy": "IfNotPresent", "resources": {},
+                "ports": [{"containerPort": 8443, "protocol": "TCP"}],
+                "terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File",
+            }],
+            "dnsPolicy": "ClusterFirst", "restartPolicy": "Always", "schedulerName": "default-scheduler",
+            "securityContext": {}, "terminationGracePeriodSeconds": 30,
+        })
+    );
+    assert_code(&diff_with(side, &project, &["--adopt"]), 0);
 }

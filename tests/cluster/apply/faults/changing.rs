@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::super::fixture::{DEPLOYMENT_PATH, INVENTORY, JOB_PATH, Project, WIDGET, map};
-use super::{assert_code, objects, told, written};
+use super::{assert_code, objects, told, until, written};
 use crate::BedCase;
 use crate::base_state::BaseState;
 use crate::bed::Bed;
@@ -94,6 +94,12 @@ fn a_version_that_is_gone(bed: &Bed) {
     project.applied(side, &[]);
     project.put("10_definition", &definition(&new));
     project.put("50_widget", &widget("v1", "{size: 2}"));
+    side.apply_yaml(&definition(&new));
+    until("the end of the old version", || side.get("/apis/example.test/v1beta1").is_none());
+    let diff = project.run(side, "diff", &["--live"]);
+    let expected = "cluster    Widget.example.test/one would be changed; what is recorded of its fields is in \
+                    example.test/v1beta1, which is not served any more, so nobody can say how\n";
+    assert!(diff.stdout.contains(expected), "{}", diff.stdout);
     let run = project.applied(side, &[]);
     assert_eq!(side.get(WIDGET).unwrap()["spec"], json!({"size": 2}), "{}", run.stderr);
     let mark = side.audit.mark();

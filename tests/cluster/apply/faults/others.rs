@@ -251,7 +251,7 @@ fn a_namespace_of_others_that_never_goes(bed: &Bed) {
     assert_eq!(tried.count(), 5, "one try for each: {seen:#?}");
 }
 
-pub(super) fn make_settings(side: &Side, metadata: &Value) {
+pub(crate) fn make_settings(side: &Side, metadata: &Value) {
     make(side, "test", "/api/v1/namespaces", &json!({"metadata": {"name": NAMESPACE}})).ok().unwrap();
     let settings = json!({"metadata": metadata, "data": {"mode": "theirs", "extra": "theirs"}});
     make(side, "kubectl-client-side-apply", MAPS, &settings).ok().unwrap();
