@@ -55,7 +55,7 @@ const MANIFESTS: [(&str, &str); 14] = [
     ),
 ];
 
-const DEFINITION: &str = "\
+pub(crate) const DEFINITION: &str = "\
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata:

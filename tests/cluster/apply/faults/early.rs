@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::super::Run;
-use super::super::fixture::{DEPLOYMENT_PATH, OBJECTS, Project, WIDGET, config_map, map};
+use super::super::fixture::{DEFINITION, DEPLOYMENT_PATH, OBJECTS, Project, WIDGET, config_map, map};
 use super::{assert_code, objects, told, until};
 use crate::BedCase;
 use crate::bed::Bed;
@@ -37,25 +37,6 @@ externals:
 - objects:
   - Namespace/openshift-later
   reason: another operator has it in its own manifests
-";
-
-const DEFINITION: &str = "\
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata:
-  name: widgets.example.test
-spec:
-  group: example.test
-  names: {kind: Widget, listKind: WidgetList, plural: widgets, singular: widget}
-  scope: Cluster
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema:
-      openAPIV3Schema:
-        type: object
-        x-kubernetes-preserve-unknown-fields: true
 ";
 
 /// The payload, but for the definition of a kind that it has an object of; and something at a later level.
