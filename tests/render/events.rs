@@ -3,6 +3,8 @@
 use transship::apply::{Board, Event, Summary, What};
 use transship::object::{Cluster, ObjectId};
 
+use crate::support::repository;
+
 /// Something that happened to a Deployment, or to a cluster.
 fn event(cluster: Cluster, level: &str, about: Option<&str>, what: What, message: &str) -> Event {
     let [group, kind, namespace] = ["apps", "Deployment", "ns"].map(str::to_owned);
@@ -35,6 +37,25 @@ fn every_event_has_a_word_and_the_same_one_in_json() {
         let json: serde_json::Value = serde_json::from_str(&event.json()).unwrap();
         assert_eq!(json["event"], word);
     }
+}
+
+#[test]
+fn the_page_for_operators_has_every_word() {
+    let page = std::fs::read_to_string(repository().join("docs/apply.md")).unwrap();
+    let (_, table) = page.split_once("| word | meaning |\n|---|---|\n").unwrap();
+    let rows = table.lines().map_while(|line| line.strip_prefix("| `")?.split_once("` |"));
+    let words: Vec<&str> = rows.map(|(word, _)| word).collect();
+    assert_eq!(words, ALL.map(|(_, word, _)| word));
+    let object = ObjectId {
+        group: String::new(),
+        kind: "ConfigMap".to_owned(),
+        namespace: "openshift-op".to_owned(),
+        name: "settings".to_owned(),
+    };
+    let event = Event { object: Some(object), ..event(Cluster::Guest, "50", None, What::Created, "") };
+    let mut summary = Summary::default();
+    summary.count(&event);
+    assert!(page.contains(&format!("```json\n{}\n{}\n```", event.json(), summary.json())));
 }
 
 #[test]

@@ -60,7 +60,7 @@ fn times(all: &[String], one: &str) -> usize {
 }
 
 /// Waits until something is so.
-fn until(what: &str, is_so: impl Fn() -> bool) {
+pub(super) fn until(what: &str, is_so: impl Fn() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(20);
     while !is_so() {
         assert!(Instant::now() < deadline, "{what} never happens");

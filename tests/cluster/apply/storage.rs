@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
+use super::faults::{make, until};
 use super::ours::{kinds_of, labelled};
 use super::{Run, alone, hosted, repository, run_in};
 use crate::BedCase;
@@ -14,6 +15,7 @@ use crate::side::Side;
 pub(crate) const CASES: &[BedCase] = &[
     ("apply::storage::a_hosted_cluster", a_hosted_cluster),
     ("apply::storage::a_standalone_cluster", a_standalone_cluster),
+    ("apply::storage::the_rights_of_the_page", the_rights_of_the_page),
 ];
 
 /// Everything that is rendered for a profile.
@@ -145,4 +147,51 @@ fn a_standalone_cluster(bed: &Bed) {
         run.stderr
     );
     assert_only_looked(side, mark);
+}
+
+/// What `docs/apply.md` says that somebody must be allowed to do in a cluster.
+fn rights(cluster: &str) -> String {
+    let page = std::fs::read_to_string(repository().join("docs/apply.md")).unwrap();
+    let (_, role) = page.split_once(&format!("```yaml\n# {cluster}\n")).unwrap();
+    role.split_once("```").unwrap().0.to_owned()
+}
+
+/// Gives the rights of the page to somebody, and waits until he has the last of them.
+fn give(side: &Side, cluster: &str, binding: &str, attributes: &Value) {
+    let subject = "subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: somebody}]";
+    let group = "apiGroup: rbac.authorization.k8s.io";
+    side.apply_yaml(&format!(
+        "{}---\napiVersion: rbac.authorization.k8s.io/v1\n{binding}\nroleRef: {{{group}, kind: {}, name: transship}}\n{subject}\n",
+        rights(cluster),
+        if cluster == "guest" { "ClusterRole" } else { "Role" },
+    ));
+    let review = json!({
+        "apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
+        "spec": {"user": "somebody", "resourceAttributes": attributes},
+    });
+    let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+    until("the right", || make(side, "test", path, &review).ok().unwrap()["status"]["allowed"] == true);
+}
+
+/// With the rights that the page names, and no others, the payload is applied, again and again, and deleted.
+fn the_rights_of_the_page(bed: &Bed) {
+    let in_namespace = "kind: RoleBinding\nmetadata: {name: transship, namespace: clusters-example}";
+    let last = json!({
+        "verb": "escalate", "resource": "roles", "group": "rbac.authorization.k8s.io", "namespace": "clusters-example",
+    });
+    give(&bed.management, "management", in_namespace, &last);
+    let in_cluster = "kind: ClusterRoleBinding\nmetadata: {name: transship}";
+    let last = json!({"verb": "delete", "resource": "storageclasses", "group": "storage.k8s.io"});
+    give(&bed.guest, "guest", in_cluster, &last);
+    let somebody = ["--as", "somebody", "--timeout", "60s"];
+    for (command, more) in [
+        ("apply", &["--wait", "--prune"][..]),
+        ("apply", &["--dry-run"]),
+        ("diff", &["--live"]),
+        ("delete", &[]),
+    ] {
+        let run = hosted(bed, repository(), command, &[&somebody, more].concat());
+        assert_done(&run);
+        assert!(!run.stderr.contains("forbidden"), "{}", run.stderr);
+    }
 }
