@@ -136,6 +136,19 @@ impl Body {
     }
 }
 
+/// What is sent, but for the mark that it is ours.
+pub(super) fn unlabelled(applied: &Value) -> Value {
+    let mut applied = applied.clone();
+    let metadata = &mut applied["metadata"];
+    if let Some(labels) = metadata.get_mut("labels").and_then(Value::as_object_mut) {
+        labels.remove(PART_OF);
+        if labels.is_empty() {
+            metadata.as_object_mut().map(|metadata| metadata.remove("labels"));
+        }
+    }
+    applied
+}
+
 /// An object as it was rendered, with what it says about its status.
 pub(super) fn manifest(object: &Object) -> Value {
     serde_json::from_str(&yaml::json::write(&object.root)).unwrap_or_default()

@@ -1,9 +1,11 @@
 //! What is to be done with an object, from what is known about it. An apply does it, a dry run and a diff tell it: so they
 //! agree.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
-use super::body::{Body, digest};
+use super::body::{Body, digest, unlabelled};
 use super::failure::Problem;
 use super::fields;
 use super::inventory::Entry;
@@ -17,8 +19,9 @@ pub(super) enum Deed<'b> {
     Leave,
     /// It is made, and then it is its users'.
     Make,
-    /// These fields become what they should be, by force where they are ours.
-    Write { fields: &'b Value, force: bool },
+    /// These fields become what they should be, by force where they are ours. An object that was found there is not marked
+    /// as ours.
+    Write { fields: Cow<'b, Value>, force: bool, found: bool },
     /// It is taken away.
     TakeAway,
 }
@@ -35,7 +38,8 @@ pub(super) fn deed<'b>(
     // Fields of those before us leave only when they are ours.
     let is_settled = |live: &Value| {
         let same = entry.is_some_and(|entry| is_as_applied(entry, live, &desired(action, body)));
-        same && !(adopt && action == Action::Apply && fields::migration(live).is_some())
+        let is_lent = entry.is_some_and(|entry| entry.found) || fields::migration(live).is_some();
+        same && !(adopt && action == Action::Apply && is_lent)
     };
     Ok(match (action, live) {
         (Action::Delete, None) => Deed::Leave,
@@ -45,14 +49,20 @@ pub(super) fn deed<'b>(
         (Action::Create, Some(live)) => match &body.pinned {
             // They are held whoever made the object, unless it is another set's.
             Some(pinned) => {
-                is_ours(side, live, entry).map(|_| Deed::Write { fields: pinned, force: true })?
+                is_ours(side, live, entry)?;
+                Deed::Write { fields: Cow::Borrowed(pinned), force: true, found: false }
             }
             None => Deed::Leave,
         },
-        (Action::Apply, None) => Deed::Write { fields: &body.applied, force: adopt },
+        (Action::Apply, None) => {
+            Deed::Write { fields: Cow::Borrowed(&body.applied), force: adopt, found: false }
+        }
         (Action::Apply, Some(live)) => {
             let ours = is_ours(side, live, entry)?;
-            Deed::Write { fields: &body.applied, force: ours || adopt }
+            let found = !adopt && (!ours || entry.is_some_and(|entry| entry.found));
+            let fields =
+                if found { Cow::Owned(unlabelled(&body.applied)) } else { Cow::Borrowed(&body.applied) };
+            Deed::Write { fields, force: ours || adopt, found }
         }
     })
 }

@@ -34,6 +34,9 @@ pub(super) struct Refusal {
     pub(super) retry_after: Option<Duration>,
 }
 
+/// How an API server says that a field of an object that is there cannot be changed.
+const IMMUTABLE: [&str; 2] = ["field is immutable", "may not be changed in an update"];
+
 /// One thing that it found wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Cause {
@@ -78,6 +81,12 @@ impl Refusal {
         self.code == 404 && self.about == "namespaces"
     }
 
+    /// The webhook that does not answer.
+    pub(super) fn webhook(&self) -> Option<&str> {
+        let (_, name) = self.message.split_once("failed calling webhook \"")?;
+        Some(name.split_once('"')?.0)
+    }
+
     /// Whether another manager owns what we would set.
     pub(super) fn is_conflict_of_managers(&self) -> bool {
         self.code == 409 && self.causes.iter().any(|cause| cause.reason == "FieldManagerConflict")
@@ -91,7 +100,7 @@ impl Refusal {
 
     /// The fields that cannot be changed on an object that is there.
     pub(super) fn immutable_fields(&self) -> Vec<&str> {
-        let immutable = |cause: &&Cause| cause.message.ends_with("field is immutable");
+        let immutable = |cause: &&Cause| IMMUTABLE.iter().any(|words| cause.message.contains(words));
         if self.code == 422 {
             self.causes.iter().filter(immutable).map(|cause| cause.field.as_str()).collect()
         } else {
@@ -136,11 +145,18 @@ impl Failure {
 
     /// In words for people. What is said about a Secret may quote it, so only the fields are told then.
     pub(super) fn words(&self, secret: bool) -> String {
+        if let Self::Refused(refusal) = self
+            && let Some(webhook) = refusal.webhook()
+        {
+            let more = if secret { format!("`{webhook}`") } else { refusal.message.clone() };
+            return format!("a webhook that must agree does not answer: {more}");
+        }
         match self {
             Self::NoAnswer(why) => format!("no answer: {why}"),
             Self::Unreadable(why) | Self::NoHome(why) => why.clone(),
             Self::Refused(refusal) if secret => {
-                let fields: Vec<&str> = refusal.causes.iter().map(|cause| cause.field.as_str()).collect();
+                let fields = refusal.causes.iter().map(|cause| cause.field.as_str());
+                let fields: Vec<&str> = fields.filter(|field| !field.is_empty()).collect();
                 let about = if fields.is_empty() {
                     String::new()
                 } else {

@@ -100,10 +100,15 @@ pub(super) fn position(value: &Value, step: &str) -> Option<Step> {
 
 /// Managers that wrote whole objects before us, with Update requests: their fields become ours when an object is taken
 /// over, so that what we do not want leaves it.
-const BEFORE_US: [&str; 9] = [
+const BEFORE_US: [&str; 14] = [
     "kubectl-client-side-apply",
     "kubectl-create",
     "kubectl-edit",
+    "kubectl-expose",
+    "kubectl-patch",
+    "kubectl-replace",
+    "kubectl-run",
+    "kubectl-set",
     "kubectl",
     "before-first-apply",
     "control-plane-operator",

@@ -23,6 +23,9 @@ pub(super) const PART_OF: &str = "applyset.kubernetes.io/part-of";
 /// Where inventories are kept where no hosted control plane has a namespace for its own.
 const NAMESPACE: &str = "openshift-config-managed";
 
+/// How an object is marked that was there before us.
+const FOUND: &str = "found";
+
 /// An API server takes no more than this in one object, and some of it is not ours.
 const LARGEST: usize = 900 * 1024;
 
@@ -81,13 +84,16 @@ pub struct Entry {
     pub desired: String,
     /// A digest of what our fields of it were when it was applied.
     pub live: String,
+    /// Whether it was there before us, and nobody asked us to take it over: then it stays when we leave.
+    pub found: bool,
 }
 
 impl Entry {
     /// An object that will be there.
     pub(super) fn ahead(id: &ObjectId, version: &str) -> Self {
         let none = String::new;
-        Self { id: id.clone(), version: version.to_owned(), uid: none(), desired: none(), live: none() }
+        let (id, version) = (id.clone(), version.to_owned());
+        Self { id, version, uid: none(), desired: none(), live: none(), found: false }
     }
 }
 
@@ -101,12 +107,12 @@ impl Inventory {
     pub(super) fn write(&self) -> String {
         let mut out = String::new();
         let or_dash = |text: &str| if text.is_empty() { "-".to_owned() } else { text.to_owned() };
-        for Entry { id, version, uid, desired, live } in &self.entries {
+        for Entry { id, version, uid, desired, live, found } in &self.entries {
             let api = if id.group.is_empty() { version.clone() } else { format!("{}/{version}", id.group) };
             let (namespace, uid, desired, live) =
                 (or_dash(&id.namespace), or_dash(uid), or_dash(desired), or_dash(live));
-            let name = escaped(&id.name);
-            let _ = writeln!(out, "{api} {} {namespace} {name} {uid} {desired} {live}", id.kind);
+            let (name, found) = (escaped(&id.name), if *found { FOUND } else { "-" });
+            let _ = writeln!(out, "{api} {} {namespace} {name} {uid} {desired} {live} {found}", id.kind);
         }
         out
     }
@@ -150,7 +156,10 @@ impl Inventory {
 
 fn entry(line: &str) -> Option<Entry> {
     let parts: Vec<&str> = line.split(' ').collect();
-    let [api, kind, namespace, name, uid, desired, seen] = parts[..] else { return None };
+    let [api, kind, namespace, name, uid, desired, seen, found] = parts[..] else { return None };
+    if ![FOUND, "-"].contains(&found) {
+        return None;
+    }
     // Each goes into a path of a request.
     let safe = |text: &str| {
         let fine = |byte: u8| byte.is_ascii_alphanumeric() || b".-_:".contains(&byte);
@@ -169,6 +178,7 @@ fn entry(line: &str) -> Option<Entry> {
         uid: none(uid),
         desired: none(desired),
         live: none(seen),
+        found: found == FOUND,
     })
 }
 
@@ -184,10 +194,10 @@ mod tests {
     use super::{Home, Inventory};
 
     const LINES: &str = "\
-apps/v1 Deployment ns d 1-2 aa bb
-v1 Namespace - ns 3-4 - -
-rbac.authorization.k8s.io/v1 ClusterRole - system:x - cc -
-rbac.authorization.k8s.io/v1 ClusterRole - a@b%20%C3%BC - cc -
+apps/v1 Deployment ns d 1-2 aa bb -
+v1 Namespace - ns 3-4 - - found
+rbac.authorization.k8s.io/v1 ClusterRole - system:x - cc - -
+rbac.authorization.k8s.io/v1 ClusterRole - a@b%20%C3%BC - cc - -
 ";
 
     #[test]
@@ -196,6 +206,10 @@ rbac.authorization.k8s.io/v1 ClusterRole - a@b%20%C3%BC - cc -
         assert_eq!(inventory.entries.len(), 4);
         assert_eq!(inventory.entries[3].id.name, "a@b ü");
         assert_eq!(inventory.entries[1].id.namespace, "");
+        assert_eq!(
+            inventory.entries.iter().map(|entry| entry.found).collect::<Vec<_>>(),
+            [false, true, false, false]
+        );
         assert_eq!(inventory.entries[2].id.name, "system:x");
         assert_eq!(inventory.write(), LINES);
     }
@@ -203,18 +217,19 @@ rbac.authorization.k8s.io/v1 ClusterRole - a@b%20%C3%BC - cc -
     #[test]
     fn what_leads_elsewhere_is_not_read() {
         for line in [
-            "v1 Secret ns ../x - - -",
-            "v1 Secret ns .. - - -",
-            "v1 Secret ns a?b - - -",
-            "v1 Secret ns a/b - - -",
-            "v1 Secret ns a - -",
-            "v1 Secret ns a - - - -",
-            "v1 Secret ns  - - -",
-            "../v1 Secret ns a - - -",
-            "v1 Secret ns a%2f - - -",
-            "v1 Secret ns %2E%2e - - -",
-            "v1 Secret ns a%2 - - -",
-            "v1 Secret ns a%252f - - -",
+            "v1 Secret ns ../x - - - -",
+            "v1 Secret ns .. - - - -",
+            "v1 Secret ns a?b - - - -",
+            "v1 Secret ns a/b - - - -",
+            "v1 Secret ns a - - -",
+            "v1 Secret ns a - - - - -",
+            "v1 Secret ns a - - - x",
+            "v1 Secret ns  - - - -",
+            "../v1 Secret ns a - - - -",
+            "v1 Secret ns a%2f - - - -",
+            "v1 Secret ns %2E%2e - - - -",
+            "v1 Secret ns a%2 - - - -",
+            "v1 Secret ns a%252f - - - -",
         ] {
             assert_eq!(Inventory::read(&format!("{LINES}{line}\n"), true), Err(5), "{line}");
         }

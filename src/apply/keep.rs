@@ -36,6 +36,11 @@ impl Kept {
         Ok(Self { inventory, version: version(&live) })
     }
 
+    /// Whether it is about the same render: two who want the same do not hinder each other.
+    fn is_of_same(&self, other: &Inventory) -> bool {
+        self.inventory == *other || !other.revision.is_empty() && self.inventory.revision == other.revision
+    }
+
     pub(super) fn inventory(&self) -> &Inventory {
         &self.inventory
     }
@@ -53,7 +58,7 @@ impl Side<'_> {
     /// Whether somebody else has written the inventory since we did: then another rollout has the last word.
     pub(super) async fn is_overtaken(&self) -> bool {
         let now = Kept::read(&self.server, &self.home).await;
-        now.is_ok_and(|now| now.version.is_some() && now.inventory != self.kept.borrow().inventory)
+        now.is_ok_and(|now| now.version.is_some() && !now.is_of_same(&self.kept.borrow().inventory))
     }
 
     /// Writes the inventory where it differs from what is there.
@@ -111,7 +116,7 @@ impl Side<'_> {
     /// A write whose answer was lost is found written, and what was only touched may be written again.
     async fn look_again(&self, wanted: &Inventory, failure: &Failure) -> Result<(), Failure> {
         let now = Kept::read(&self.server, &self.home).await?;
-        if now.inventory != *wanted && now.inventory != self.kept.borrow().inventory {
+        if !now.is_of_same(wanted) && now.inventory != self.kept.borrow().inventory {
             return Err(self.somebody_else(failure));
         }
         *self.kept.borrow_mut() = now;

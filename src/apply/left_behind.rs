@@ -13,18 +13,19 @@ pub(super) fn without(object: &Value) -> Option<Value> {
         unite(if is_earlier(entry) { &mut theirs } else { &mut others }, &entry["fieldsV1"]);
     }
     let mut rest = object.clone();
-    take(&mut rest, &theirs, Some(&others));
+    take(&mut rest, &theirs, &others);
     (rest != *object).then_some(rest)
 }
 
-fn take(value: &mut Value, theirs: &Value, others: Option<&Value>) {
+fn take(value: &mut Value, theirs: &Value, others: &Value) {
     for (step, below) in theirs.as_object().into_iter().flatten().filter(|(step, _)| *step != ".") {
-        let kept = others.and_then(|others| others.get(step));
-        match kept {
+        match others.get(step) {
+            None => remove(value, step),
             // Somebody else has all of it.
             Some(kept) if is_leaf(kept) => {}
-            None if is_leaf(below) || below.get(".").is_some() => remove(value, step),
-            kept => {
+            // An item of a list goes with all that others have put into it, unless they have the item itself.
+            Some(kept) if step.starts_with("k:") && kept.get(".").is_none() => remove(value, step),
+            Some(kept) => {
                 let child = match position(value, step) {
                     Some(Step::Key(key)) => value.get_mut(key),
                     Some(Step::Index(index)) => value.get_mut(index),
@@ -90,10 +91,7 @@ mod tests {
         });
         let rest = without(&object(&others)).unwrap();
         assert_eq!(rest["metadata"]["labels"], json!({"a": "1"}));
-        assert_eq!(
-            rest["spec"],
-            json!({"args": ["y"], "ports": [{"port": 2}, {"port": 1}], "deep": {"unowned": 2}})
-        );
+        assert_eq!(rest["spec"], json!({"args": ["y"], "ports": [{"port": 2}, {"port": 1}]}));
     }
 
     #[test]
@@ -105,11 +103,14 @@ mod tests {
 
     #[test]
     fn a_whole_item_leaves() {
-        let others = json!({"f:metadata": {"f:labels": {}}, "f:spec": {
+        let mut others = json!({"f:metadata": {"f:labels": {}}, "f:spec": {
             "f:mode": {}, "f:args": {}, "f:deep": {}, "f:ports": {"k:{\"port\":2}": {}},
         }});
         let rest = without(&object(&others)).unwrap();
         assert_eq!(rest["spec"]["ports"], json!([{"port": 2}]));
+        others["f:spec"]["f:ports"] = json!({"k:{\"port\":1}": {"f:name": {}}});
+        let rest = without(&object(&others)).unwrap();
+        assert_eq!(rest["spec"]["ports"], json!([{"port": 2}]), "with what others put into it");
         assert_eq!(rest["spec"]["args"], json!(["x", "y"]));
     }
 }

@@ -2,14 +2,15 @@
 
 use serde_json::Value;
 
+use super::adopt::essence;
 use super::deed::{Deed, deed};
 use super::failure::Problem;
-use super::rollout::{Action, Step};
+use super::rollout::Step;
 use super::side::Side;
 use super::step::One;
 use super::write::Rehearsal;
-use super::{Event, Options, Target, body, left_behind, look};
-use crate::object::{Cluster, Object, ObjectId};
+use super::{Event, Options, Target, body, look};
+use crate::object::{Cluster, ObjectId};
 use crate::show;
 
 /// One object that would change.
@@ -92,12 +93,8 @@ async fn would(
         // In a namespace or of a kind that is not there yet nothing can be tried.
         (Deed::Make | Deed::Write { .. }, None) => Some(body.whole()),
         (Deed::Make, Some(live)) => Some(live.clone()),
-        (Deed::Write { fields, force }, Some(live)) => {
-            let all = with_given(side, object, fields, live, options.adopt);
-            match one.rehearse(&all, force).await.map_err(refused)? {
-                Rehearsal::Written(after) if options.adopt && action == Action::Apply => {
-                    Some(taken_over(&one, after).await.map_err(refused)?)
-                }
+        (Deed::Write { fields, force, .. }, Some(live)) => {
+            match one.rehearse_over(&fields, force, live).await.map_err(refused)? {
                 Rehearsal::Written(after) => Some(after),
                 Rehearsal::Unknown(version) => {
                     return Err(format!(
@@ -113,34 +110,4 @@ async fn would(
         }
     };
     Ok((live.map(essence), after.map(essence)))
-}
-
-/// An object that is taken over loses what only those before us have set.
-async fn taken_over(one: &One<'_>, after: Value) -> Result<Value, Problem> {
-    match left_behind::without(&after) {
-        Some(rest) => one.rehearse_whole(&rest).await,
-        None => Ok(after),
-    }
-}
-
-/// What is sent, with what we give away before that: it stays as it is.
-fn with_given(side: &Side<'_>, object: &Object, fields: &Value, live: &Value, adopt: bool) -> Value {
-    let mut all = fields.clone();
-    if let Some(given) = side.policy.given_away(object, live, adopt) {
-        body::merge(&mut all, &given);
-    }
-    all
-}
-
-/// An object without what the server keeps for itself.
-fn essence(mut object: Value) -> Value {
-    if let Some(map) = object.as_object_mut() {
-        map.remove("status");
-    }
-    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-        for field in ["managedFields", "resourceVersion", "generation", "uid", "creationTimestamp"] {
-            metadata.remove(field);
-        }
-    }
-    object
 }

@@ -9,11 +9,13 @@
 //! | `ready` | when an object is what it says: pure |
 //! | `side`, `definition` | a cluster, and the kinds it serves |
 //! | `deed` | what is to be done with an object: pure |
-//! | `step`, `write`, `run`, `again`, `waiting` | an object, how it is written, all of them, what is tried again, and when they are ready |
+//! | `step`, `write`, `adopt` | an object, how it is written, and how it is taken over |
+//! | `run`, `again`, `waiting` | all of them, what is tried again, and when they are ready |
 //! | `keep`, `settle`, `remove` | the inventory in its cluster, what it says before and after, and what is taken away |
 //! | `event`, `board` | what is told of it: pure |
 //! | `preview`, `live` | what would be done, and what would change |
 
+mod adopt;
 mod again;
 mod board;
 mod body;

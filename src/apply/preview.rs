@@ -11,7 +11,8 @@ use super::side::Side;
 use super::{Options, Target, guest_first, look};
 
 /// What is said about an object that others made.
-const FOREIGN: &str = "it was there before us, so it is refused if others own what we would set";
+const FOREIGN: &str =
+    "it was there before us, so it is refused if others own what we would set, and never taken away";
 
 /// Tells what would happen, in the order in which it would begin.
 pub async fn preview(

@@ -24,6 +24,8 @@ const TRIES: usize = 5;
 /// What became of one object.
 pub(super) enum Removed {
     Gone,
+    /// It was not there.
+    Missing,
     /// It is there, and not ours any more.
     NotOurs(String),
 }
@@ -42,6 +44,10 @@ pub(super) async fn remove(
         if lost.is_none() && !phase.is_empty() && side.is_overtaken().await {
             lost = Some(OVERTAKEN.to_owned());
         }
+        // Whoever should let something go that is stuck may be in a later phase.
+        if lost.is_none() && Instant::now() >= deadline {
+            lost = Some("the time was over before it could go".to_owned());
+        }
         // What others are in stays for as long as they do.
         let held = |entry: &Entry| lost.clone().or_else(|| inside(&entry.id, &left));
         let (phase, staying): (Vec<_>, Vec<_>) =
@@ -55,6 +61,10 @@ pub(super) async fn remove(
         for (entry, result) in phase.into_iter().zip(results) {
             match result {
                 Ok(Removed::Gone) => tell(Event::of_object(side.cluster, &entry.id, what, String::new())),
+                Ok(Removed::Missing) => {
+                    let why = "it was gone already".to_owned();
+                    tell(Event::of_object(side.cluster, &entry.id, What::Forgotten, why));
+                }
                 Ok(Removed::NotOurs(why)) => {
                     tell(Event::of_object(side.cluster, &entry.id, What::Forgotten, why));
                 }
@@ -104,15 +114,20 @@ fn phases(entries: Vec<Entry>) -> [Vec<Entry>; 5] {
 async fn remove_one(side: &Side<'_>, entry: &Entry, deadline: Instant) -> Result<Removed, Problem> {
     let path = side.path_or_ask(side.path_of(entry), &entry.id, &entry.version).await?;
     // A kind that is not served has no objects.
-    let Some(path) = path else { return Ok(Removed::Gone) };
+    let Some(path) = path else { return Ok(Removed::Missing) };
     let mut seen = side.live.get(&entry.id).cloned();
     for attempt in 1..=TRIES {
         let live = match seen.take() {
             Some(live) => Some(live),
             None => side.get(&path).await.map_err(|failure| Problem::of(&failure, &entry.id))?,
         };
-        let Some(live) = live else { return Ok(Removed::Gone) };
+        let Some(live) = live else {
+            return Ok(if attempt == 1 { Removed::Missing } else { Removed::Gone });
+        };
         let metadata = &live["metadata"];
+        if entry.found {
+            return Ok(Removed::NotOurs("it was there before us, so it stays".to_owned()));
+        }
         if !side.is_ours(&live) {
             return Ok(Removed::NotOurs("it does not carry our label any more".to_owned()));
         }

@@ -42,7 +42,7 @@ pub(super) enum State {
 pub(super) enum Outcome<'a> {
     /// A cluster, if it answers.
     Entered(usize, Box<Result<Side<'a>, Failure>>),
-    Performed(usize, Result<Done, Problem>),
+    Performed(usize, Box<Result<Done, Problem>>),
     /// Whether what a definition defines is served, and whether somebody was told to wait for that.
     Served(usize, bool, Result<(), Problem>),
     Looked(Looked),
@@ -59,8 +59,8 @@ pub(super) struct Run<'r, 'a> {
     pub(super) sides: &'r [OnceCell<Side<'a>>],
     pub(super) options: &'r Options,
     pub(super) states: Vec<State>,
-    /// For each half, why it does not answer yet.
-    silent: Vec<String>,
+    /// For each half, why nothing can be done there yet.
+    silent: Vec<Option<Failure>>,
     /// Whether anything was written, so that what was seen before may not be so any more.
     wrote: bool,
     /// What could not be done at first.
@@ -88,7 +88,7 @@ impl<'r, 'a> Run<'r, 'a> {
     ) -> Self {
         Self {
             states: rollout.steps.iter().map(|_| State::Waits).collect(),
-            silent: vec![String::new(); targets.len()],
+            silent: vec![None; targets.len()],
             wrote: false,
             tried: BTreeMap::new(),
             entries: BTreeMap::new(),
@@ -121,7 +121,7 @@ impl<'r, 'a> Run<'r, 'a> {
                 Outcome::Entered(half, side) => work.extend(self.entered(half, *side)),
                 Outcome::Performed(at, result) => {
                     looks[self.step(at).half].pause = FIRST_LOOK;
-                    work.extend(self.performed(at, result));
+                    work.extend(self.performed(at, *result));
                 }
                 Outcome::Served(at, waited, Ok(())) => self.ready(at, waited),
                 Outcome::Served(at, _, Err(problem)) => self.failed(at, &problem),
@@ -150,7 +150,8 @@ impl<'r, 'a> Run<'r, 'a> {
         Box::pin(async move {
             let entered = timeout_at(options.deadline(), async {
                 sleep(pause).await;
-                let side = super::enter(target, options).await?;
+                let mut side = super::enter(target, options).await?;
+                side.find_strangers(&target.plan.objects).await;
                 settle::write_ahead(&side, rollout, half).await?;
                 Ok(side)
             });
@@ -167,7 +168,7 @@ impl<'r, 'a> Run<'r, 'a> {
             |failure: &Failure| failure.is_passing() || options.wait && matches!(failure, Failure::NoHome(_));
         match side {
             Ok(side) => {
-                if !self.silent[half].is_empty() {
+                if self.silent[half].is_some() {
                     let now = "objects can go there now".to_owned();
                     (self.tell)(Event::of_cluster(cluster, What::Ready, now));
                 }
@@ -175,14 +176,16 @@ impl<'r, 'a> Run<'r, 'a> {
                 None
             }
             Err(failure) if is_passing(&failure) && options.begun.elapsed() < patience => {
-                let why = failure.words(false);
-                if self.silent[half] != why {
-                    (self.tell)(Event::of_cluster(cluster, What::Waiting, why.clone()));
-                    self.silent[half] = why;
+                let (why, pause) = (failure.words(false), failure.retry_after().unwrap_or(super::PAUSE));
+                if self.silent[half].as_ref().is_none_or(|before| before.words(false) != why) {
+                    (self.tell)(Event::of_cluster(cluster, What::Waiting, why));
                 }
-                Some(self.enter(half, failure.retry_after().unwrap_or(super::PAUSE)))
+                self.silent[half] = Some(failure);
+                Some(self.enter(half, pause))
             }
             Err(failure) => {
+                // When the time is over, what was seen until then says more.
+                let failure = self.silent[half].take().unwrap_or(failure);
                 (self.tell)(super::lost(cluster, &failure));
                 self.abandon(half, &format!("nothing can be done in its cluster: {}", failure.words(false)));
                 None
@@ -244,8 +247,9 @@ impl<'r, 'a> Run<'r, 'a> {
         let strict = self.options.wait && self.side(half).is_some_and(|side| side.known.installed);
         let unsettled = |(at, step): (usize, &Step<'_>)| {
             let settled = match self.states[at] {
-                State::Done | State::Failed => true,
-                State::Later | State::There { .. } => !strict,
+                // What others must bring may be what those behind it are for.
+                State::Done | State::Failed | State::Later => true,
+                State::There { .. } => !strict,
                 State::Waits | State::Runs => false,
             };
             (step.half == half && !settled).then_some(step.stage)
@@ -257,12 +261,14 @@ impl<'r, 'a> Run<'r, 'a> {
         let (step, options) = (self.step(at), self.options);
         let side = self.side(step.half);
         Box::pin(async move {
-            let Some(side) = side else { return Outcome::Performed(at, Err(Problem::new("no cluster"))) };
+            let Some(side) = side else {
+                return Outcome::Performed(at, Box::new(Err(Problem::new("no cluster"))));
+            };
             let result = match step::perform(side, step.object, step.action, options).await {
                 Err(problem) => Err(problem.unless_others_are_answered(side).await),
                 done => done,
             };
-            Outcome::Performed(at, result)
+            Outcome::Performed(at, Box::new(result))
         })
     }
 
@@ -271,7 +277,7 @@ impl<'r, 'a> Run<'r, 'a> {
             Ok(done) => done,
             Err(problem) => return self.missed(at, problem),
         };
-        self.tell(at, done.what, String::new());
+        self.tell(at, done.what, done.note.to_owned());
         self.wrote |= done.what != What::Unchanged;
         if let Some(entry) = done.entry {
             self.entries.insert(at, entry);

@@ -22,6 +22,8 @@ const KNOCK: Duration = Duration::from_secs(2);
 /// So long the server itself may take over a write, and then says so: whatever it leans on, be it a webhook that hangs, is
 /// no reason to think that the server is gone.
 const WRITE: &str = "timeout=12s";
+/// What is asked when the time is over has this long, so that the last word can be said.
+const LAST_WORD: Duration = Duration::from_secs(2);
 /// Whatever a server says, it is asked again after this long.
 const LATEST: Duration = Duration::from_secs(60);
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -38,11 +40,15 @@ pub(super) struct Answer {
 #[derive(Clone, Copy)]
 pub(super) enum Content<'b> {
     Nothing,
+    /// Nothing either, and of the objects in the answer only what they are called.
+    Names,
     Json(&'b str),
     /// Server-side apply.
     Apply(&'b str),
     /// RFC 6902.
     JsonPatch(&'b str),
+    /// RFC 7386.
+    MergePatch(&'b str),
 }
 
 pub(super) struct Server {
@@ -106,9 +112,11 @@ impl Server {
 
     async fn once(&self, method: Method, path: &str, content: Content<'_>) -> Result<Answer, Failure> {
         let pass = self.gate.enter().await;
-        let answer = timeout(ANSWER, self.exchange(method, path, content)).await;
-        let answer =
-            answer.unwrap_or_else(|_| Err(Failure::NoAnswer(format!("none within {} s", ANSWER.as_secs()))));
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        let limit = ANSWER.min(left.max(LAST_WORD));
+        let answer = timeout(limit, self.exchange(method, path, content)).await;
+        let none = |_| Err(Failure::NoAnswer(format!("none within {} s", limit.as_secs())));
+        let answer = answer.unwrap_or_else(none);
         match &answer {
             Err(Failure::Refused(Refusal { code: 429, .. })) => pass.too_much(),
             _ => pass.answered(),
@@ -118,10 +126,11 @@ impl Server {
 
     async fn exchange(&self, method: Method, path: &str, content: Content<'_>) -> Result<Answer, Failure> {
         let (kind, body) = match content {
-            Content::Nothing | Content::Json("") => ("application/json", ""),
+            Content::Nothing | Content::Names | Content::Json("") => ("application/json", ""),
             Content::Json(body) => ("application/json", body),
             Content::Apply(body) => ("application/apply-patch+yaml", body),
             Content::JsonPatch(body) => ("application/json-patch+json", body),
+            Content::MergePatch(body) => ("application/merge-patch+json", body),
         };
         let path = match (&method, path.contains('?')) {
             (&Method::GET, _) => path.to_owned(),
@@ -129,7 +138,7 @@ impl Server {
             (_, false) => format!("{path}?{WRITE}"),
         };
         let request = Request::builder().method(method).uri(&path);
-        let request = request.header("content-type", kind).header("accept", accept(&path));
+        let request = request.header("content-type", kind).header("accept", accept(&path, content));
         let request = request.body(Body::from(body.as_bytes().to_vec()));
         let request = request.map_err(|error| Failure::NoAnswer(error.to_string()))?;
         let answer = self.client.send(request).await.map_err(|error| Failure::NoAnswer(reason(&error)))?;
@@ -153,8 +162,11 @@ impl Server {
 }
 
 /// All groups and their kinds come in one answer if they are asked for so.
-fn accept(path: &str) -> &'static str {
+fn accept(path: &str, content: Content<'_>) -> &'static str {
     match path {
+        _ if matches!(content, Content::Names) => {
+            "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+        }
         "/api" | "/apis" => "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
         _ => "application/json",
     }

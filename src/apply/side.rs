@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use http::Method;
 use serde_json::Value;
 
 use super::body::{Body, Policy};
@@ -10,8 +11,8 @@ use super::failure::{Failure, Problem};
 use super::inventory::{Entry, Home, Inventory, PART_OF};
 use super::keep::Kept;
 use super::kinds::{Kinds, Resource};
-use super::server::Server;
-use crate::object::{Cluster, Object, ObjectId};
+use super::server::{Content, Server};
+use crate::object::{Cluster, Object, ObjectId, is_tombstone};
 
 /// More objects than this come in several answers.
 const PAGE: usize = 500;
@@ -29,6 +30,8 @@ pub(super) struct Side<'a> {
     pub(super) kept: RefCell<Kept>,
     /// Every object that carries the label of a set, as it was at the beginning.
     pub(super) live: HashMap<ObjectId, Value>,
+    /// Objects that others have made, or may have made, where ours will be.
+    strangers: HashSet<ObjectId>,
     /// Kinds whose objects cannot be listed.
     unlisted: HashSet<Resource>,
 }
@@ -53,6 +56,7 @@ impl<'a> Side<'a> {
             known: kept.inventory().clone(),
             kept: RefCell::new(kept),
             live: HashMap::new(),
+            strangers: HashSet::new(),
             unlisted: HashSet::new(),
         };
         let wanted = side.wanted(objects);
@@ -92,16 +96,26 @@ impl<'a> Side<'a> {
     pub(super) async fn list(&self, resource: &Resource) -> Result<Vec<(ObjectId, Value)>, Failure> {
         // A hosted cluster's objects never leave its namespace, and neither do our questions.
         let namespace = if self.cluster == Cluster::Management { self.home.namespace.as_str() } else { "" };
-        let path = resource.collection(namespace);
-        let (mut all, mut next) = (Vec::new(), String::new());
+        let selector = format!("labelSelector={}&", PART_OF.replace('/', "%2F"));
         // What is behind the last page is asked for one after the other, if it is ours.
+        let (all, _) = self.pages(&resource.collection(namespace), &selector, Content::Nothing).await?;
+        Ok(all.into_iter().map(|item| (id_of(&item), item)).collect())
+    }
+
+    /// Everything in a list, or as much of it as anybody wants to see; and whether that is all.
+    async fn pages(
+        &self,
+        path: &str,
+        selector: &str,
+        content: Content<'_>,
+    ) -> Result<(Vec<Value>, bool), Failure> {
+        let (mut all, mut next) = (Vec::new(), String::new());
         for _ in 0..PAGES {
-            let query =
-                format!("?labelSelector={}&limit={PAGE}&continue={next}", PART_OF.replace('/', "%2F"));
-            let mut list = match self.server.get(&format!("{path}{query}")).await {
-                Ok(list) => list,
+            let query = format!("?{selector}limit={PAGE}&continue={next}");
+            let mut list = match self.server.send(Method::GET, &format!("{path}{query}"), content).await {
+                Ok(answer) => answer.value,
                 // The kind went away since we asked what is served.
-                Err(failure) if failure.code() == Some(404) => return Ok(all),
+                Err(failure) if failure.code() == Some(404) => return Ok((all, true)),
                 Err(failure) => return Err(failure),
             };
             let (kind, api) = (
@@ -114,19 +128,52 @@ impl<'a> Side<'a> {
                 // A list says the kind of its items once.
                 map.entry("kind").or_insert_with(|| Value::from(kind.clone()));
                 map.entry("apiVersion").or_insert_with(|| api.clone());
-                all.push((id_of(&item), item));
+                all.push(item);
             }
             match list["metadata"]["continue"].as_str().filter(|token| !token.is_empty()) {
                 Some(token) => token.clone_into(&mut next),
-                None => break,
+                None => return Ok((all, true)),
             }
         }
-        Ok(all)
+        Ok((all, false))
     }
 
-    /// Whether all objects of a kind were looked at in the beginning.
-    pub(super) fn has_listed(&self, object: &Object) -> bool {
-        self.resource(object).is_none_or(|resource| !self.unlisted.contains(&resource))
+    /// Looks for objects that others have made where ours will be: one list of names for every kind and namespace in which
+    /// we have an object that was never there.
+    pub(super) async fn find_strangers(&mut self, objects: &[Object]) {
+        let is_new = |object: &&Object| {
+            let known = self.known.find(&object.id).is_some_and(|entry| !entry.uid.is_empty());
+            !known && !is_tombstone(&object.root) && !self.live.contains_key(&object.id)
+        };
+        let mut places: BTreeMap<(Resource, &str), Vec<&ObjectId>> = BTreeMap::new();
+        for object in objects.iter().filter(is_new) {
+            if let Some(resource) = self.resource(object).filter(|kind| !self.unlisted.contains(kind)) {
+                places.entry((resource, object.id.namespace.as_str())).or_default().push(&object.id);
+            }
+        }
+        let side = &*self;
+        let look = |(resource, namespace): &(Resource, &str)| {
+            let path = resource.collection(namespace);
+            async move { side.pages(&path, "", Content::Names).await }
+        };
+        let found = futures_util::future::join_all(places.keys().map(look)).await;
+        let mut strangers = HashSet::new();
+        for (wanted, found) in places.into_values().zip(found) {
+            // What could not be seen may be there.
+            let names: Option<HashSet<String>> =
+                found.ok().filter(|(_, complete)| *complete).map(|(all, _)| {
+                    all.iter().filter_map(|one| one["metadata"]["name"].as_str().map(str::to_owned)).collect()
+                });
+            let is_there = |id: &&&ObjectId| names.as_ref().is_none_or(|names| names.contains(&id.name));
+            strangers.extend(wanted.iter().filter(is_there).map(|id| (*id).clone()));
+        }
+        self.strangers = strangers;
+    }
+
+    /// Whether an object that does not carry a label was not there when we looked.
+    pub(super) fn is_most_likely_new(&self, object: &Object) -> bool {
+        let is_listed = self.resource(object).is_none_or(|resource| !self.unlisted.contains(&resource));
+        is_listed && !self.strangers.contains(&object.id)
     }
 
     /// Whether the cluster has stopped to answer anything at all.

@@ -14,7 +14,7 @@ use super::remove::{take_away, until_gone};
 use super::rollout::Action;
 use super::server::Content;
 use super::side::{Side, version_of};
-use super::write::TRIES;
+use super::write::{Rehearsal, TRIES};
 use super::{MANAGER, Options, SEEDER};
 use crate::object::Object;
 
@@ -25,7 +25,12 @@ pub(super) struct Done {
     pub(super) live: Option<Value>,
     /// What the inventory says about it from now on.
     pub(super) entry: Option<Entry>,
+    /// What there is to say about that.
+    pub(super) note: &'static str,
 }
+
+/// What is said of an object that we have not made, when we change it for the first time.
+const FOUND: &str = "it was there before us, so it is never taken away; --adopt makes it ours";
 
 /// Does what a step says.
 pub(super) async fn perform(
@@ -48,25 +53,29 @@ pub(super) async fn perform(
     let (live, body) = (one.there(action).await?, side.body(object));
     let desired = deed::desired(action, &body);
     match (deed(side, (&object.id, action), &body, live.as_ref(), options.adopt)?, live) {
-        (Deed::Leave, Some(live)) => Ok(one.done(What::Unchanged, live, &desired)),
+        (Deed::Leave, Some(live)) => {
+            let found = side.known.find(&object.id).is_some_and(|entry| entry.found);
+            Ok(one.done(What::Unchanged, live, &desired, found))
+        }
         (Deed::Leave, None) => Ok(gone(What::Unchanged)),
         (Deed::TakeAway, live) => {
             one.take_away(&live.unwrap_or_default()["metadata"]["uid"]).await?;
             Ok(gone(What::Deleted))
         }
-        (Deed::Make, _) => Ok(one.done(What::Created, one.make(&body).await?, &desired)),
-        (Deed::Write { fields, force }, live) if action == Action::Create => {
-            let (what, now) = one.write(fields, MANAGER, force, live.as_ref()).await?;
-            Ok(one.done(what, now, &desired))
+        (Deed::Make, _) => Ok(one.done(What::Created, one.make(&body).await?, &desired, false)),
+        (Deed::Write { fields, force, .. }, live) if action == Action::Create => {
+            let (what, now) = one.write(&fields, MANAGER, force, live.as_ref()).await?;
+            Ok(one.done(what, now, &desired, false))
         }
-        (Deed::Write { force, .. }, live) => {
+        (Deed::Write { fields, force, found }, live) => {
+            let body = Body { applied: fields.into_owned(), ..body.clone() };
             let (mut what, mut now) = one.apply(&body, force, live.as_ref()).await?;
             // Somebody else's, which was not looked at before.
             if is_going(&now) {
                 one.until_gone(&now).await?;
                 (what, now) = one.apply(&body, force, None).await?;
             }
-            Ok(one.done(what, now, &desired))
+            Ok(one.done(what, now, &desired, found && what != What::Created))
         }
     }
 }
@@ -81,7 +90,7 @@ fn is_going(live: &Value) -> bool {
 }
 
 fn gone(what: What) -> Done {
-    Done { what, live: None, entry: None }
+    Done { what, live: None, entry: None, note: "" }
 }
 
 /// One object that something is done with.
@@ -113,7 +122,9 @@ impl One<'_> {
         match (action, live) {
             (Action::Delete, _) => self.now().await,
             (_, Some(live)) => Ok(Some(live.clone())),
-            (Action::Apply, None) if !known() && !self.options.adopt && self.side.has_listed(self.object) => {
+            (Action::Apply, None)
+                if !known() && !self.options.adopt && self.side.is_most_likely_new(self.object) =>
+            {
                 Ok(None)
             }
             (_, None) => self.now().await,
@@ -144,24 +155,39 @@ impl One<'_> {
 
     async fn apply(&self, body: &Body, force: bool, live: Option<&Value>) -> Result<(What, Value), Problem> {
         let entry = self.side.known.find(&self.object.id);
+        let mut remade = None;
         if let Some(live) = live {
-            self.give_away(live).await?;
-            if self.options.adopt {
-                self.migrate(live).await?;
-            }
+            remade = self.prepare(body, live).await?;
         }
         // Some objects cannot be without their seeds, so they are made with them.
         let planted = match (&body.seed, live) {
             (Some(_), None) => Some(self.write(&body.whole(), SEEDER, force, None).await?.0),
             _ => None,
         };
-        let (what, now) = self.write(&body.applied, MANAGER, planted.is_some() || force, live).await?;
+        let (what, now) = match remade {
+            Some(remade) => remade,
+            None => self.write(&body.applied, MANAGER, planted.is_some() || force, live).await?,
+        };
         let what = planted.unwrap_or(what);
         let is_new = live.is_none() || matches!(what, What::Created | What::Recreated);
         // Or it was made by a run that was cut off before it could say so.
         let now = if is_new || fields::is_planted(&now) { self.seed(body, now).await? } else { now };
         let is_known = entry.is_some_and(|entry| now["metadata"]["uid"] == *entry.uid);
         Ok((what, if is_known { now } else { self.say_first(body, now).await? }))
+    }
+
+    /// Makes room for what we want in an object that is there: for others first, then in the place of those who made it.
+    /// Whether that can be done at all is asked before; an object that must be made again for it is.
+    async fn prepare(&self, body: &Body, live: &Value) -> Result<Option<(What, Value)>, Problem> {
+        let taken_over = self.options.adopt && fields::migration(live).is_some();
+        if taken_over && let Rehearsal::Recreated(_) = self.rehearse_over(&body.applied, true, live).await? {
+            return self.remake(&body.applied).await.map(Some);
+        }
+        self.give_away(live).await?;
+        if taken_over {
+            self.migrate(live).await?;
+        }
+        Ok(None)
     }
 
     /// Leaves to others what was ours until now, with the value that it has.
@@ -240,7 +266,7 @@ impl One<'_> {
         take_away(self.side, &self.path, uid, &self.object.id, self.deadline()).await
     }
 
-    fn done(&self, what: What, live: Value, desired: &str) -> Done {
+    fn done(&self, what: What, live: Value, desired: &str, found: bool) -> Done {
         let uid = live["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
         let entry = Entry {
             id: self.object.id.clone(),
@@ -248,7 +274,10 @@ impl One<'_> {
             uid,
             desired: desired.to_owned(),
             live: fields::digest(&live).unwrap_or_default(),
+            found,
         };
-        Done { what, live: Some(live), entry: Some(entry) }
+        let before = self.side.known.find(&self.object.id).is_some_and(|before| before.found);
+        let note = if found && !before { FOUND } else { "" };
+        Done { what, live: Some(live), entry: Some(entry), note }
     }
 }

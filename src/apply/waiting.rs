@@ -139,8 +139,14 @@ async fn look_at(
         // Objects that cannot be listed are asked for one after the other.
         Err(_) => return join_all(steps.into_iter().map(|at| look_at_one(rollout, side, at))).await,
     };
-    let of = |at: usize| list.get(&rollout.steps[at].object.id).cloned().unwrap_or_default();
-    steps.into_iter().map(|at| (at, Ok(of(at)))).collect()
+    // One that has lost its label is not in it.
+    let look = |at: usize| async move { look_at_one(rollout, side, at).await };
+    let of = |at: usize| list.get(&rollout.steps[at].object.id).cloned();
+    let (listed, missing): (Vec<_>, Vec<_>) =
+        steps.into_iter().map(|at| (at, of(at))).partition(|(_, live)| live.is_some());
+    let listed = listed.into_iter().filter_map(|(at, live)| Some((at, Ok(live?))));
+    let asked = join_all(missing.into_iter().map(|(at, _)| look(at))).await;
+    listed.chain(asked).collect()
 }
 
 async fn look_at_one(rollout: &Rollout<'_>, side: &Side<'_>, at: usize) -> (usize, Result<Value, Problem>) {

@@ -66,7 +66,8 @@ impl One<'_> {
                 if !force {
                     return Err(foreign(&refusal));
                 }
-                return self.recreate(body, &refusal).await;
+                self.may_recreate(&refusal)?;
+                return self.remake(body).await;
             }
             // A definition can be established some time before its kind is served.
             let not_served = refusal.code == 404 && refusal.reason.is_empty();
@@ -89,15 +90,6 @@ impl One<'_> {
                 "its namespace {namespace} is being deleted, so nothing can be put into it"
             ));
         }
-        if refusal.message.contains("failed calling webhook") {
-            // It may quote what it was asked about.
-            let more = if self.object.id.kind == "Secret" {
-                String::new()
-            } else {
-                format!(": {}", refusal.message)
-            };
-            return Problem::passing(format!("a webhook that must agree does not answer{more}"));
-        }
         Problem::of(&Failure::Refused(refusal.clone()), &self.object.id)
     }
 
@@ -105,7 +97,7 @@ impl One<'_> {
         self.patch(body, &format!("fieldManager={manager}&force={force}")).await
     }
 
-    async fn try_out(&self, body: &Value, force: bool) -> Result<Answer, Failure> {
+    pub(super) async fn try_out(&self, body: &Value, force: bool) -> Result<Answer, Failure> {
         self.patch(body, &format!("fieldManager={MANAGER}&force={force}&dryRun=All")).await
     }
 
@@ -121,9 +113,6 @@ impl One<'_> {
             Err(Failure::Refused(refusal)) => refusal,
             Err(failure) => return Err(self.problem(&failure)),
         };
-        if refusal.is_conflict_of_managers() {
-            return Err(conflict(&refusal));
-        }
         if let Some(loser) = union_loser(&refusal, &self.object.id)
             && let Some(as_it_is) = as_it_is(body, &self.now().await?.unwrap_or_default(), loser)
         {
@@ -134,23 +123,24 @@ impl One<'_> {
             }
             return Ok(Rehearsal::Written(written));
         }
+        self.rehearsed(&refusal, force)
+    }
+
+    /// What a refusal of a dry run comes to.
+    pub(super) fn rehearsed(&self, refusal: &Refusal, force: bool) -> Result<Rehearsal, Problem> {
+        if refusal.is_conflict_of_managers() {
+            return Err(conflict(refusal));
+        }
         if !refusal.immutable_fields().is_empty() {
             if !force {
-                return Err(foreign(&refusal));
+                return Err(foreign(refusal));
             }
-            return self.may_recreate(&refusal).map(Rehearsal::Recreated);
+            return self.may_recreate(refusal).map(Rehearsal::Recreated);
         }
         match refusal.version_that_is_gone() {
             Some(gone) => Ok(Rehearsal::Unknown(gone.to_owned())),
-            None => Err(self.refused(&refusal)),
+            None => Err(self.refused(refusal)),
         }
-    }
-
-    /// What becomes of an object when all of this is in the place of it, as the API server says: by a dry run.
-    pub(super) async fn rehearse_whole(&self, object: &Value) -> Result<Value, Problem> {
-        let path = format!("{}?fieldManager={MANAGER}&dryRun=All", self.path);
-        let answer = self.side.server.send(Method::PUT, &path, Content::Json(&object.to_string())).await;
-        Ok(answer.map_err(|failure| self.problem(&failure))?.value)
     }
 
     /// Server-side apply cannot clear a field that nobody owns. So it is made ours as it is, and left out the next time.
@@ -174,14 +164,14 @@ impl One<'_> {
         if self.options.may_recreate(&self.object.id) {
             return Ok(fields);
         }
+        let with = if self.options.adopt { " with --adopt" } else { "" };
         Err(Problem::new(format!(
-            "{fields} cannot be changed on an object that is there; --recreate {kind}/{name} takes it away and makes it again"
+            "{fields} cannot be changed on an object that is there; --recreate {kind}/{name}{with} takes it away and makes it again"
         )))
     }
 
-    /// What cannot be changed is taken away and made again, where that is allowed.
-    async fn recreate(&self, body: &Value, refusal: &Refusal) -> Result<(What, Value), Problem> {
-        self.may_recreate(refusal)?;
+    /// What cannot be changed is taken away and made again.
+    pub(super) async fn remake(&self, body: &Value) -> Result<(What, Value), Problem> {
         self.could_be_made(body).await?;
         if let Some(live) = self.now().await? {
             self.take_away(&live["metadata"]["uid"]).await?;
@@ -258,9 +248,9 @@ fn foreign(refusal: &Refusal) -> Problem {
 }
 
 /// A field that the server fills in for one way of rolling out and refuses for another: where it is, and what it is.
-type Loser = (&'static str, &'static str);
+pub(super) type Loser = (&'static str, &'static str);
 
-fn union_loser(refusal: &Refusal, id: &ObjectId) -> Option<Loser> {
+pub(super) fn union_loser(refusal: &Refusal, id: &ObjectId) -> Option<Loser> {
     let parent = match (id.group.as_str(), id.kind.as_str()) {
         ("apps", "Deployment") => "strategy",
         ("apps", "DaemonSet" | "StatefulSet") => "updateStrategy",

@@ -87,12 +87,37 @@ impl Clusters {
         profiles: &[&'a Profile],
         plans: &'a [Plan],
     ) -> Result<Vec<Target<'a>>, Diagnostics> {
+        self.fit(profiles)?;
         let mut targets = Vec::new();
         for (profile, plan) in profiles.iter().zip(plans) {
             let client = self.endpoint(profile.cluster)?.connect().await?;
             targets.push(Target { client, profile, plan });
         }
         Ok(targets)
+    }
+
+    /// A cluster that nothing is done in is not named, except by mistake: another one would be taken in its place.
+    fn fit(&self, profiles: &[&Profile]) -> Result<(), Diagnostic> {
+        for (cluster, prefix, given) in [
+            (Cluster::Both, "", [self.kubeconfig.is_some(), self.context.is_some()]),
+            (
+                Cluster::Management,
+                "management-",
+                [self.management_kubeconfig.is_some(), self.management_context.is_some()],
+            ),
+            (Cluster::Guest, "guest-", [self.guest_kubeconfig.is_some(), self.guest_context.is_some()]),
+        ] {
+            let flags = ["kubeconfig", "context"];
+            let given = flags.into_iter().zip(given).find(|(_, given)| *given);
+            if let Some((flag, _)) = given
+                && profiles.iter().all(|profile| profile.cluster != cluster)
+            {
+                let names: Vec<&str> = profiles.iter().map(|profile| profile.cluster.name()).collect();
+                return Err(Diagnostic::error(format!("--{prefix}{flag} names no cluster of this topology"))
+                    .note(format!("its clusters: {}", names.join(", "))));
+            }
+        }
+        Ok(())
     }
 
     fn endpoint(&self, cluster: Cluster) -> Result<Endpoint, Diagnostic> {

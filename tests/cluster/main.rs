@@ -40,7 +40,7 @@ type Case = (&'static str, fn(&ControlPlane));
 type BedCase = (&'static str, fn(&Bed));
 
 const CASES: [&[Case]; 2] = [checks::CASES, wait_for::CASES];
-const BED_CASES: [&[BedCase]; 15] = [
+const BED_CASES: [&[BedCase]; 16] = [
     bed_itself::CASES,
     proxy_itself::CASES,
     apply::storage::CASES,
@@ -55,6 +55,7 @@ const BED_CASES: [&[BedCase]; 15] = [
     apply::faults::leaving::CASES,
     apply::faults::waiting::CASES,
     apply::faults::early::CASES,
+    apply::faults::found::CASES,
     apply::faults::secrets::CASES,
 ];
 

@@ -11,7 +11,7 @@ fn id(group: &str, kind: &str, namespace: &str, name: &str) -> ObjectId {
 
 fn entry(id: ObjectId) -> Entry {
     let text = |text: &str| text.to_owned();
-    Entry { id, version: text("v1"), uid: text("u"), desired: text("d"), live: text("l") }
+    Entry { id, version: text("v1"), uid: text("u"), desired: text("d"), live: text("l"), found: false }
 }
 
 fn inventory(ids: impl IntoIterator<Item = ObjectId>) -> Inventory {

@@ -3,6 +3,7 @@
 
 pub(crate) mod changing;
 pub(crate) mod early;
+pub(crate) mod found;
 pub(crate) mod leaving;
 pub(crate) mod network;
 pub(crate) mod others;
@@ -28,7 +29,7 @@ fn about<'r>(line: &'r str, word: &str) -> Option<&'r str> {
 }
 
 /// What was told in a word about an object: the message behind it.
-fn told(run: &Run, word: &str, object: &str) -> Option<String> {
+pub(super) fn told(run: &Run, word: &str, object: &str) -> Option<String> {
     run.stderr.lines().find_map(|line| {
         let about = about(line, word)?.strip_prefix(object)?;
         if about.is_empty() { Some(String::new()) } else { about.strip_prefix(": ").map(str::to_owned) }

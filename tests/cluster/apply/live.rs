@@ -1,11 +1,11 @@
 //! What an apply would do, told before it does: by `apply --dry-run` and by `diff --live`.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Run;
 use super::faults::others::make_settings;
-use super::faults::{assert_code, edit, make, objects, written};
-use super::fixture::{DEPLOYMENT_PATH, NAMESPACE, Project, map};
+use super::faults::{assert_code, edit, make, objects, told, written};
+use super::fixture::{DEPLOYMENT_PATH, JOB_PATH, NAMESPACE, Project, WEBHOOK_PATH, map};
 use crate::BedCase;
 use crate::bed::Bed;
 use crate::side::Side;
@@ -15,6 +15,8 @@ pub(crate) const CASES: &[BedCase] = &[
     ("apply::live::what_would_be_refused", what_would_be_refused),
     ("apply::live::what_is_held", what_is_held),
     ("apply::live::what_would_be_taken_over", what_would_be_taken_over),
+    ("apply::live::what_does_not_go_together", what_does_not_go_together),
+    ("apply::live::what_cannot_be_taken_over", what_cannot_be_taken_over),
 ];
 
 fn diff(side: &Side, project: &Project) -> Run {
@@ -197,4 +199,92 @@ fn what_would_be_taken_over(bed: &Bed) {
         })
     );
     assert_code(&diff_with(side, &project, &["--adopt"]), 0);
+}
+
+/// What the makers of an object have set does not go together with what we want, or has something of a third one in it: it
+/// leaves all the same, as it was told.
+fn what_does_not_go_together(bed: &Bed) {
+    let (side, project) = (&bed.guest, Project::new());
+    let kubectl = "kubectl-client-side-apply";
+    make_settings(side, &json!({"name": "other"}));
+    let webhook = json!({"metadata": {"name": "op"}, "webhooks": [{
+        "name": "op.example.test", "admissionReviewVersions": ["v1"], "sideEffects": "None", "failurePolicy": "Ignore",
+        "clientConfig": {"service": {"name": "theirs", "namespace": NAMESPACE, "path": "/check"}},
+        "rules": [{"apiGroups": ["example.test"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["gadgets"]}],
+    }]});
+    make(side, kubectl, WEBHOOK_PATH.strip_suffix("/op").unwrap(), &webhook).ok().unwrap();
+    make_deployment(side);
+    let env = json!({"spec": {"template": {"spec": {"containers": [{"name": "theirs", "env": [{"name": "B", "value": "c"}]}]}}}});
+    let path = format!("{DEPLOYMENT_PATH}?fieldManager=third");
+    side.patch(&path, "application/strategic-merge-patch+json", &env.to_string());
+    let run = diff_with(side, &project, &["--adopt"]);
+    for expected in [
+        r#"/webhooks/[name=op.example.test]/clientConfig/service: {"name":"theirs","namespace":"openshift-op","path":"/check","port":443} is gone"#,
+        r#"/webhooks/[name=op.example.test]/clientConfig/url: "https://op-webhook.clusters-example.svc:443/check" is new"#,
+        r#"/spec/template/spec/containers/[name=theirs]: {"env":[{"name":"B","value":"c"},{"name":"A","value":"1"}],"#,
+    ] {
+        assert!(run.stdout.contains(expected), "{expected}: {}", run.stdout);
+    }
+    assert!(!run.stdout.contains("refused"), "{}", run.stdout);
+    project.applied(side, &["--adopt"]);
+    let client = side.get(WEBHOOK_PATH).unwrap()["webhooks"][0]["clientConfig"].clone();
+    assert_eq!(client, json!({"url": "https://op-webhook.clusters-example.svc:443/check"}));
+    let containers = side.get(DEPLOYMENT_PATH).unwrap()["spec"]["template"]["spec"]["containers"].clone();
+    let names: Vec<&str> =
+        containers.as_array().unwrap().iter().filter_map(|one| one["name"].as_str()).collect();
+    assert_eq!(names, ["op"]);
+    assert_code(&diff_with(side, &project, &["--adopt"]), 0);
+}
+
+/// An object must be made again for it, or is in the way of what we want: that is told, and what is refused is left as
+/// it was, with those to whom it belongs.
+fn what_cannot_be_taken_over(bed: &Bed) {
+    let (side, project) = (&bed.guest, Project::new());
+    let kubectl = "kubectl-client-side-apply";
+    make_settings(side, &json!({"name": "other"}));
+    let container =
+        json!({"name": "migrate", "image": "example.test/op:1", "env": [{"name": "A", "value": "1"}]});
+    let pod = json!({
+        "serviceAccountName": "op", "automountServiceAccountToken": false, "restartPolicy": "Never", "containers": [container],
+    });
+    let job = json!({"metadata": {"name": "migrate"}, "spec": {"template": {"spec": pod}}});
+    make(side, kubectl, JOB_PATH.strip_suffix("/migrate").unwrap(), &job).ok().unwrap();
+    let labels = json!({"app": "op", "tier": "x"});
+    let pod = json!({"containers": [{"name": "op", "image": "example.test/op:1"}]});
+    let spec = json!({
+        "minReadySeconds": 7, "selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}, "spec": pod},
+    });
+    let deployment = json!({"metadata": {"name": "op"}, "spec": spec});
+    make(side, kubectl, DEPLOYMENT_PATH.strip_suffix("/op").unwrap(), &deployment).ok().unwrap();
+    let before = side.get(DEPLOYMENT_PATH).unwrap();
+    let run = diff_with(side, &project, &["--adopt"]);
+    let why = "spec.selector cannot be changed on an object that is there; --recreate Deployment/op with --adopt takes it \
+               away and makes it again";
+    for expected in [
+        "Job.batch/migrate in openshift-op would be taken away and made again: spec.template cannot be changed on an object that is there\n",
+        &format!("Deployment.apps/op in openshift-op would be refused: {why}\n"),
+    ] {
+        assert!(run.stdout.contains(expected), "{}", run.stdout);
+    }
+    let uid = side.get(JOB_PATH).unwrap()["metadata"]["uid"].clone();
+    let run = project.apply(side, &["--adopt"]);
+    assert_code(&run, 3);
+    assert_eq!(told(&run, "failed", "Deployment.apps/op in openshift-op").unwrap(), why);
+    let after = side.get(DEPLOYMENT_PATH).unwrap();
+    assert_eq!(after["spec"], before["spec"]);
+    let managers = |live: &Value| -> Vec<Value> {
+        let entries = live["metadata"]["managedFields"].as_array().unwrap();
+        entries
+            .iter()
+            .map(|entry| entry["manager"].clone())
+            .filter(|one| one != "kube-controller-manager")
+            .collect()
+    };
+    assert_eq!(managers(&after), [kubectl]);
+    assert_eq!(objects(&run, "recreated"), ["Job.batch/migrate in openshift-op"]);
+    let job = side.get(JOB_PATH).unwrap();
+    assert_ne!(job["metadata"]["uid"], uid);
+    assert_eq!(job["spec"]["template"]["spec"]["containers"][0].get("env"), None);
+    project.applied(side, &["--adopt", "--recreate", "Deployment/op"]);
+    assert_eq!(side.get(DEPLOYMENT_PATH).unwrap()["spec"]["selector"], json!({"matchLabels": {"app": "op"}}));
 }
