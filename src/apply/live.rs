@@ -1,6 +1,6 @@
 //! What an apply would change, field by field, as the API server itself says: by a dry run of the same requests.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::adopt::essence;
 use super::deed::{Deed, deed};
@@ -12,6 +12,7 @@ use super::write::Rehearsal;
 use super::{Event, Options, Target, body, look};
 use crate::object::{Cluster, ObjectId};
 use crate::show;
+use crate::yaml::Node;
 
 /// One object that would change.
 pub struct Change {
@@ -28,11 +29,31 @@ pub struct Change {
 }
 
 impl Change {
+    /// The change as a line of JSON.
+    pub fn json(&self) -> String {
+        let ObjectId { group, kind, namespace, name } = &self.object;
+        let (change, fields) = match (&self.unknown, self.sides()) {
+            (Some(_), _) => ("unknown", Vec::new()),
+            (None, (Some(before), Some(after))) => ("changed", show::fields(&before, &after)),
+            (None, (None, Some(_))) => ("created", Vec::new()),
+            _ => ("deleted", Vec::new()),
+        };
+        json!({
+            "cluster": self.cluster.name(), "change": change, "fields": fields,
+            "message": self.unknown.as_deref().unwrap_or_default(),
+            "object": {"group": group, "kind": kind, "namespace": namespace, "name": name},
+        })
+        .to_string()
+    }
+
+    fn sides(&self) -> (Option<Node>, Option<Node>) {
+        (self.before.as_ref().and_then(body::node), self.after.as_ref().and_then(body::node))
+    }
+
     /// The change for people: the object, and what would differ of it, field by field.
     pub fn text(&self) -> String {
         let title = format!("{:<10} {}", super::event::name(self.cluster), self.object);
-        let sides = (self.before.as_ref().and_then(body::node), self.after.as_ref().and_then(body::node));
-        match (sides, &self.unknown) {
+        match (self.sides(), &self.unknown) {
             (_, Some(why)) => format!("{title} {}\n", super::event::on_one_line(why)),
             ((Some(before), Some(after)), _) => {
                 let lines = show::fields(&before, &after);

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use transship::diagnostic::{Diagnostic, Diagnostics};
-use transship::object::Object;
+use transship::object::{Object, ObjectId};
 use transship::show::{self, Side};
 
 #[cfg(feature = "apply")]
@@ -64,7 +64,8 @@ impl Diff {
             let (profile, plan) = &sides[0];
             show::find(object, plan, &context.view(profile))?;
         }
-        let wanted = |object: &&Object| self.object.as_ref().is_none_or(|name| show::is_called(object, name));
+        let wanted =
+            |object: &&Object| self.object.as_ref().is_none_or(|name| show::is_called(&object.id, name));
         let objects: Vec<Vec<&Object>> =
             sides.iter().map(|(_, plan)| plan.objects.iter().filter(wanted).collect()).collect();
         let side = |at: usize| Side { name: &sides[at].0.name, objects: &objects[at] };
@@ -77,7 +78,14 @@ impl Diff {
     fn run_live(&self) -> Result<Outcome, Diagnostics> {
         let project = self.inputs.load()?;
         let profiles = self.clusters.profiles(&project)?;
-        let plans = transship::render(&project.context(), &profiles)?;
+        let context = project.context();
+        let plans = transship::render(&context, &profiles)?;
+        let is_wanted = |id: &ObjectId| self.object.as_ref().is_none_or(|name| show::is_called(id, name));
+        if let Some(name) = &self.object
+            && !plans.iter().flat_map(|plan| plan.objects.iter()).any(|object| is_wanted(&object.id))
+        {
+            show::find(name, &plans[0], &context.view(profiles[0]))?;
+        }
         block_on(async {
             let targets = self.clusters.targets(&profiles, &plans).await?;
             let mut failed = false;
@@ -87,9 +95,11 @@ impl Diff {
             };
             let options = transship::apply::Options { adopt: self.adopt, ..self.clusters.options() };
             let changes = transship::apply::changes(targets, &options, told).await;
-            let changes = changes.map_err(Diagnostic::error)?;
+            let mut changes = changes.map_err(Diagnostic::error)?;
+            changes.retain(|change| is_wanted(&change.object));
             for change in &changes {
-                output::result(&change.text())?;
+                let text = if self.clusters.is_json() { change.json() + "\n" } else { change.text() };
+                output::result(&text)?;
             }
             Ok(match (failed, changes.is_empty()) {
                 (true, _) => Outcome::ClusterFailed,

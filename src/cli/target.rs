@@ -112,9 +112,14 @@ impl Clusters {
             if let Some((flag, _)) = given
                 && profiles.iter().all(|profile| profile.cluster != cluster)
             {
-                let names: Vec<&str> = profiles.iter().map(|profile| profile.cluster.name()).collect();
+                let named = profiles.iter().map(|profile| match profile.cluster {
+                    Cluster::Both => "--kubeconfig or --context",
+                    Cluster::Management => "--management-kubeconfig or --management-context",
+                    Cluster::Guest => "--guest-kubeconfig or --guest-context",
+                });
                 return Err(Diagnostic::error(format!("--{prefix}{flag} names no cluster of this topology"))
-                    .note(format!("its clusters: {}", names.join(", "))));
+                    .note("nothing would be done in the cluster that it names")
+                    .help(format!("give {}", named.collect::<Vec<_>>().join(", "))));
             }
         }
         Ok(())
@@ -148,10 +153,13 @@ impl Clusters {
         }
     }
 
+    pub(super) fn is_json(&self) -> bool {
+        self.format == Format::Json
+    }
+
     /// What would happen is the result of a dry run.
     pub(super) fn show(&self, event: &Event) {
-        let _ =
-            output::result(&(if self.format == Format::Json { event.json() } else { event.line() } + "\n"));
+        let _ = output::result(&(if self.is_json() { event.json() } else { event.line() } + "\n"));
     }
 
     /// Tells what happens to the objects of some profiles.

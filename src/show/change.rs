@@ -49,8 +49,8 @@ fn side_by_side(before: Option<&Node>, after: Option<&Node>, path: &str, changes
 fn side_by_side_values(before: Option<&Node>, after: Option<&Node>, path: &str, changes: &mut Vec<Change>) {
     changes.push(Change {
         path: path.to_owned(),
-        before: before.map(json::write),
-        after: after.map(json::write),
+        before: before.map(json::show),
+        after: after.map(json::show),
     });
 }
 

@@ -14,7 +14,7 @@ use crate::yaml::{Mark, Node, Value, json};
 /// Finds the object that `kind/name` means, by its name in the payload; the kind in any case.
 pub fn find<'p>(wanted: &str, plan: &'p Plan, view: &View<'_>) -> Result<&'p Object, Diagnostic> {
     let shown = |id: &ObjectId| format!("{}/{}", id.kind, id.name);
-    let hits: Vec<&Object> = plan.objects.iter().filter(|object| is_called(object, wanted)).collect();
+    let hits: Vec<&Object> = plan.objects.iter().filter(|object| is_called(&object.id, wanted)).collect();
     match hits[..] {
         [object] => Ok(object),
         [] => {
@@ -33,8 +33,7 @@ pub fn find<'p>(wanted: &str, plan: &'p Plan, view: &View<'_>) -> Result<&'p Obj
 }
 
 /// Whether `kind/name`, the kind in any case and with or without its group, means an object.
-pub fn is_called(object: &Object, wanted: &str) -> bool {
-    let id = &object.id;
+pub fn is_called(id: &ObjectId, wanted: &str) -> bool {
     [&id.kind, &id.kind_and_group()]
         .iter()
         .any(|kind| format!("{kind}/{}", id.name).eq_ignore_ascii_case(wanted))
@@ -180,7 +179,7 @@ impl Explainer<'_> {
         let public =
             ["/metadata/name", "/metadata/namespace", "/metadata/labels", "/type", "/kind", "/apiVersion"];
         let data = !public.iter().any(|field| path.starts_with(field)) && !path.ends_with("~1issued");
-        let text = json::write(node);
+        let text = json::show(node);
         let holds = |secret: &str| holds(node, secret);
         if self.object.id.kind == "Secret" && data || self.view.parameters.secrets().any(holds) {
             return "<hidden>".to_owned();

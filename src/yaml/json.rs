@@ -248,23 +248,37 @@ fn number_length(bytes: &[u8]) -> Option<usize> {
 /// JavaScript would trip over.
 pub fn write(node: &Node) -> String {
     let mut out = String::new();
-    write_value(&node.value, &mut out);
+    write_value(&node.value, Escaped::AsGo, &mut out);
     out
 }
 
-fn write_value(value: &Value, out: &mut String) {
+/// Writes a node for people: the same, and what HTML would trip over as it is.
+pub fn show(node: &Node) -> String {
+    let mut out = String::new();
+    write_value(&node.value, Escaped::AsNeeded, &mut out);
+    out
+}
+
+/// What is escaped in a text.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Escaped {
+    AsGo,
+    AsNeeded,
+}
+
+fn write_value(value: &Value, escaped: Escaped, out: &mut String) {
     match value {
         Value::Null => out.push_str("null"),
         Value::Bool(bool) => out.push_str(if *bool { "true" } else { "false" }),
         Value::Number(number) => number.write_json(out),
-        Value::String(text) => write_string(text, out),
+        Value::String(text) => write_string(text, escaped, out),
         Value::List(items) => {
             out.push('[');
             for (index, item) in items.iter().enumerate() {
                 if index > 0 {
                     out.push(',');
                 }
-                write_value(&item.value, out);
+                write_value(&item.value, escaped, out);
             }
             out.push(']');
         }
@@ -274,16 +288,16 @@ fn write_value(value: &Value, out: &mut String) {
                 if index > 0 {
                     out.push(',');
                 }
-                write_string(&entry.key, out);
+                write_string(&entry.key, escaped, out);
                 out.push(':');
-                write_value(&entry.value.value, out);
+                write_value(&entry.value.value, escaped, out);
             }
             out.push('}');
         }
     }
 }
 
-fn write_string(text: &str, out: &mut String) {
+fn write_string(text: &str, escaped: Escaped, out: &mut String) {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     out.push('"');
     for character in text.chars() {
@@ -297,6 +311,7 @@ fn write_string(text: &str, out: &mut String) {
             '\t' => out.push_str("\\t"),
             '\u{2028}' => out.push_str("\\u2028"),
             '\u{2029}' => out.push_str("\\u2029"),
+            '<' | '>' | '&' if escaped == Escaped::AsNeeded => out.push(character),
             '\0'..'\x20' | '<' | '>' | '&' => {
                 let code = character as usize;
                 out.push_str("\\u00");

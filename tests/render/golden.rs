@@ -148,8 +148,7 @@ fn a_secrets_values_are_not_shown() {
     folder.write(path, golden);
     let run = folder.run(&["golden", "check"]);
     assert!(
-        run.stdout
-            .contains("/data/key: \"\\u003chidden, before\\u003e\" -> \"\\u003chidden, after\\u003e\"\n"),
+        run.stdout.contains("/data/key: \"<hidden, before>\" -> \"<hidden, after>\"\n"),
         "{}",
         run.stdout
     );

@@ -12,6 +12,7 @@ use crate::side::Side;
 
 pub(crate) const CASES: &[BedCase] = &[
     ("apply::live::fields_that_would_change", fields_that_would_change),
+    ("apply::live::one_object", one_object),
     ("apply::live::what_would_be_refused", what_would_be_refused),
     ("apply::live::what_is_held", what_is_held),
     ("apply::live::what_would_be_taken_over", what_would_be_taken_over),
@@ -70,6 +71,34 @@ cluster    Job.batch/migrate in openshift-op would be taken away and made again:
     project.applied(side, &[]);
     assert_eq!(side.get(DEPLOYMENT_PATH).unwrap()["spec"]["strategy"], json!({"type": "Recreate"}));
     assert_code(&diff(side, &project), 0);
+}
+
+/// Only one object is asked for, and machines read it.
+fn one_object(bed: &Bed) {
+    let (side, project) = (&bed.guest, Project::new());
+    project.applied(side, &[]);
+    project.change("20_settings", "mode: one", "mode: two");
+    project.change("20_secret", "Y2FuYXJ5LWluLWEtY2FnZQ==", "b3RoZXI=");
+    let run = diff_with(side, &project, &["configmap/settings"]);
+    assert_eq!(
+        run.stdout,
+        "cluster    ConfigMap/settings in openshift-op\n  /data/mode: \"one\" -> \"two\"\n"
+    );
+    assert_eq!(run.code, 1);
+    let run = diff_with(side, &project, &["-o", "json", "secret/credentials"]);
+    let change: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(
+        change,
+        json!({
+            "cluster": "both", "change": "changed", "message": "",
+            "object": {"group": "", "kind": "Secret", "namespace": "openshift-op", "name": "credentials"},
+            "fields": [r#"/data/password: "<hidden, before>" -> "<hidden, after>""#],
+        })
+    );
+    assert_code(&diff_with(side, &project, &["serviceaccount/op"]), 0);
+    let run = diff_with(side, &project, &["configmap/setings"]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("ConfigMap/settings"), "{}", run.stderr);
 }
 
 /// What an apply would not take over is not told as a change.

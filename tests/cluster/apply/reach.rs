@@ -14,6 +14,7 @@ use crate::wait_for::forward;
 
 pub(crate) const CASES: &[BedCase] = &[
     ("apply::reach::by_several_files", by_several_files),
+    ("apply::reach::a_cluster_of_another_topology", a_cluster_of_another_topology),
     ("apply::reach::with_a_plugin", with_a_plugin),
     ("apply::reach::through_a_proxy", through_a_proxy),
     ("apply::reach::past_the_proxy_of_the_environment", past_the_proxy_of_the_environment),
@@ -42,6 +43,20 @@ fn like(kubeconfig: &Path, from: &str, to: &str) -> tempfile::NamedTempFile {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), text.replace(from, to)).unwrap();
     file
+}
+
+/// A flag that names a cluster of another topology is a mistake: without it another cluster would be taken.
+fn a_cluster_of_another_topology(bed: &Bed) {
+    let (project, kubeconfig) = (Project::new(), bed.guest.kubeconfig().display().to_string());
+    let environment = [("KUBECONFIG", kubeconfig.clone())];
+    let run = dry_run(&project, &environment, &["--management-kubeconfig", &kubeconfig]);
+    assert_eq!(run.code, 2, "{}", run.stdout);
+    assert!(
+        run.stderr.contains("--management-kubeconfig names no cluster of this topology")
+            && run.stderr.contains("give --kubeconfig or --context"),
+        "{}",
+        run.stderr
+    );
 }
 
 /// `KUBECONFIG` names several files: the first that says which context is meant wins, and a context of any can be chosen.

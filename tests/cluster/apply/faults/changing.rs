@@ -12,6 +12,7 @@ use crate::side::Side;
 pub(crate) const CASES: &[BedCase] = &[
     ("apply::faults::changing::another_job", another_job),
     ("apply::faults::changing::another_selector", another_selector),
+    ("apply::faults::changing::what_was_said_to_be_immutable", what_was_said_to_be_immutable),
     ("apply::faults::changing::another_strategy", another_strategy),
     ("apply::faults::changing::a_version_that_is_gone", a_version_that_is_gone),
     ("apply::faults::changing::an_older_state", an_older_state),
@@ -56,6 +57,35 @@ fn another_selector(bed: &Bed) {
     assert_ne!(uid(side, DEPLOYMENT_PATH), before);
     let live = side.get(DEPLOYMENT_PATH).unwrap();
     assert_eq!(live["spec"]["selector"]["matchLabels"], json!({"app": "operator"}));
+}
+
+/// A map that says of itself that it never changes, and a class whose value cannot: told alike, and made again alike.
+fn what_was_said_to_be_immutable(bed: &Bed) {
+    let (side, project) = (&bed.guest, Project::new());
+    project.only_here();
+    project.change("20_settings", "\ndata:\n", "\nimmutable: true\ndata:\n");
+    let class = "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata:\n  name: op\nvalue: 1\n";
+    project.put("20_class", class);
+    project.applied(side, &[]);
+    project.change("20_settings", "mode: one", "mode: two");
+    project.change("20_class", "value: 1", "value: 2");
+    let run = project.apply(side, &[]);
+    assert_code(&run, 3);
+    let both = ["ConfigMap/settings in openshift-op", "PriorityClass.scheduling.k8s.io/op"];
+    assert_eq!(objects(&run, "failed"), both);
+    for (object, field, name) in
+        [(both[0], "data", "ConfigMap/settings"), (both[1], "value", "PriorityClass/op")]
+    {
+        assert_eq!(
+            told(&run, "failed", object).unwrap(),
+            format!(
+                "{field} cannot be changed on an object that is there; --recreate {name} takes it away and makes it again"
+            )
+        );
+    }
+    let run = project.applied(side, &["--recreate", "ConfigMap/settings", "--recreate", "PriorityClass/op"]);
+    assert_eq!(objects(&run, "recreated"), both);
+    assert_eq!(side.get(&map("settings")).unwrap()["data"]["mode"], "two");
 }
 
 /// The API server fills in how pods are replaced one by one, and takes no other way while that is there.

@@ -13,6 +13,7 @@ use crate::side::Side;
 
 pub(crate) const CASES: &[BedCase] = &[
     ("apply::faults::early::a_kind_of_others", a_kind_of_others),
+    ("apply::faults::early::a_kind_of_others_in_an_upgrade", a_kind_of_others_in_an_upgrade),
     ("apply::faults::early::a_namespace_of_others", a_namespace_of_others),
     ("apply::faults::early::a_place_for_the_inventory", a_place_for_the_inventory),
     ("apply::faults::early::a_webhook_that_comes_back", a_webhook_that_comes_back),
@@ -31,6 +32,9 @@ metadata:
   name: checks
 kinds:
   Widget.example.test:
+    from: another operator
+    scope: Cluster
+  Gadget.other.test:
     from: another operator
     scope: Cluster
 externals:
@@ -89,6 +93,21 @@ fn a_kind_of_others(bed: &Bed) {
     assert_eq!(side.get(WIDGET).unwrap()["spec"]["size"], 1);
 }
 
+/// The same when everything was there before: what others are to bring may be what a later level is for.
+fn a_kind_of_others_in_an_upgrade(bed: &Bed) {
+    let (side, project) = (&bed.guest, Project::new());
+    project.only_here();
+    project.write("profiles/checks.yaml", CHECKS);
+    project.applied(side, &["--wait"]);
+    project.put("15_gadget", "apiVersion: other.test/v1\nkind: Gadget\nmetadata:\n  name: one\n");
+    project.change("20_settings", "mode: one", "mode: two");
+    let run = project.apply(side, &["--wait", "--timeout", "4s"]);
+    assert_code(&run, 3);
+    assert_eq!(objects(&run, "failed"), ["Gadget.other.test/one"]);
+    assert_eq!(objects(&run, "blocked"), Vec::<String>::new());
+    assert_eq!(side.get(&map("settings")).unwrap()["data"]["mode"], "two");
+}
+
 /// An object belongs into a namespace that others make, later.
 fn a_namespace_of_others(bed: &Bed) {
     let (side, project) = (&bed.guest, Project::new());
@@ -129,6 +148,13 @@ fn a_place_for_the_inventory(bed: &Bed) {
     assert_code(&run, 3);
     assert!(run.stderr.contains(&format!("failed    {why}\n")), "{}", run.stderr);
     assert!(side.get("/api/v1/namespaces/openshift-op").is_none());
+    side.proxy.fault(Which::matching(is_inventory), usize::MAX, Fault::Answer(reply.clone()));
+    let run = project.apply(side, &["--wait", "--timeout", "3s"]);
+    assert_code(&run, 3);
+    assert!(run.stderr.contains(&format!("failed    {why}\n")), "{}", run.stderr);
+    let blocked = format!("nothing can be done in its cluster: {why}");
+    assert_eq!(told(&run, "blocked", "ConfigMap/settings in openshift-op").unwrap(), blocked);
+    side.proxy.clear_faults();
     side.proxy.fault(Which::matching(is_inventory), 2, Fault::Answer(reply));
     let run = project.applied(side, &["--wait"]);
     assert_eq!(run.stderr.matches(&format!("waiting   {why}\n")).count(), 1, "{}", run.stderr);

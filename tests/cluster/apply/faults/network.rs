@@ -22,6 +22,7 @@ pub(crate) const CASES: &[BedCase] = &[
     ("apply::faults::network::a_guest_that_comes_later", a_guest_that_comes_later),
     ("apply::faults::network::a_guest_that_goes_away", a_guest_that_goes_away),
     ("apply::faults::network::deleting_without_the_guest", deleting_without_the_guest),
+    ("apply::faults::network::a_server_that_falls_silent", a_server_that_falls_silent),
 ];
 
 fn is_patch(seen: &Seen) -> bool {
@@ -246,6 +247,26 @@ fn a_guest_that_goes_away(bed: &Bed) {
     bed.guest.proxy.refuse(false);
     assert_code(&project.run_hosted(bed, "apply", &[]), 0);
     assert!(bed.guest.get(WIDGET).is_some());
+}
+
+/// The API server stops to answer, without a word: whatever was asked of it, all ends soon after the time is over.
+fn a_server_that_falls_silent(bed: &Bed) {
+    let (side, project) = (&bed.guest, Project::new());
+    project.applied(side, &[]);
+    project.change("20_settings", "mode: one", "mode: two");
+    for command in [&["apply", "--wait"][..], &["delete"]] {
+        side.proxy.reset();
+        side.proxy.fault(
+            Which::matching(|seen| seen.method != "GET"),
+            usize::MAX,
+            Fault::Delay(Duration::from_secs(60)),
+        );
+        let begun = Instant::now();
+        let more = [&command[1..], &["--timeout", "3s"]].concat();
+        assert_code(&project.run(side, command[0], &more), 3);
+        // One request alone would be waited for longer.
+        assert!(begun.elapsed() < Duration::from_secs(12), "{command:?}: {:?}", begun.elapsed());
+    }
 }
 
 /// A guest that does not answer holds nothing back in the management cluster, and is told.

@@ -114,7 +114,10 @@ fn a_webhook_that_quotes(bed: &Bed) {
     side.proxy.fault(of_secret(), usize::MAX, quoting(webhook));
     let run = quiet("a webhook", project.apply(side, &["--request-timeout", "1s"]));
     assert_code(&run, 3);
-    assert!(told(&run, "failed", "Secret/credentials in openshift-op").is_some());
+    assert_eq!(
+        told(&run, "failed", "Secret/credentials in openshift-op").unwrap(),
+        "a webhook that must agree does not answer: `w`"
+    );
 }
 
 /// A policy quotes the Secret in its refusal, and requests about it fail in other ways.

@@ -1,7 +1,9 @@
 //! Waiting until everything is what it says, and what ends it.
 
-use super::super::fixture::{DEPLOYMENT_PATH, Project, config_map, map};
-use super::{assert_code, is_in_inventory, objects, told, until};
+use std::time::Duration;
+
+use super::super::fixture::{DEPLOYMENT_PATH, OBJECTS, Project, WIDGET, config_map, map};
+use super::{assert_code, inventory, is_in_inventory, objects, told, until};
 use crate::BedCase;
 use crate::bed::Bed;
 
@@ -10,6 +12,7 @@ pub(crate) const CASES: &[BedCase] = &[
     ("apply::faults::waiting::an_operator_that_fails", an_operator_that_fails),
     ("apply::faults::waiting::no_nodes", no_nodes),
     ("apply::faults::waiting::a_newer_rollout", a_newer_rollout),
+    ("apply::faults::waiting::the_same_rollout_twice", the_same_rollout_twice),
 ];
 
 const DAEMON_SET: &str = "\
@@ -165,4 +168,21 @@ fn a_newer_rollout(bed: &Bed) {
     assert_eq!(objects(&run, "pruned"), Vec::<String>::new());
     assert!(side.get(&map("more")).is_some() && is_in_inventory(side, "ConfigMap", "more"));
     assert_eq!(side.get(&map("settings")).unwrap()["data"]["mode"], "two");
+}
+
+/// While one rollout waits somebody else begins the same one, and does not wait: both want the same, and the first one goes on.
+fn the_same_rollout_twice(bed: &Bed) {
+    let (side, project) = (&bed.guest, Project::new());
+    side.stand_in.pods_fail(true);
+    let run = std::thread::scope(|scope| {
+        let run = scope.spawn(|| project.apply(side, &["--wait"]));
+        until("all of it", || side.get(WIDGET).is_some() && side.get(DEPLOYMENT_PATH).is_some());
+        project.applied(side, &[]);
+        // It would have been noticed within a second.
+        std::thread::sleep(Duration::from_secs(2));
+        side.stand_in.pods_fail(false);
+        run.join().unwrap()
+    });
+    assert_code(&run, 0);
+    assert_eq!(inventory(side).len(), OBJECTS);
 }
