@@ -55,10 +55,16 @@ impl Side<'_> {
         self.kept.borrow().version.is_some()
     }
 
-    /// Whether somebody else has written the inventory since we did: then another rollout has the last word.
+    /// Whether somebody else has begun something else since we did: then another rollout has the last word.
     pub(super) async fn is_overtaken(&self) -> bool {
         let now = Kept::read(&self.server, &self.home).await;
         now.is_ok_and(|now| now.version.is_some() && !now.is_of_same(&self.kept.borrow().inventory))
+    }
+
+    /// Whether somebody else has written the inventory at all, be it that he brings again what we take away.
+    pub(super) async fn is_written_by_others(&self) -> bool {
+        let now = Kept::read(&self.server, &self.home).await;
+        now.is_ok_and(|now| now.version.is_some() && now.inventory != self.kept.borrow().inventory)
     }
 
     /// Writes the inventory where it differs from what is there.

@@ -41,15 +41,13 @@ pub(super) async fn remove(
     let mut left = Vec::new();
     let mut lost: Option<String> = None;
     for phase in phases(entries) {
-        if lost.is_none() && !phase.is_empty() && side.is_overtaken().await {
+        if lost.is_none() && !phase.is_empty() && side.is_written_by_others().await {
             lost = Some(OVERTAKEN.to_owned());
         }
         // Whoever should let something go that is stuck may be in a later phase.
-        if lost.is_none() && Instant::now() >= deadline {
-            lost = Some("the time was over before it could go".to_owned());
-        }
+        let late = (Instant::now() >= deadline).then(|| "the time was over before it could go".to_owned());
         // What others are in stays for as long as they do.
-        let held = |entry: &Entry| lost.clone().or_else(|| inside(&entry.id, &left));
+        let held = |entry: &Entry| lost.clone().or_else(|| inside(&entry.id, &left)).or_else(|| late.clone());
         let (phase, staying): (Vec<_>, Vec<_>) =
             phase.into_iter().map(|entry| (held(&entry), entry)).partition(|(why, _)| why.is_none());
         for (why, entry) in staying {

@@ -133,9 +133,13 @@ fn at_every_request(bed: &Bed) {
 /// What a standalone cluster has and a management cluster need not have.
 const HOME: &str = "apiVersion: v1\nkind: Namespace\nmetadata: {name: openshift-config-managed}\n";
 
+/// One of the objects is somebody else's, and stays so.
 fn of_an_install(side: &Side) {
     side.apply_yaml(HOME);
+    side.apply_yaml("apiVersion: v1\nkind: Namespace\nmetadata: {name: crash}\n");
     Scene::alone(side, &fixture("one"), Verb::Apply).cut_off_everywhere();
+    let labels = side.get("/api/v1/namespaces/crash").unwrap()["metadata"]["labels"].clone();
+    assert_eq!(labels, json!({"kubernetes.io/metadata.name": "crash"}));
 }
 
 /// Everything at once: changed, recreated, a strategy that cannot be cleared, pruned with its definition, a tombstone.
