@@ -1,8 +1,8 @@
 //! The test bed: a management cluster and a guest's, real API servers both. It is started once for all cases that
-//! need it; they run one after the other, and each finds it as it was at first.
+//! are run on it; they run one after the other, and each finds it as it was at first.
 
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError, TryLockError};
 
 use crate::platform;
 use crate::servers::Controllers;
@@ -29,6 +29,18 @@ impl Bed {
         let _exclusive = self.exclusive.lock().unwrap_or_else(PoisonError::into_inner);
         self.reset();
         case(self);
+    }
+
+    /// The same, unless another case has the bed.
+    pub(crate) fn run_if_free(&self, case: fn(&Self)) -> bool {
+        let _exclusive = match self.exclusive.try_lock() {
+            Ok(exclusive) => exclusive,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return false,
+        };
+        self.reset();
+        case(self);
+        true
     }
 
     /// Ends all faults, sets all switches back and takes away everything that was not there at first.

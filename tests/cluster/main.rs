@@ -86,6 +86,9 @@ fn main() {
     run(&arguments, &cases, &bed_cases, &tools).exit();
 }
 
+/// So many cases go side by side: mostly they wait.
+const BEDS: usize = 2;
+
 /// What takes half an hour is run when somebody asks for it.
 fn is_long() -> bool {
     std::env::var("TRANSSHIP_CRASH").is_ok_and(|value| value == "1")
@@ -111,7 +114,7 @@ fn run(
         let tools = tools.to_owned();
         Arc::new(LazyLock::new(move || Bed::start(&tools, which)))
     };
-    let bed = new_bed();
+    let beds: Vec<_> = (0..BEDS).map(|_| new_bed()).collect();
     let mut trials = Vec::new();
     for (name, run) in cases.iter().copied() {
         let control_plane = Arc::clone(&control_plane);
@@ -122,14 +125,16 @@ fn run(
     }
     for (name, run) in bed_cases.iter().copied() {
         // What takes long has a bed of its own, and waits for nobody else.
-        let bed = if is_long() { new_bed() } else { Arc::clone(&bed) };
+        let beds = if is_long() { vec![new_bed()] } else { beds.clone() };
         trials.push(Trial::test(name, move || {
-            bed.run(run);
+            if !beds.iter().any(|bed| bed.run_if_free(run)) {
+                beds[0].run(run);
+            }
             Ok::<(), Failed>(())
         }));
     }
     let early = (!bed_cases.is_empty() && !is_long()).then(|| {
-        let bed = Arc::clone(&bed);
+        let bed = Arc::clone(&beds[0]);
         std::thread::spawn(move || _ = LazyLock::force(&bed))
     });
     let conclusion = libtest_mimic::run(arguments, trials);
