@@ -54,7 +54,8 @@ pub(super) async fn perform(
     let desired = deed::desired(action, &body);
     match (deed(side, (&object.id, action), &body, live.as_ref(), options.adopt)?, live) {
         (Deed::Leave, Some(live)) => {
-            let found = side.known.find(&object.id).is_some_and(|entry| entry.found);
+            // What is only ever created may have been there before us as well.
+            let found = one.is_lent() || action == Action::Create && !side.is_ours(&live);
             Ok(one.done(What::Unchanged, live, &desired, found))
         }
         (Deed::Leave, None) => Ok(gone(What::Unchanged)),
@@ -266,6 +267,11 @@ impl One<'_> {
         take_away(self.side, &self.path, uid, &self.object.id, self.deadline()).await
     }
 
+    /// Whether it was there before us, and nobody has asked us to take it over.
+    pub(super) fn is_lent(&self) -> bool {
+        self.side.known.find(&self.object.id).is_some_and(|entry| entry.found)
+    }
+
     fn done(&self, what: What, live: Value, desired: &str, found: bool) -> Done {
         let uid = live["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
         let entry = Entry {
@@ -276,8 +282,7 @@ impl One<'_> {
             live: fields::digest(&live).unwrap_or_default(),
             found,
         };
-        let before = self.side.known.find(&self.object.id).is_some_and(|before| before.found);
-        let note = if found && !before { FOUND } else { "" };
+        let note = if found && !self.is_lent() { FOUND } else { "" };
         Done { what, live: Some(live), entry: Some(entry), note }
     }
 }

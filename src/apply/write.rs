@@ -154,6 +154,9 @@ impl One<'_> {
 
     /// The fields for which an object must be taken away and made again, if that is allowed.
     fn may_recreate(&self, refusal: &Refusal) -> Result<String, Problem> {
+        if self.is_lent() && !self.options.adopt {
+            return Err(foreign(refusal));
+        }
         let ObjectId { kind, name, .. } = &self.object.id;
         let fields = refusal.immutable_fields().join(", ");
         if let Some(loss) = precious(kind) {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::fixture::{DEPLOYMENT_PATH, NAMESPACE, OBJECTS, Project, map};
+use super::super::fixture::{DEPLOYMENT_PATH, JOB_PATH, NAMESPACE, OBJECTS, Project, map};
 use super::{assert_code, edit, is_in_inventory, make, objects, told, until, written};
 use crate::BedCase;
 use crate::bed::Bed;
@@ -12,6 +12,7 @@ pub(crate) const CASES: &[BedCase] = &[
     ("apply::faults::found::what_was_found_stays", what_was_found_stays),
     ("apply::faults::found::what_was_found_is_taken_over", what_was_found_is_taken_over),
     ("apply::faults::found::what_was_found_becomes_ready", what_was_found_becomes_ready),
+    ("apply::faults::found::what_was_found_is_not_made_again", what_was_found_is_not_made_again),
 ];
 
 const SETTINGS: &str = "ConfigMap/settings in openshift-op";
@@ -80,6 +81,38 @@ fn what_was_found_is_taken_over(bed: &Bed) {
     // One of them never was there.
     assert_eq!(objects(&run, "deleted").len(), OBJECTS);
     assert!(side.get("/api/v1/namespaces/openshift-op").is_none());
+}
+
+/// A Job of somebody else's is just as ours would be, until ours is another one: it is not taken away for that. Nor is a map
+/// that we would only have made, and that he has.
+fn what_was_found_is_not_made_again(bed: &Bed) {
+    let (side, project) = (&bed.guest, Project::new());
+    make(side, "somebody", "/api/v1/namespaces", &json!({"metadata": {"name": NAMESPACE}})).ok().unwrap();
+    let container = json!({"name": "migrate", "image": "example.test/op:1"});
+    let pod = json!({
+        "serviceAccountName": "op", "automountServiceAccountToken": false, "restartPolicy": "Never", "containers": [container],
+    });
+    let job = json!({"metadata": {"name": "migrate"}, "spec": {"template": {"spec": pod}}});
+    make(side, "somebody", JOB_PATH.strip_suffix("/migrate").unwrap(), &job).ok().unwrap();
+    let chosen = json!({"metadata": {"name": "chosen"}, "data": {"choice": "his"}});
+    make(side, "somebody", "/api/v1/namespaces/openshift-op/configmaps", &chosen).ok().unwrap();
+    project.applied(side, &[]);
+    let before = side.get(JOB_PATH).unwrap()["metadata"]["uid"].clone();
+    project.change("30_job", "image: example.test/op:1", "image: example.test/op:2");
+    let run = project.apply(side, &[]);
+    assert_code(&run, 3);
+    assert_eq!(
+        told(&run, "failed", "Job.batch/migrate in openshift-op").unwrap(),
+        "it was there before us, and spec.template cannot be changed on an object that is there; --adopt takes it over"
+    );
+    let run = project.run(side, "delete", &[]);
+    assert_code(&run, 0);
+    assert_eq!(
+        objects(&run, "forgotten"),
+        ["ConfigMap/chosen in openshift-op", "Job.batch/migrate in openshift-op", "Namespace/openshift-op"]
+    );
+    assert_eq!(side.get(JOB_PATH).unwrap()["metadata"]["uid"], before);
+    assert_eq!(side.get(&map("chosen")).unwrap()["data"], json!({"choice": "his"}));
 }
 
 /// It does not carry our label, and neither does what has lost it: whether they are ready is seen all the same.
