@@ -7,6 +7,7 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
 use super::MANAGER;
+use super::adopt::essence;
 use super::event::What;
 use super::failure::{Failure, Problem, Refusal};
 use super::fields;
@@ -224,8 +225,12 @@ impl One<'_> {
 }
 
 fn what(answer: &Answer, before: Option<&Value>) -> What {
-    let same =
-        |before: &Value| before["metadata"]["resourceVersion"] == answer.value["metadata"]["resourceVersion"];
+    // Somebody may have written it meanwhile, as controllers do with a status: that was not us.
+    let now = &answer.value;
+    let same = |before: &Value| {
+        before["metadata"]["resourceVersion"] == now["metadata"]["resourceVersion"]
+            || fields::ours(before) == fields::ours(now) && essence(before.clone()) == essence(now.clone())
+    };
     match before {
         _ if answer.created => What::Created,
         Some(before) if same(before) => What::Unchanged,

@@ -163,6 +163,8 @@ impl State {
 fn bound(port: u16) -> TcpSocket {
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_reuseaddr(true).unwrap();
+    // The next one is bound while this one is still there: any connection on this machine could take the port otherwise.
+    socket.set_reuseport(true).unwrap();
     socket.bind(([127, 0, 0, 1], port).into()).unwrap();
     socket
 }
@@ -195,8 +197,8 @@ async fn serve(
             }
         };
         connections.shutdown().await;
-        drop::<TcpListener>(listener);
         socket = bound(port);
+        drop::<TcpListener>(listener);
         tell(Some(done));
         while waiting.is_none() {
             match orders.recv().await {
