@@ -36,7 +36,8 @@ impl One<'_> {
                 None => return Ok(Rehearsal::Written(answer.value)),
             },
             Err(Failure::Refused(refusal)) if refusal.code == 422 => {
-                laid_over(left_behind::without(live).as_ref().unwrap_or(live), fields)
+                let laid = laid_over(left_behind::without(live).as_ref().unwrap_or(live), fields);
+                laid.ok_or_else(|| self.refused(&refusal))?
             }
             Err(Failure::Refused(refusal)) => return self.rehearsed(&refusal, true),
             Err(failure) => return Err(self.problem(&failure)),
@@ -81,15 +82,13 @@ pub(super) fn essence(mut object: Value) -> Value {
     object
 }
 
-/// What we want, laid over what stays: lists as the schema of the kind says.
-fn laid_over(rest: &Value, fields: &Value) -> Value {
+/// What we want, laid over what stays: lists as the schema of the kind says. Nothing where they do not fit together.
+fn laid_over(rest: &Value, fields: &Value) -> Option<Value> {
     let text = |key: &str| fields[key].as_str().unwrap_or_default();
     let shape = Shape::built_in(text("apiVersion"), text("kind")).unwrap_or(Shape::Unknown);
-    let (Some(mut target), Some(patch)) = (body::node(rest), body::node(fields)) else { return rest.clone() };
-    match strategic(&mut target, &patch, shape, Position::Last) {
-        Ok(()) => serde_json::from_str(&yaml::json::write(&target)).unwrap_or_default(),
-        Err(_) => rest.clone(),
-    }
+    let mut target = body::node(rest)?;
+    strategic(&mut target, &body::node(fields)?, shape, Position::Last).ok()?;
+    serde_json::from_str(&yaml::json::write(&target)).ok()
 }
 
 /// The patch of RFC 7386 that makes one object of another.
@@ -134,7 +133,7 @@ mod tests {
         let fields = json!({"apiVersion": api, "kind": kind,
             "webhooks": [{"name": "a", "clientConfig": {"url": "https://a"}}]});
         assert_eq!(
-            laid_over(&rest, &fields)["webhooks"],
+            laid_over(&rest, &fields).unwrap()["webhooks"],
             json!([{"name": "a", "clientConfig": {"caBundle": "x", "url": "https://a"}}, {"name": "b"}])
         );
     }

@@ -71,6 +71,7 @@ fn project(value: Option<&Value>, fields: &Map<String, Value>, hash: &mut Sha256
     }
 }
 
+/// What a step of a field set leads to.
 fn child<'v>(value: Option<&'v Value>, step: &str) -> Option<&'v Value> {
     let value = value?;
     match position(value, step)? {

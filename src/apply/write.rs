@@ -278,3 +278,36 @@ fn as_it_is(body: &Value, live: &Value, (parent, field): Loser) -> Option<Value>
     as_it_is["spec"][parent] = strategy.clone();
     Some(as_it_is)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{Answer, What, what};
+
+    fn object(version: &str, mode: &str, replicas: u64) -> Value {
+        let ours =
+            json!({"manager": "transship", "operation": "Apply", "fieldsV1": {"f:data": {"f:mode": {}}}});
+        json!({
+            "metadata": {"resourceVersion": version, "managedFields": [ours]},
+            "data": {"mode": mode}, "status": {"replicas": replicas},
+        })
+    }
+
+    #[test]
+    fn what_others_write_meanwhile_is_not_our_change() {
+        let before = object("1", "one", 0);
+        let mut taken = object("2", "one", 0);
+        taken["metadata"]["managedFields"][0]["fieldsV1"]["f:data"]["f:other"] = json!({});
+        for (created, value, expected) in [
+            (false, object("1", "one", 0), What::Unchanged),
+            (false, object("2", "one", 3), What::Unchanged),
+            (false, object("2", "two", 0), What::Changed),
+            (false, taken, What::Changed),
+            (true, object("1", "one", 0), What::Created),
+        ] {
+            assert_eq!(what(&Answer { created, value }, Some(&before)), expected);
+        }
+        assert_eq!(what(&Answer { created: false, value: before }, None), What::Changed);
+    }
+}
