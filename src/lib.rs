@@ -23,12 +23,13 @@ pub mod object;
 pub mod order;
 mod parallel;
 pub mod payload;
-pub mod profile;
+pub mod language;
 mod project;
 pub mod select;
 pub mod show;
 pub mod transform;
-pub mod yaml;
+
+pub use kubernetes_yaml as yaml;
 
 pub use file::{read_document, read_stream, read_text};
 pub use project::Project;
@@ -41,7 +42,7 @@ use diagnostic::{Diagnostics, Severity};
 use expand::{Context, View};
 use order::Plan;
 use payload::Payload;
-use profile::Profile;
+use language::Profile;
 use transform::Finished;
 
 /// Renders a payload for profiles: for each its objects, in the order in which they are applied. What the checks find is

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::diagnostic::Diagnostics;
 use crate::expand::{self, Context};
 use crate::payload::Payload;
-use crate::profile::{DEFAULT_SET, Given, Parameters, Profiles, Set};
+use crate::language::{DEFAULT_SET, Given, Parameters, Profiles, Set};
 use crate::yaml::Sources;
 
 /// A payload and its profiles, with a value for every parameter.

@@ -15,36 +15,12 @@
 //! | `event`, `board` | what is told of it: pure |
 //! | `preview`, `live` | what would be done, and what would change |
 
-mod adopt;
-mod again;
-mod board;
-mod body;
-mod client;
-mod deed;
-mod definition;
-mod event;
-mod failure;
-mod fields;
-mod gate;
-mod inventory;
-mod keep;
-mod kinds;
-mod left_behind;
-mod live;
-mod preview;
-mod proxy;
-mod prune;
-mod ready;
-mod remove;
-mod rollout;
+
+mod cluster;
+mod decide;
+mod object;
 mod run;
-mod server;
-mod settle;
-mod side;
-mod step;
-mod wait_for;
-mod waiting;
-mod write;
+mod wire;
 
 use std::cell::OnceCell;
 use std::time::Duration;
@@ -52,28 +28,28 @@ use std::time::Duration;
 use kube::Client;
 use tokio::time::{Instant, sleep, timeout_at};
 
-pub use board::Board;
-pub use body::as_applied;
-pub use client::{Endpoint, connect};
-pub use event::{Event, Summary, What};
-pub use inventory::{Entry, Home, Inventory};
-pub use live::{Change, changes};
-pub use preview::preview;
-pub use prune::{Approval, Leaving, leaving};
-pub use ready::{Readiness, readiness};
-pub use rollout::{Action, Half, Need, Rollout, Step};
-pub use wait_for::{Awaited, Progress, Seen, wait_for};
+pub use decide::progress_line::Board;
+pub use decide::desired::as_applied;
+pub use wire::client::{Endpoint, connect};
+pub use decide::event::{Event, Summary, What};
+pub use decide::inventory::{Entry, Home, Inventory};
+pub use run::diff_live::{Change, changes};
+pub use run::dry_run::preview;
+pub use decide::prune::{Approval, Leaving, leaving};
+pub use decide::readiness::{Readiness, readiness};
+pub use decide::rollout::{Action, Half, Need, Rollout, Step};
+pub use run::wait_for::{Awaited, Progress, Seen, wait_for};
 
 use crate::object::{Cluster, ObjectId, is_tombstone};
 use crate::order::Plan;
-use crate::profile::{Profile, Selector};
+use crate::language::{Profile, Selector};
 
-use body::Policy;
-use failure::Failure;
-use run::Run;
-use server::Server;
-use settle::Ending;
-use side::Side;
+use decide::desired::Policy;
+use wire::error::Failure;
+use run::rollout_run::Run;
+use wire::api_server::Server;
+use run::inventory_update::Ending;
+use cluster::live_cluster::Side;
 
 /// Whose fields are ours.
 pub const MANAGER: &str = "transship";
@@ -150,7 +126,7 @@ pub async fn apply(
     let ended = Run::new(&rollout, &targets, &sides, options, &mut tell).walk().await;
     let ending = Ending { rollout: &rollout, ended: &ended, options };
     let sides = guest_first(sides.iter().map(OnceCell::get));
-    let leaving = settle::what_leaves(&rollout, &sides, options.approval, |at| ended.done[at]);
+    let leaving = run::inventory_update::what_leaves(&rollout, &sides, options.approval, |at| ended.done[at]);
     for (at, (side, leaving)) in sides.iter().zip(leaving).enumerate() {
         let deadline = share(options.deadline(), at + 1 == sides.len());
         ending.settle(*side, leaving, deadline, &mut tell).await;
@@ -239,7 +215,7 @@ pub async fn delete(
     for (at, (_, side)) in sides.iter().enumerate() {
         let (entries, deadline) =
             (side.known.entries.clone(), share(options.deadline(), at + 1 == sides.len()));
-        let mut left = remove::remove(side, entries, What::Deleted, deadline, &mut tell).await;
+        let mut left = object::delete_objects::remove(side, entries, What::Deleted, deadline, &mut tell).await;
         left.reverse();
         let ended = if left.is_empty() {
             side.take_inventory_away().await

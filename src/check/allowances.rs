@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Checked, Finding, Half};
 use crate::payload::Manifest;
-use crate::profile::{Allowance, Check, Marked};
+use crate::language::{Allowance, Check, Marked};
 use crate::yaml::{Entry, Mark, Node};
 
 /// On a manifest: `transship.openshift.io/allow-<check>: why`.

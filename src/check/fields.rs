@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::finding::Fault;
 use crate::nearest::nearest;
 use crate::object::{Expected, Shape};
-use crate::profile::Check;
+use crate::language::Check;
 use crate::yaml::{Entry, Map, Node, Number, Value, json};
 
 /// Every fault of an object's fields.

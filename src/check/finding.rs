@@ -2,7 +2,7 @@
 
 use crate::diagnostic::{Diagnostic, Location, Severity};
 use crate::object::{Object, ObjectId};
-use crate::profile::Check;
+use crate::language::Check;
 use crate::yaml::{Mark, Node, Sources, Value};
 
 /// Something that a check found.

@@ -7,7 +7,7 @@ use super::Half;
 use super::finding::Fault;
 use crate::expand::View;
 use crate::object::{Object, Scopes, Shape, versions};
-use crate::profile::Check;
+use crate::language::Check;
 use crate::yaml::{Node, Value};
 
 pub(super) struct Kinds<'a> {

@@ -10,18 +10,18 @@
 //! | `allowances` | findings that are meant so |
 
 mod allowances;
-mod alternatives;
+mod one_of;
 mod fields;
 mod finding;
-mod inventory;
+mod cluster_index;
 mod kinds;
-mod pods;
+mod pod_fields;
 mod references;
-mod selector;
+mod label_index;
 mod selectors;
-mod sequence;
-mod set;
-mod trust;
+mod run_levels;
+mod uniqueness;
+mod trust_boundary;
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -29,15 +29,15 @@ use crate::diagnostic::Diagnostics;
 use crate::expand::View;
 use crate::object::{Object, ObjectId, is_tombstone};
 use crate::parallel::{self, Worth};
-use crate::profile::Check;
+use crate::language::Check;
 use crate::yaml::{Mark, Sources};
 
 use finding::Fault;
 pub use finding::Finding;
-use inventory::Inventory;
+use cluster_index::Inventory;
 use kinds::Kinds;
 use references::World;
-use selector::Selectable;
+use label_index::Selectable;
 
 /// So many faults of one object are told at once.
 const MOST_OF_AN_OBJECT: usize = 100;
@@ -54,7 +54,7 @@ pub struct Half<'a> {
 
 /// Checks that no two objects are the same one.
 pub fn unique(objects: &[Object], sources: &Sources) -> Result<(), Diagnostics> {
-    let twins = set::twins(objects, sources);
+    let twins = uniqueness::twins(objects, sources);
     let errors = twins.into_iter().map(|(object, fault)| fault.of(object, None, sources).diagnostic(sources));
     Diagnostics(errors.collect()).or(())
 }
@@ -96,21 +96,21 @@ pub fn check(halves: &[Half<'_>]) -> Result<Vec<Checked>, Diagnostics> {
 fn of_half(half: &Half<'_>, world: &World<'_>) -> Checked {
     let profile = half.view.profile;
     let (scopes, selectable, bound) =
-        (half.view.scopes(), Selectable::of(half.objects), trust::bound(half.objects));
+        (half.view.scopes(), Selectable::of(half.objects), trust_boundary::bound(half.objects));
     let kinds = Kinds::of(half);
     let alone = |object: &Object| {
         let mut faults = Vec::new();
-        set::scope(object, &scopes, profile.cluster, &mut faults);
+        uniqueness::scope(object, &scopes, profile.cluster, &mut faults);
         if !is_tombstone(&object.root) {
             match kinds.shape(object) {
                 Some(shape) => fields::check(&object.root, shape, &mut faults),
                 None => faults.extend(kinds.not_served(object, &scopes)),
             }
-            alternatives::check(object, &mut faults);
-            pods::check(object, &mut faults);
+            one_of::check(object, &mut faults);
+            pod_fields::check(object, &mut faults);
             references::check(object, world, &mut faults);
             selectors::check(object, &selectable, &mut faults);
-            trust::check(object, profile.cluster, world, &bound, &mut faults);
+            trust_boundary::check(object, profile.cluster, world, &bound, &mut faults);
         }
         // Whoever has more than these to put right begins with them, and knows that there are more.
         let more = faults.len().saturating_sub(MOST_OF_AN_OBJECT);
@@ -123,10 +123,10 @@ fn of_half(half: &Half<'_>, world: &World<'_>) -> Checked {
             .map(|fault| fault.of(object, Some(&profile.name), half.view.sources))
             .collect::<Vec<_>>()
     };
-    let together = set::twins(half.objects, half.view.sources)
+    let together = uniqueness::twins(half.objects, half.view.sources)
         .into_iter()
-        .chain(set::namespaces(half, world.here, half.namespace))
-        .chain(sequence::check(half.objects));
+        .chain(uniqueness::namespaces(half, world.here, half.namespace))
+        .chain(run_levels::check(half.objects));
     let mut found: Vec<Finding> = together
         .map(|(object, fault): (&Object, Fault<'_>)| fault.of(object, Some(&profile.name), half.view.sources))
         .collect();

@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use super::fields::listed;
 use super::finding::Fault;
-use super::inventory::{Found, Inventory};
+use super::cluster_index::{Found, Inventory};
 use crate::nearest::nearest;
 use crate::object::{Needs, Object, RULES, Reference, Rule};
-use crate::profile::Check;
+use crate::language::Check;
 use crate::yaml::{Node, Number, Value};
 
 /// What can be found: here, and in the topology's other cluster.

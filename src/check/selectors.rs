@@ -2,9 +2,9 @@
 
 use super::finding::Fault;
 use super::references::ports;
-use super::selector::{Selectable, Selector, labels_of};
+use super::label_index::{Selectable, Selector, labels_of};
 use crate::object::{Object, containers, is_workload, pod};
-use crate::profile::Check;
+use crate::language::Check;
 use crate::yaml::{Node, Value};
 
 /// Every selector of an object that selects nothing, and every port that nobody has.

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use clap::Args;
 use transship::apply::{self, Approval, Options};
 use transship::diagnostic::{Diagnostic, Diagnostics};
-use transship::profile::Selector;
+use transship::language::Selector;
 
 use super::target::{Clusters, block_on};
 use super::{Inputs, Outcome, output};

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use transship::diagnostic::Diagnostics;
 use transship::emit::{self, Folder};
 use transship::payload::Payload;
-use transship::profile::{Profile, Profiles, Set};
+use transship::language::{Profile, Profiles, Set};
 use transship::show;
 
 use super::{Inputs, Outcome, output};

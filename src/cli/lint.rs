@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use transship::check::{Checked, Finding};
 use transship::diagnostic::Diagnostics;
 use transship::payload::Payload;
-use transship::profile::{Profiles, Set};
+use transship::language::{Profiles, Set};
 use transship::show;
 use transship::yaml::Sources;
 

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use transship::Decided;
 use transship::diagnostic::Diagnostics;
 use transship::payload::{Manifest, Payload};
-use transship::profile::{Capabilities, Filters, Override};
+use transship::language::{Capabilities, Filters, Override};
 use transship::select::{self, Reason};
 use transship::show;
 

@@ -30,7 +30,7 @@ use transship::Project;
 use transship::diagnostic::Diagnostics;
 use transship::object::Cluster;
 use transship::payload::Payload;
-use transship::profile::{DEFAULT_SET, Given, Profiles, Readable, Set};
+use transship::language::{DEFAULT_SET, Given, Profiles, Readable, Set};
 
 /// One release payload, every topology, the right cluster.
 #[derive(Parser)]

@@ -6,7 +6,7 @@ use clap::Args;
 use transship::diagnostic::{Diagnostic, Diagnostics};
 use transship::emit::{self, Folder};
 use transship::order::Plan;
-use transship::profile::Profile;
+use transship::language::Profile;
 
 use super::{Format, Inputs, Outcome, output};
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use transship::diagnostic::Diagnostics;
-use transship::profile::Profiles;
+use transship::language::Profiles;
 
 use super::{Outcome, output};
 
@@ -24,7 +24,7 @@ impl Schema {
     pub(super) fn run(self) -> Result<Outcome, Diagnostics> {
         let fragments =
             if self.profiles.is_dir() { Profiles::load(&self.profiles)?.fragments } else { BTreeMap::new() };
-        output::result(&format!("{:#}\n", transship::profile::schema(&fragments)))?;
+        output::result(&format!("{:#}\n", transship::language::schema(&fragments)))?;
         Ok(Outcome::Done)
     }
 }

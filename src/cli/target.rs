@@ -9,7 +9,7 @@ use transship::apply::{Approval, Endpoint, Event, Options, Summary, Target};
 use transship::diagnostic::{Diagnostic, Diagnostics};
 use transship::object::Cluster;
 use transship::order::Plan;
-use transship::profile::{Profile, Selector};
+use transship::language::{Profile, Selector};
 
 use super::progress::Progress;
 use super::wait_for::duration;

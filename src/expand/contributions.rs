@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::View;
-use super::names::Names;
-use super::uses::{Visitor, Walk, wrong};
+use super::scope::Names;
+use super::fragment_walk::{Visitor, Walk, wrong};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::object::ObjectId;
-use crate::profile::template::substitute;
-use crate::profile::{Component, Finder, Fragment, Honour, Honours, Marked, Part, Profiles, Selector, Use};
+use crate::language::template::substitute;
+use crate::language::{Component, Finder, Fragment, Honour, Honours, Marked, Part, Profiles, Selector, Use};
 use crate::yaml::{Mark, Node, Sources, Value};
 
 /// Something that is added to the objects of a component.

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 
 use super::View;
 use super::contributions::{Contribution, contributions};
-use super::names::Names;
-use super::uses::{Visitor, Walk, wrong};
+use super::scope::Names;
+use super::fragment_walk::{Visitor, Walk, wrong};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::object::{Cluster, ObjectId};
 use crate::parallel::{self, Worth};
 use crate::payload::{Manifest, Payload, ShapeFile};
-use crate::profile::template::{substitute, substitute_text};
-use crate::profile::{Component, Fragment, Marked, Omission, Omissions, Part, Place, Selector, When, unmet};
+use crate::language::template::{substitute, substitute_text};
+use crate::language::{Component, Fragment, Marked, Omission, Omissions, Part, Place, Selector, When, unmet};
 use crate::yaml::Mark;
 
 /// A payload with values put in, and what shapes say about the place of their objects.

@@ -1,23 +1,23 @@
 //! What pages and fragments say, written out for one profile: values put in, the manifests of shapes beside a
 //! component's own, and what every use of a fragment contributes. Nothing is merged here yet.
 
-mod around;
-mod check;
+mod pod_context;
+mod name_check;
 mod contributions;
 mod manifests;
-mod names;
-mod uses;
+mod scope;
+mod fragment_walk;
 
 use crate::object::{ObjectId, Scopes, Shape};
 use crate::payload::Payload;
-use crate::profile::{Parameters, Profile, Profiles};
+use crate::language::{Parameters, Profile, Profiles};
 use crate::yaml::Sources;
 
-pub use around::{Around, mentions};
-pub use check::check_names;
+pub use pod_context::{Around, mentions};
+pub use name_check::check_names;
 pub use contributions::{Contribution, Target, brings, honouring, honours};
 pub use manifests::{Expanded, Says, expand};
-pub use names::{Names, Workload};
+pub use scope::{Names, Workload};
 
 /// Everything that a rendering is a function of.
 #[derive(Clone, Copy, Debug)]

@@ -1,12 +1,12 @@
 //! What is in the payload: files found, read, cut into documents and checked as the cluster-version-operator does.
 
 mod digest;
-mod find;
+mod find_files;
 mod page;
 mod parse;
 mod release;
 mod run_level;
-mod shapes;
+mod with_fragments;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -15,13 +15,13 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::nearest::nearest;
 use crate::object::{Cluster, ObjectId};
 use crate::parallel::{self, Worth};
-use crate::profile::Component;
+use crate::language::Component;
 use crate::yaml::{Node, Sources, Text};
 
 pub use digest::{Sha256, cvo_hash};
 pub use release::{Images, Release};
 pub use run_level::RunLevel;
-pub use shapes::ShapeFile;
+pub use with_fragments::ShapeFile;
 
 /// A payload: its manifests in the order in which the cluster-version-operator takes them.
 #[derive(Clone, Debug)]
@@ -85,7 +85,7 @@ pub type ImageSources = BTreeMap<String, Images>;
 impl Payload {
     /// Loads a payload: a folder of manifests, flat or nested, or the two folders of a release image.
     pub fn load(root: &Path) -> Result<Self, Diagnostics> {
-        let found = find::files(root)?;
+        let found = find_files::files(root)?;
         let mut payload = Self {
             files: Vec::with_capacity(found.manifests.len()),
             manifests: Vec::new(),
@@ -105,7 +105,7 @@ impl Payload {
         let manifests = found.manifests.into_iter().filter(|path| !patches.contains(&root.join(path)));
         let inputs: Vec<_> = manifests
             .map(|path| {
-                let name = find::shown(root, &path);
+                let name = find_files::shown(root, &path);
                 parse::Input { source: payload.sources.add(name.clone()), name, path }
             })
             .collect();
@@ -128,7 +128,7 @@ impl Payload {
         for path in paths {
             match page::load(root, path, &mut self.sources) {
                 Ok(loaded) => {
-                    let component = find::component(path).to_owned();
+                    let component = find_files::component(path).to_owned();
                     patches.extend(loaded.patch_files.iter().map(|file| file.found.clone()));
                     self.patch_files.insert(component.clone(), loaded.patch_files);
                     self.pages.insert(component, loaded.page);
@@ -141,7 +141,7 @@ impl Payload {
 
     fn add(&mut self, path: String, parsed: parse::Parsed) {
         let file = self.files.len();
-        let component = find::component(&path).to_owned();
+        let component = find_files::component(&path).to_owned();
         let page = self.pages.get(&component);
         self.warnings.extend(parsed.warnings);
         self.manifests.extend(parsed.manifests.into_iter().map(|mut manifest| {
@@ -151,7 +151,7 @@ impl Payload {
             }
             manifest
         }));
-        let ordered_as = find::base_name(&path).to_owned();
+        let ordered_as = find_files::base_name(&path).to_owned();
         self.files.push(File { component, path, ordered_as, sha256: parsed.sha256 });
     }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::{Manifest, Sha256, find};
+use super::{Manifest, Sha256, find_files};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::file;
 use crate::object::ObjectId;
@@ -63,7 +63,7 @@ fn manifest(document: Document, number: usize, file: &str) -> Result<Manifest, D
 
 /// In a release image the cluster-version-operator's own manifests are Go templates.
 fn template(text: &str, input: &Input) -> Option<Diagnostic> {
-    let own = input.path.split_once('/').is_some_and(|(folder, _)| folder == find::OWN_MANIFESTS);
+    let own = input.path.split_once('/').is_some_and(|(folder, _)| folder == find_files::OWN_MANIFESTS);
     (own && text.contains("{{")).then(|| {
         Diagnostic::warning("a Go template, taken as it is")
             .at(Location::file(&input.name))

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::find::{IMAGE_REFERENCES, Layout, OWN_MANIFESTS, RELEASE_MANIFESTS, RELEASE_METADATA};
+use super::find_files::{IMAGE_REFERENCES, Layout, OWN_MANIFESTS, RELEASE_MANIFESTS, RELEASE_METADATA};
 use super::{ImageSources, Payload};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::file;

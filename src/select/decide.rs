@@ -10,7 +10,7 @@ use crate::glob;
 use crate::nearest::nearest;
 use crate::object::{Annotations, Cluster, ObjectId, Scope, Scopes};
 use crate::payload::Manifest;
-use crate::profile::{Component, Filters, Omissions, Place, Profile, Selector, unmet};
+use crate::language::{Component, Filters, Omissions, Place, Profile, Selector, unmet};
 use crate::yaml::Mark;
 
 /// What a profile takes in.

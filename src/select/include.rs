@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::object::{Annotations, ObjectId};
 use crate::payload::Manifest;
-use crate::profile::{Capabilities, Filters, Override};
+use crate::language::{Capabilities, Filters, Override};
 
 const FEATURE_SET: &str = "release.openshift.io/feature-set";
 const FEATURE_GATE: &str = "release.openshift.io/feature-gate";

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::nearest::nearest;
 use crate::payload::Payload;
-use crate::profile::Filters;
+use crate::language::Filters;
 
 pub use capability::{for_update, implicitly_enabled};
 pub use decide::{Selection, decide};

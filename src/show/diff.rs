@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use similar::TextDiff;
 
-use super::{Paint, changes, mask};
+use super::{Paint, changes, mask_secrets};
 use crate::object::Object;
 use crate::yaml::{self, Node};
 
@@ -63,8 +63,8 @@ fn pair(old: &Object, new: &Object, left: Side<'_>, right: Side<'_>, paint: Pain
     if before == after {
         return String::new();
     }
-    if mask::is_secret(&before) || mask::is_secret(&after) {
-        mask::secrets(&mut before, &mut after);
+    if mask_secrets::is_secret(&before) || mask_secrets::is_secret(&after) {
+        mask_secrets::secrets(&mut before, &mut after);
     }
     let mut out =
         format!("{} differs\n", paint.bold(&format!("{}/{}", old.id.kind_and_group(), old.id.name)));
@@ -77,8 +77,8 @@ fn pair(old: &Object, new: &Object, left: Side<'_>, right: Side<'_>, paint: Pain
 /// What differs between an object as it is and as it would be, field by field; of a Secret only that it does.
 pub fn fields(before: &Node, after: &Node) -> Vec<String> {
     let (mut before, mut after) = (before.clone(), after.clone());
-    if mask::is_secret(&before) || mask::is_secret(&after) {
-        mask::secrets(&mut before, &mut after);
+    if mask_secrets::is_secret(&before) || mask_secrets::is_secret(&after) {
+        mask_secrets::secrets(&mut before, &mut after);
     }
     changes(&before, &after).iter().map(ToString::to_string).collect()
 }

@@ -7,7 +7,7 @@ use crate::expand::View;
 use crate::nearest::nearest;
 use crate::object::{Cause, Object, ObjectId, Step};
 use crate::order::Plan;
-use crate::profile::Of;
+use crate::language::Of;
 use crate::transform::patch;
 use crate::yaml::{Mark, Node, Value, json};
 

@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 
 use crate::check::Finding;
 use crate::diagnostic::Severity;
-use crate::profile::Check;
+use crate::language::Check;
 use crate::yaml::Sources;
 
 /// One finding for each thing that is wrong: what several profiles show is said once.

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::diff::lines;
-use super::{Paint, changes, mask};
+use super::{Paint, changes, mask_secrets};
 use crate::emit::{Difference, INDEX};
 use crate::yaml::{self, Node, SourceId};
 
@@ -81,9 +81,9 @@ impl Comparison {
                 texts: None,
             };
         };
-        let secret = mask::is_secret(&before) || mask::is_secret(&after);
+        let secret = mask_secrets::is_secret(&before) || mask_secrets::is_secret(&after);
         if secret {
-            mask::secrets(&mut before, &mut after);
+            mask_secrets::secrets(&mut before, &mut after);
         }
         let mut fields: Vec<String> = changes(&before, &after).iter().map(ToString::to_string).collect();
         if fields.is_empty() {

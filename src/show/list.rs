@@ -10,7 +10,7 @@ use crate::diagnostic::printable;
 use crate::object::Cluster;
 use crate::order::Plan;
 use crate::payload::{self, Manifest, Payload};
-use crate::profile::{Filters, Profile};
+use crate::language::{Filters, Profile};
 use crate::select::{self, Reason};
 use crate::yaml::{Node, Sources};
 

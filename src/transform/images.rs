@@ -11,7 +11,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::nearest::nearest;
 use crate::object::Cluster;
 use crate::payload::{Images, Payload};
-use crate::profile::ImageHomes;
+use crate::language::ImageHomes;
 use crate::yaml::Node;
 
 const PLACEHOLDER_VERSION: &str = "0.0.1-snapshot";

@@ -2,10 +2,10 @@
 
 mod add;
 mod contribute;
-mod every;
-mod exceptions;
-mod facts;
-mod honour;
+mod policy;
+mod page_patches;
+mod intents;
+mod meet_intents;
 mod images;
 mod issued;
 mod moves;
@@ -19,12 +19,12 @@ use crate::expand::{Around, Expanded, View, mentions};
 use crate::object::{Cause, History, Object, Position, Scopes, Side, has_pods, is_tombstone};
 use crate::parallel::{self, Worth};
 use crate::payload::Manifest;
-use crate::profile::template::substitute_text;
-use crate::profile::{Label, Marked};
+use crate::language::template::substitute_text;
+use crate::language::{Label, Marked};
 use crate::select::Selection;
 use crate::yaml::Node;
 
-pub use honour::{Honoured, honour};
+pub use meet_intents::{Honoured, honour};
 
 /// One cluster of a topology on its way: the profile, and its objects by component.
 pub struct Half<'a> {
@@ -101,8 +101,8 @@ pub fn finish(honoured: Honoured<'_>) -> Result<Finished<'_>, Diagnostics> {
     let around = around(&components, &view);
     let finished = parallel::map(Worth::Little, components, |mut component: Component<'_>| {
         every_of(&mut component, &view, &around, |object| has_pods(&object.id.kind))?;
-        exceptions::apply(&mut component.objects, &view, component.name)?;
-        honour::check(&component.objects, &view, component.name, &facts)?;
+        page_patches::apply(&mut component.objects, &view, component.name)?;
+        meet_intents::check(&component.objects, &view, component.name, &facts)?;
         Ok(component.objects)
     });
     let mut objects: Vec<Object> =
@@ -138,7 +138,7 @@ fn every_of(
     chosen: impl Fn(&Object) -> bool,
 ) -> Result<(), Diagnostics> {
     let objects = component.objects.iter_mut().filter(|object| chosen(object) && !is_tombstone(&object.root));
-    Diagnostics::gather(objects.map(|object| every::apply(object, view, component.name, around))).map(drop)
+    Diagnostics::gather(objects.map(|object| policy::apply(object, view, component.name, around))).map(drop)
 }
 
 /// What pods will find around them, as far as the profile asks for it.
@@ -148,7 +148,7 @@ fn around(components: &[Component<'_>], view: &View<'_>) -> Around {
         (mentions(view.profile, "pod.usesOwnApi"), mentions(view.profile, "pod.configHash"));
     for component in components {
         for object in &component.objects {
-            let outcome = || exceptions::outcome(object, view, component.name);
+            let outcome = || page_patches::outcome(object, view, component.name);
             match object.id.kind.as_str() {
                 "RoleBinding" | "ClusterRoleBinding" if bindings => around.bind(&object.id, &outcome()),
                 "ConfigMap" | "Secret" if config => around.configure(&object.id, outcome()),

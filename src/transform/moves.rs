@@ -6,7 +6,7 @@ use crate::expand::{Names, View};
 use crate::nearest::nearest;
 use crate::object::{Cause, DELETE, History, Object};
 use crate::payload::Manifest;
-use crate::profile::unmet;
+use crate::language::unmet;
 use crate::select::Selection;
 use crate::yaml::{Entry, Map, Mark, Node, Value};
 

@@ -2,7 +2,7 @@
 
 use crate::glob;
 use crate::object::{Cause, ISSUED, Object};
-use crate::profile::Marked;
+use crate::language::Marked;
 use crate::yaml::{Node, Text, Value};
 
 /// Removes annotations by pattern; ours, which no cluster should see, always.

@@ -4,7 +4,7 @@ use regex_lite::Regex;
 
 use crate::diagnostic::{Diagnostic, Location};
 use crate::object::ObjectId;
-use crate::profile::{Marked, PatchEntry, Target};
+use crate::language::{Marked, PatchEntry, Target};
 use crate::yaml::{Node, Sources};
 
 /// The conditions of a target, ready to be asked.

@@ -483,7 +483,7 @@ fn findings_are_data() {
         .iter()
         .map(|rule| rule["id"].as_str().unwrap())
         .collect();
-    let checks: Vec<&str> = transship::profile::Check::all().map(transship::profile::Check::code).collect();
+    let checks: Vec<&str> = transship::language::Check::all().map(transship::language::Check::code).collect();
     assert_eq!(rules, checks);
     let result = &run["results"][0];
     assert_eq!((result["ruleId"].as_str(), result["level"].as_str()), (Some("unknown-field"), Some("error")));
@@ -609,7 +609,7 @@ fn the_readme_lists_every_check() {
         .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
         .collect();
     let codes: Vec<String> =
-        transship::profile::Check::all().map(|check| format!("`{}`", check.code())).collect();
+        transship::language::Check::all().map(|check| format!("`{}`", check.code())).collect();
     assert_eq!(rows.iter().map(|row| row[0]).collect::<Vec<_>>(), codes);
     let here =
         std::fs::read_to_string(repository().join("tests/render/checks.rs")).unwrap() + &data("cases.yaml");

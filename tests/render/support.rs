@@ -7,7 +7,7 @@ use transship::Project;
 use transship::diagnostic::Diagnostics;
 use transship::order::Plan;
 use transship::payload::Payload;
-use transship::profile::Profiles;
+use transship::language::Profiles;
 
 /// The repository.
 pub(crate) fn repository() -> PathBuf {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use transship::apply::{self, Approval, Endpoint, Event, Options, Summary, Target};
 use transship::object::Cluster;
 use transship::order::Plan;
-use transship::profile::Profile;
+use transship::language::Profile;
 
 use crate::side::Side;
 

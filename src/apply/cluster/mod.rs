@@ -1,0 +1,3 @@
+pub(super) mod crd;
+pub(super) mod inventory_store;
+pub(super) mod live_cluster;

@@ -1,0 +1,10 @@
+pub(super) mod decision;
+pub(super) mod desired;
+pub(super) mod event;
+pub(super) mod inventory;
+pub(super) mod managed_fields;
+pub(super) mod orphaned_fields;
+pub(super) mod progress_line;
+pub(super) mod prune;
+pub(super) mod readiness;
+pub(super) mod rollout;

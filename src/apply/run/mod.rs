@@ -1,0 +1,7 @@
+pub(super) mod diff_live;
+pub(super) mod dry_run;
+pub(super) mod inventory_update;
+pub(super) mod readiness_poll;
+pub(super) mod retry;
+pub(super) mod rollout_run;
+pub(super) mod wait_for;
