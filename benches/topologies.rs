@@ -85,15 +85,15 @@ fn write_profiles(folder: &Path) -> std::io::Result<()> {
     profile(
         "mc",
         &format!(
-            "topology: hosted\ncluster: management\nnamespace: {NAMESPACE}\nstrip: [capability.openshift.io/*]\nevery:\n\
-             - of: pod\n  set:\n    metadata: {{labels: {{hosted: {NAMESPACE}}}}}\n    spec:\n      priorityClassName: hosted\n      \
+            "topology: hosted\ncluster: management\nnamespace: {NAMESPACE}\nstrip: [capability.openshift.io/*]\npolicy:\n\
+             - for: pod\n  set:\n    metadata: {{labels: {{hosted: {NAMESPACE}}}}}\n    spec:\n      priorityClassName: hosted\n      \
              tolerations: [{{key: hosted, operator: Exists}}]\n\
-             - of: container\n  default: {{terminationMessagePolicy: FallbackToLogsOnError}}\n"
+             - for: container\n  default: {{terminationMessagePolicy: FallbackToLogsOnError}}\n"
         ),
     )?;
     let word = format!(
-        "{HEADER}kind: Fragment\nmetadata: {{name: api}}\nabout: a container talks to the guest\n\
-         inputs: {{workload: workload, container: container, arg: string}}\nparts:\n\
+        "{HEADER}kind: Fragment\nmetadata: {{name: api}}\ndescription: a container talks to the guest\n\
+         inputs: {{workload: workload, container: container, arg: string}}\nadds:\n\
          - {{in: [standalone, guest], nothing: one cluster}}\n\
          - in: [mc]\n  pod:\n    spec:\n      containers:\n      - name: ${{container}}\n        args: ['${{arg}}=/etc/guest/kubeconfig']\n        \
          volumeMounts: [{{name: guest, mountPath: /etc/guest, readOnly: true}}]\n      \

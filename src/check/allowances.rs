@@ -52,7 +52,7 @@ pub(super) fn apply(mut checked: Checked, half: &Half<'_>) -> Checked {
 fn allows(allowance: &Allowance, finding: &Finding, manifest: Option<&Manifest>) -> bool {
     let Some(object) = &finding.object else { return false };
     let id = manifest.map_or(object, |manifest| &manifest.id);
-    allowance.check == finding.check && allowance.of.iter().any(|selector| selector.value.matches(id))
+    allowance.check == finding.check && allowance.targets.iter().any(|selector| selector.value.matches(id))
 }
 
 fn annotations(manifest: &Manifest) -> impl Iterator<Item = (&str, &Entry)> {

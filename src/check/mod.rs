@@ -145,7 +145,7 @@ fn of_half(half: &Half<'_>, world: &World<'_>) -> Checked {
             used.insert((declared.mark, None));
         } else {
             let words = format!("no object is of the declared kind {kind}.{group}");
-            found.push(idle(words, declared.mark, &declared.entry.from, None));
+            found.push(idle(words, declared.mark, &declared.entry.served_by, None));
         }
     }
     Checked { findings: found, used }

@@ -8,7 +8,7 @@ use super::fragment_walk::{Visitor, Walk, wrong};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::object::ObjectId;
 use crate::language::template::substitute;
-use crate::language::{Component, Finder, Fragment, Honour, Honours, Marked, Part, Profiles, Selector, Use};
+use crate::language::{Component, Intent, Fragment, IntentRule, Intents, Marked, Addition, Profiles, Selector, Use};
 use crate::yaml::{Mark, Node, Sources, Value};
 
 /// Something that is added to the objects of a component.
@@ -25,7 +25,7 @@ pub struct Contribution {
     /// The workload in scope, if there is one: a new object comes right before it.
     pub workload: Option<ObjectId>,
     /// The object in which a fact was found that this honours: a new object comes right before that one.
-    pub honours: Option<ObjectId>,
+    pub meets: Option<ObjectId>,
     /// The uses of fragments that led here, the page's own first.
     pub uses: Vec<Mark>,
 }
@@ -47,7 +47,7 @@ pub(super) fn contributions(view: &View<'_>, component: &str) -> Result<Vec<Cont
     let mut walk = walk(view, component);
     let mut names = Names::of(*view, component);
     walk.values(&page.values, &mut names)?;
-    walk.body(&page.parts, &page.uses, &names, &[]);
+    walk.body(&page.adds, &page.uses, &names, &[]);
     walk.errors.or(walk.visitor.all)
 }
 
@@ -66,40 +66,40 @@ pub fn honouring(
     walk.fragment(entry, &names, &[]);
     let mut all = walk.visitor.all;
     for contribution in &mut all {
-        contribution.honours = objects.last().cloned();
+        contribution.meets = objects.last().cloned();
     }
     walk.errors.or(all)
 }
 
 /// How facts of a component are honoured in this profile: as the profile says, unless a part of its page or of a fragment
 /// that it uses says otherwise.
-pub fn honours(view: &View<'_>, component: &str) -> Result<Honours, Diagnostics> {
-    let honours = view.profile.honours.clone();
+pub fn honours(view: &View<'_>, component: &str) -> Result<Intents, Diagnostics> {
+    let honours = view.profile.intents.clone();
     let Some(page) = view.payload.page(component) else { return Ok(honours) };
-    let overrides = |parts: &[Marked<Part>]| parts.iter().any(|part| !part.value.honours.0.is_empty());
+    let overrides = |parts: &[Marked<Addition>]| parts.iter().any(|part| !part.value.intents.0.is_empty());
     let words = view.profiles.fragments.values();
-    if !overrides(&page.parts) && !words.into_iter().any(|fragment| overrides(&fragment.body.parts)) {
+    if !overrides(&page.adds) && !words.into_iter().any(|fragment| overrides(&fragment.body.adds)) {
         return Ok(honours);
     }
     let Walk { manifests, .. } = walk(view, component);
     let errors = Diagnostics::default();
-    let visitor = Overrides { honours, said: BTreeMap::new(), sources: view.sources };
+    let visitor = Overrides { intents: honours, said: BTreeMap::new(), sources: view.sources };
     let mut walk = Walk { manifests, meant: &[], complete: true, visitor, errors };
     let mut names = Names::of(*view, component);
     walk.values(&page.values, &mut names)?;
-    walk.body(&page.parts, &page.uses, &names, &[]);
-    walk.errors.or(walk.visitor.honours)
+    walk.body(&page.adds, &page.uses, &names, &[]);
+    walk.errors.or(walk.visitor.intents)
 }
 
 struct Overrides<'a> {
-    honours: Honours,
-    said: BTreeMap<Finder, (Honour, Mark)>,
+    intents: Intents,
+    said: BTreeMap<Intent, (IntentRule, Mark)>,
     sources: &'a Sources,
 }
 
 impl Visitor for Overrides<'_> {
-    fn part(&mut self, part: &Marked<Part>, _: &Names<'_>, _: &[Mark]) -> Result<(), Diagnostic> {
-        for (finder, honour) in &part.value.honours.0 {
+    fn part(&mut self, part: &Marked<Addition>, _: &Names<'_>, _: &[Mark]) -> Result<(), Diagnostic> {
+        for (finder, honour) in &part.value.intents.0 {
             let said = self.said.insert(*finder, (honour.value.clone(), honour.mark));
             if let Some((_, mark)) = said.filter(|(other, _)| *other != honour.value) {
                 return Err(Diagnostic::error(format!("two parts honour a {} differently", finder.name()))
@@ -107,7 +107,7 @@ impl Visitor for Overrides<'_> {
                     .note(format!("the other is at {}", self.sources.show(mark)))
                     .help("limit one of them with `in` or `when`"));
             }
-            self.honours.0.insert(*finder, honour.clone());
+            self.intents.0.insert(*finder, honour.clone());
         }
         Ok(())
     }
@@ -120,29 +120,29 @@ impl Visitor for Overrides<'_> {
 /// Whether a part of a page, or of a fragment that it may come to, brings an object that a selector means, in whatever
 /// profile.
 pub fn brings(page: &Component, profiles: &Profiles, selector: &Selector) -> bool {
-    let honoured = profiles.iter().flat_map(|profile| profile.honours.0.values());
+    let honoured = profiles.iter().flat_map(|profile| profile.intents.0.values());
     let honoured = honoured.filter_map(|entry| match &entry.value {
-        Honour::Fragment(name) => Some(name.as_str()),
+        IntentRule::Fragment(name) => Some(name.as_str()),
         _ => None,
     });
-    let used = uses_of(&page.parts, &page.uses).chain(honoured);
+    let used = uses_of(&page.adds, &page.uses).chain(honoured);
     let mut waiting: Vec<&str> = used.collect();
     let mut seen = BTreeSet::new();
-    let mut found = any_object(&page.parts, selector);
+    let mut found = any_object(&page.adds, selector);
     while let Some(name) = waiting.pop().filter(|_| !found) {
         let Some(fragment) = profiles.fragments.get(name).filter(|_| seen.insert(name)) else { continue };
-        found = any_object(&fragment.body.parts, selector);
-        waiting.extend(uses_of(&fragment.body.parts, &fragment.body.uses));
+        found = any_object(&fragment.body.adds, selector);
+        waiting.extend(uses_of(&fragment.body.adds, &fragment.body.uses));
     }
     found
 }
 
-fn uses_of<'p>(parts: &'p [Marked<Part>], uses: &'p [Marked<Use>]) -> impl Iterator<Item = &'p str> {
+fn uses_of<'p>(parts: &'p [Marked<Addition>], uses: &'p [Marked<Use>]) -> impl Iterator<Item = &'p str> {
     let uses = uses.iter().chain(parts.iter().flat_map(|part| &part.value.uses));
     uses.map(|entry| entry.value.fragment.as_str())
 }
 
-fn any_object(parts: &[Marked<Part>], selector: &Selector) -> bool {
+fn any_object(parts: &[Marked<Addition>], selector: &Selector) -> bool {
     parts.iter().flat_map(|part| &part.value.objects).any(|node| {
         let kind = node.get("kind").and_then(Node::as_str);
         let name = node.get("metadata").and_then(|metadata| metadata.get("name")).and_then(Node::as_str);
@@ -164,7 +164,7 @@ struct Collector {
 }
 
 impl Visitor for Collector {
-    fn part(&mut self, part: &Marked<Part>, names: &Names<'_>, uses: &[Mark]) -> Result<(), Diagnostic> {
+    fn part(&mut self, part: &Marked<Addition>, names: &Names<'_>, uses: &[Mark]) -> Result<(), Diagnostic> {
         let sources = names.view.sources;
         let workload = names.workload.as_ref().map(|workload| workload.id.clone());
         let mut push = |target: Target, node: Node| {
@@ -174,7 +174,7 @@ impl Visitor for Collector {
                 part: part.mark,
                 limited: !part.value.profiles.is_empty(),
                 workload: workload.clone(),
-                honours: None,
+                meets: None,
                 uses: uses.to_vec(),
             });
         };

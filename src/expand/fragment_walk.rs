@@ -8,7 +8,7 @@ use crate::nearest::nearest;
 use crate::object::{ObjectId, has_pods};
 use crate::payload::Manifest;
 use crate::language::template::{self, Lookup, substitute};
-use crate::language::{Fragment, Input, InputType, Marked, Part, Use, unmet};
+use crate::language::{Fragment, Input, InputType, Marked, Addition, Use, unmet};
 use crate::yaml::{Mark, Node, Sources, Value, json};
 
 /// Fragments may use fragments, but not without end.
@@ -17,7 +17,7 @@ const DEEPEST: usize = 5;
 /// Looks at every part and every fragment that a page comes to, in the order in which they are written.
 pub(super) trait Visitor {
     /// A part that holds in this profile.
-    fn part(&mut self, part: &Marked<Part>, names: &Names<'_>, uses: &[Mark]) -> Result<(), Diagnostic>;
+    fn part(&mut self, part: &Marked<Addition>, names: &Names<'_>, uses: &[Mark]) -> Result<(), Diagnostic>;
 
     /// A fragment with its inputs bound.
     fn fragment(&mut self, fragment: &Fragment, names: &Names<'_>) -> Result<(), Diagnostic>;
@@ -39,7 +39,7 @@ impl<V: Visitor> Walk<'_, V> {
     /// Own parts first, then what is used, in the order in which they are written.
     pub(super) fn body(
         &mut self,
-        parts: &[Marked<Part>],
+        parts: &[Marked<Addition>],
         uses: &[Marked<Use>],
         names: &Names<'_>,
         above: &[Mark],
@@ -54,7 +54,7 @@ impl<V: Visitor> Walk<'_, V> {
         }
     }
 
-    fn part(&mut self, part: &Marked<Part>, names: &Names<'_>, above: &[Mark]) -> Result<(), Diagnostic> {
+    fn part(&mut self, part: &Marked<Addition>, names: &Names<'_>, above: &[Mark]) -> Result<(), Diagnostic> {
         let view = names.view;
         if !view.profile.is_in(&part.value.profiles)
             || unmet(&part.value.when, names, view.sources)?.is_some()
@@ -125,7 +125,7 @@ impl<V: Visitor> Walk<'_, V> {
         for given in one_by_one(&given, &fragment.body.inputs) {
             let bound = self.bind(fragment, given, entry.mark, names)?;
             self.visitor.fragment(fragment, &bound)?;
-            self.body(&fragment.body.parts, &fragment.body.uses, &bound, &above);
+            self.body(&fragment.body.adds, &fragment.body.uses, &bound, &above);
         }
         Ok(())
     }
@@ -389,7 +389,7 @@ fn brings_manifests(fragment: &Fragment, all: &BTreeMap<String, Fragment>, depth
     if !fragment.manifests.is_empty() || body.place.is_some() || !body.omit.0.is_empty() {
         return true;
     }
-    let uses = body.uses.iter().chain(body.parts.iter().flat_map(|part| &part.value.uses));
+    let uses = body.uses.iter().chain(body.adds.iter().flat_map(|part| &part.value.uses));
     let mut inner = uses.filter_map(|entry| all.get(&entry.value.fragment));
     depth > 0 && inner.any(|inner| brings_manifests(inner, all, depth - 1))
 }

@@ -12,7 +12,7 @@ use crate::object::{Cluster, ObjectId};
 use crate::parallel::{self, Worth};
 use crate::payload::{Manifest, Payload, ShapeFile};
 use crate::language::template::{substitute, substitute_text};
-use crate::language::{Component, Fragment, Marked, Omission, Omissions, Part, Place, Selector, When, unmet};
+use crate::language::{Component, Fragment, Marked, Omission, Omissions, Addition, Place, Selector, When, unmet};
 use crate::yaml::Mark;
 
 /// A payload with values put in, and what shapes say about the place of their objects.
@@ -112,7 +112,7 @@ fn written(view: &View<'_>, component: &str, page: &Component) -> Result<Written
     let mut walk = Walk { manifests, meant: &[], complete: false, visitor, errors: Diagnostics::default() };
     let mut names = Names::of(*view, component);
     walk.values(&page.values, &mut names)?;
-    walk.body(&page.parts, &page.uses, &names, &[]);
+    walk.body(&page.adds, &page.uses, &names, &[]);
     let Walk { visitor: Shapes { mut written }, mut errors, .. } = walk;
     if !page.values.is_empty() {
         for (index, manifest) in payload.of_component(component) {
@@ -140,7 +140,7 @@ struct Shapes {
 }
 
 impl Visitor for Shapes {
-    fn part(&mut self, _: &Marked<Part>, _: &Names<'_>, _: &[Mark]) -> Result<(), Diagnostic> {
+    fn part(&mut self, _: &Marked<Addition>, _: &Names<'_>, _: &[Mark]) -> Result<(), Diagnostic> {
         Ok(())
     }
 

@@ -10,7 +10,7 @@ use crate::nearest::nearest;
 use crate::object::is_built_in_kind;
 use crate::language::template::{malformed, names};
 use crate::language::{
-    Checks, Component, Condition, Fragment, Honour, Honours, Input, Marked, Of, Omissions, Parameter, Part,
+    Checks, Component, Condition, Fragment, IntentRule, Intents, Input, Marked, PolicyTarget, Omissions, Parameter, Addition,
     Place, Profile, Use, When,
 };
 use crate::yaml::{Mark, Node, Value, json};
@@ -74,8 +74,8 @@ impl<'a> Checker<'a> {
         if let Some(namespace) = &profile.namespace {
             self.text(&namespace.value, namespace.mark, &own);
         }
-        for entry in &profile.every {
-            if let Of::Kind(kind) = &entry.value.of {
+        for entry in &profile.policy {
+            if let PolicyTarget::Kind(kind) = &entry.value.target {
                 self.kind_exists(kind, entry.mark);
             }
             self.when(&entry.value.when, &own);
@@ -84,7 +84,7 @@ impl<'a> Checker<'a> {
             }
         }
         self.omissions(&profile.omit, &own);
-        self.honours(&profile.honours);
+        self.intents(&profile.intents);
     }
 
     fn fragment(&mut self, fragment: &'a Fragment) {
@@ -104,7 +104,7 @@ impl<'a> Checker<'a> {
             self.text(selector.value.name.as_deref().unwrap_or_default(), selector.mark, &own);
         }
         self.omissions(&body.omit, &own);
-        self.body(&body.parts, &body.uses, &own);
+        self.body(&body.adds, &body.uses, &own);
         fragment.manifests.iter().for_each(|manifest| self.node(&manifest.root, &own));
     }
 
@@ -127,11 +127,11 @@ impl<'a> Checker<'a> {
             self.node(&value.value, &outside);
         }
         self.omissions(&page.omit, &outside);
-        self.omissions(&page.leaves, &outside);
+        self.omissions(&page.moved, &outside);
         self.private(page);
         let own =
             Own { names: page.values.keys().map(String::as_str).collect(), page: Some(page), inputs: None };
-        self.body(&page.parts, &page.uses, &own);
+        self.body(&page.adds, &page.uses, &own);
         for patch in &page.patches {
             self.when(&patch.value.when, &outside);
             self.profiles(&patch.value.profiles);
@@ -143,13 +143,13 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn body(&mut self, parts: &[Marked<Part>], uses: &[Marked<Use>], own: &Own<'_>) {
+    fn body(&mut self, parts: &[Marked<Addition>], uses: &[Marked<Use>], own: &Own<'_>) {
         for Marked { value: part, .. } in parts {
             self.profiles(&part.profiles);
             self.when(&part.when, own);
             let nodes = [&part.pod, &part.workload].into_iter().flatten().chain(&part.objects);
             nodes.for_each(|node| self.node(node, own));
-            self.honours(&part.honours);
+            self.intents(&part.intents);
             self.body(&[], &part.uses, own);
         }
         for entry in uses {
@@ -168,11 +168,11 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn honours(&mut self, honours: &Honours) {
+    fn intents(&mut self, honours: &Intents) {
         for entry in honours.0.values() {
             match &entry.value {
-                Honour::Parameters(group) => self.group(group, entry.mark),
-                Honour::Fragment(name) => {
+                IntentRule::Parameters(group) => self.group(group, entry.mark),
+                IntentRule::Fragment(name) => {
                     let help = "write `leave`, a fragment, `${a.group}` or `refuse: why`";
                     self.fragment_exists(name, entry.mark, help);
                 }
@@ -245,8 +245,8 @@ impl<'a> Checker<'a> {
         let fragments = self.context.profiles.fragments.values();
         let shapes =
             fragments.clone().flat_map(|fragment| &fragment.manifests).map(|manifest| &manifest.root);
-        let pages = self.context.payload.pages.values().flat_map(|page| &page.parts);
-        let parts = fragments.flat_map(|fragment| &fragment.body.parts).chain(pages);
+        let pages = self.context.payload.pages.values().flat_map(|page| &page.adds);
+        let parts = fragments.flat_map(|fragment| &fragment.body.adds).chain(pages);
         let nodes = shapes.chain(parts.flat_map(|part| &part.value.objects));
         let kinds = nodes.filter_map(|node| Some(node.get("kind")?.as_str()?.to_owned()));
         let known: BTreeSet<String> = manifests.chain(kinds).collect();

@@ -98,7 +98,7 @@ pub(super) fn mounts_tmp(container: &Node) -> bool {
 
 /// Whether what a profile says of every pod mentions a name.
 pub fn mentions(profile: &Profile, name: &str) -> bool {
-    profile.every.iter().any(|entry| {
+    profile.policy.iter().any(|entry| {
         let mut found = Vec::new();
         for body in [&entry.value.add, &entry.value.default, &entry.value.set].into_iter().flatten() {
             names(body, &mut found);

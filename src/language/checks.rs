@@ -91,7 +91,7 @@ impl Check {
         matches!(self, Self::UnusedExternal | Self::UnusedAllowance)
     }
 
-    /// Every check.
+    /// PolicyRule check.
     pub fn all() -> impl Iterator<Item = Self> {
         Self::WORDS.iter().map(|(_, check)| *check)
     }
@@ -136,7 +136,7 @@ typed! {
     /// A kind whose CRD is not in the payload.
     pub struct KindEntry ("a kind") {
         /// Who brings it.
-        "from" from: String,
+        "servedBy" served_by: String,
         /// Whether its objects live in a namespace.
         "scope" scope: Scope,
         /// The keys of its lists that are maps, by their paths.
@@ -144,7 +144,7 @@ typed! {
         /// Where its objects name others.
         "references" references: Vec<Marked<ReferenceEntry>>,
         /// Where its objects name others that somebody makes because of them.
-        "makes" makes: Vec<Marked<ReferenceEntry>>,
+        "creates" creates: Vec<Marked<ReferenceEntry>>,
     }
 }
 
@@ -194,7 +194,7 @@ typed! {
         /// The check, by its code.
         "check" check: Check,
         /// The objects concerned, by their names in the payload.
-        "of" of: Vec<Marked<Selector>>,
+        "for" targets: Vec<Marked<Selector>>,
         /// The profiles concerned; without it, all.
         "in" profiles: Vec<Marked<String>>,
         /// Why it is meant so.
@@ -317,7 +317,7 @@ impl Checks {
         for external in file.externals.iter().filter(|external| external.value.objects.is_empty()) {
             reader.error(external.mark, "an external without objects");
         }
-        for allowance in file.allow.iter().filter(|allowance| allowance.value.of.is_empty()) {
+        for allowance in file.allow.iter().filter(|allowance| allowance.value.targets.is_empty()) {
             reader.error(allowance.mark, "an allowance without objects").help =
                 Some("name them under `of`, as Kind or Kind/name".into());
         }
@@ -332,7 +332,7 @@ impl Checks {
 
     /// Where objects of declared kinds name what somebody makes because of them.
     pub fn makers(&self) -> Vec<Rule<'_>> {
-        self.rules_of(|entry| &entry.makes)
+        self.rules_of(|entry| &entry.creates)
     }
 
     fn rules_of(&self, entries: impl Fn(&KindEntry) -> &Vec<Marked<ReferenceEntry>>) -> Vec<Rule<'_>> {

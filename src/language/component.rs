@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Selector;
 use super::common::{Header, Metadata, Omissions};
-use super::fragment::{Part, Use, check_parts};
+use super::fragment::{Addition, Use, check_additions};
 use super::parameters::Parameter;
 use super::typed::{Marked, Reader, Typed, typed, words};
 use super::when::When;
@@ -46,7 +46,7 @@ typed! {
         /// On which side of the line each object lives.
         "place" place: Option<Place>,
         /// Objects that have moved, each with a reason: where they were, a tombstone takes them away.
-        "leaves" leaves: Omissions,
+        "moved" moved: Omissions,
         /// Images that come from one of the two releases, whatever cluster they are written in.
         "images" images: Option<ImageHomes>,
         /// Objects that are left out, each with a reason.
@@ -54,7 +54,7 @@ typed! {
         /// Fragments that the component is made of.
         "uses" uses: Vec<Marked<Use>>,
         /// What it adds beside its manifests, and where.
-        "parts" parts: Vec<Marked<Part>>,
+        "adds" adds: Vec<Marked<Addition>>,
         /// Exceptions, applied last, in this order.
         "patches" patches: Vec<Marked<PatchEntry>>,
     }
@@ -155,7 +155,7 @@ impl Component {
         for (name, parameter) in &self.parameters {
             parameter.value.check_declaration(name, parameter.mark, reader);
         }
-        check_parts(&self.parts, reader);
+        check_additions(&self.adds, reader);
     }
 
     /// The name of the component.

@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 
 use super::common::{Header, Metadata, Omissions};
 use super::component::Place;
-use super::intents::Honours;
+use super::intents::Intents;
 use super::typed::{Marked, Reader, Typed, typed, words};
 use super::when::When;
 use crate::yaml::{Mark, Node, Number, Value, json};
@@ -51,7 +51,7 @@ typed! {
         /// The name of the fragment, by which pages use it.
         "metadata" metadata: Metadata,
         /// What the word says, in one sentence.
-        "about" about: String,
+        "description" description: String,
         /// What its user must or may say.
         "inputs" inputs: BTreeMap<String, Marked<Input>>,
         /// Names for `${}` in its manifests and parts: constants, parameters, or made of inputs.
@@ -63,13 +63,13 @@ typed! {
         /// Other fragments that it is made of.
         "uses" uses: Vec<Marked<Use>>,
         /// What it adds, and where.
-        "parts" parts: Vec<Marked<Part>>,
+        "adds" adds: Vec<Marked<Addition>>,
     }
 }
 
 typed! {
     /// Something that is added.
-    pub struct Part ("a part") {
+    pub struct Addition ("a part") {
         /// The profiles it concerns; without it, all.
         "in" profiles: Vec<Marked<String>>,
         /// It is added only then.
@@ -85,18 +85,18 @@ typed! {
         /// Other fragments that are used here.
         "uses" uses: Vec<Marked<Use>>,
         /// How facts that are found in this component are honoured, where not as the profile says.
-        "honours" honours: Honours,
+        "intents" intents: Intents,
     }
 }
 
 /// A part says something, or that nothing is needed, and not both.
-pub(super) fn check_parts(parts: &[Marked<Part>], reader: &mut Reader<'_>) {
+pub(super) fn check_additions(parts: &[Marked<Addition>], reader: &mut Reader<'_>) {
     for Marked { value: part, mark } in parts {
         let body = part.pod.is_some()
             || part.workload.is_some()
             || !part.objects.is_empty()
             || !part.uses.is_empty()
-            || !part.honours.0.is_empty();
+            || !part.intents.0.is_empty();
         match (&part.nothing, body) {
             (Some(_), true) => {
                 reader.error(*mark, "a part that says both something and `nothing`").help =

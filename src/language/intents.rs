@@ -9,7 +9,7 @@ use crate::yaml::{Node, Value};
 
 words! {
     /// A fact that can be found in a manifest.
-    pub enum Finder {
+    pub enum Intent {
         /// A pod's volume with a token of its service account for an audience.
         "projected-token" => ProjectedToken,
         /// A Service that asks for a certificate.
@@ -27,7 +27,7 @@ words! {
     }
 }
 
-impl Finder {
+impl Intent {
     /// The name of the finder in files.
     pub fn name(self) -> &'static str {
         Self::WORDS[self as usize].0
@@ -36,9 +36,9 @@ impl Finder {
 
 /// What becomes of a found fact.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Honour {
+pub enum IntentRule {
     /// It stays: something in the cluster sees to it.
-    Leave,
+    Keep,
     /// It is taken away, and this fragment says what comes in its place.
     Fragment(String),
     /// It is done here, from this group of parameters.
@@ -54,7 +54,7 @@ typed! {
     }
 }
 
-impl Typed for Honour {
+impl Typed for IntentRule {
     fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
         if let Value::Map(_) = node.value {
             return Refusal::read(node, reader).map(|refusal| Self::Refuse(refusal.reason));
@@ -62,7 +62,7 @@ impl Typed for Honour {
         let text = String::read(node, reader)?;
         let group = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
         Some(match (text.as_str(), group) {
-            ("leave", _) => Self::Leave,
+            ("keep", _) => Self::Keep,
             (_, Some(group)) => Self::Parameters(group.to_owned()),
             (fragment, None) => Self::Fragment(fragment.to_owned()),
         })
@@ -75,9 +75,9 @@ impl Typed for Honour {
 
 /// What becomes of each fact.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Honours(pub BTreeMap<Finder, Marked<Honour>>);
+pub struct Intents(pub BTreeMap<Intent, Marked<IntentRule>>);
 
-impl Typed for Honours {
+impl Typed for Intents {
     fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
         let Some(map) = node.as_map() else {
             reader.error(node.mark, format!("this must be a map, not {}", node.value.kind()));
@@ -86,7 +86,7 @@ impl Typed for Honours {
         let mut honours = BTreeMap::new();
         for entry in map {
             let name = Node { value: Value::String(entry.key.clone()), mark: entry.mark };
-            let (finder, honour) = (Finder::read(&name, reader), Honour::read(&entry.value, reader));
+            let (finder, honour) = (Intent::read(&name, reader), IntentRule::read(&entry.value, reader));
             if let (Some(finder), Some(value)) = (finder, honour) {
                 honours.insert(finder, Marked { value, mark: entry.mark });
             }
@@ -99,8 +99,8 @@ impl Typed for Honours {
     }
 
     fn schema() -> Json {
-        let entry = |(name, _): &(&str, Finder)| ((*name).to_owned(), Honour::schema());
-        let properties: serde_json::Map<String, Json> = Finder::WORDS.iter().map(entry).collect();
+        let entry = |(name, _): &(&str, Intent)| ((*name).to_owned(), IntentRule::schema());
+        let properties: serde_json::Map<String, Json> = Intent::WORDS.iter().map(entry).collect();
         json!({"type": "object", "additionalProperties": false, "properties": properties})
     }
 }

@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 use super::Selector;
 use super::common::{Header, Metadata, Omissions};
 use super::filters::{FilterFields, Filters};
-use super::intents::Honours;
+use super::intents::Intents;
 use super::typed::{Marked, Reader, Typed, typed, word, words};
 use super::when::When;
 use crate::object::Cluster;
@@ -45,15 +45,15 @@ typed! {
         /// Objects that are left out, each with a reason.
         "omit" omit: Omissions,
         /// How it honours what manifests already ask for.
-        "honours" honours: Honours,
+        "intents" intents: Intents,
         /// Fields that are held in the live object, whoever edits them.
         "pins" pins: Pins,
         /// Fields that are given a value when their object is created, and are others' from then on.
         "seeds" seeds: Vec<Marked<Left>>,
         /// Fields that are others' from the start.
-        "yields" yields: Vec<Marked<Left>>,
+        "unmanaged" unmanaged: Vec<Marked<Left>>,
         /// What holds for every pod, container, workload or kind.
-        "every" every: Vec<Marked<Every>>,
+        "policy" policy: Vec<Marked<PolicyRule>>,
     }
 }
 
@@ -61,7 +61,7 @@ typed! {
     /// A field that is left to others when objects are applied.
     pub struct Left ("a field that is left to others") {
         /// The objects: a kind, or `Kind/name`.
-        "of" of: Selector,
+        "for" target: Selector,
         /// The field: a JSON pointer, with `[name=x]` or `[*]` for items of lists.
         "path" path: Marked<String>,
         /// Who looks after it.
@@ -81,9 +81,9 @@ impl Left {
 
 typed! {
     /// What holds for every object or part of one kind. Exactly one of `add`, `default` and `set` says what.
-    pub struct Every ("an entry of every") {
+    pub struct PolicyRule ("a policy entry") {
         /// `pod`, `container`, `workload`, or a kind.
-        "of" of: Of,
+        "for" target: PolicyTarget,
         /// It holds only then.
         "when" when: When,
         /// Is added; what is there already must be the same.
@@ -95,12 +95,12 @@ typed! {
     }
 }
 
-impl Every {
+impl PolicyRule {
     /// Exactly one of its three bodies says what.
     pub(super) fn check(&self, mark: Mark, reader: &mut Reader<'_>) {
         let bodies = [&self.add, &self.default, &self.set].into_iter().flatten().count();
         if bodies != 1 {
-            reader.error(mark, format!("an entry of every says one thing, this one says {bodies}")).help =
+            reader.error(mark, format!("a policy entry says one thing, this one says {bodies}")).help =
                 Some("give it exactly one of `add`, `default` and `set`".into());
         }
     }
@@ -108,7 +108,7 @@ impl Every {
 
 /// What an entry of `every` is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Of {
+pub enum PolicyTarget {
     /// The pod template of every workload, and every Pod.
     Pod,
     /// Every container and init container of every pod.
@@ -119,7 +119,7 @@ pub enum Of {
     Kind(String),
 }
 
-impl Typed for Of {
+impl Typed for PolicyTarget {
     fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
         let text = String::read(node, reader)?;
         if text.starts_with(|first: char| first.is_ascii_uppercase()) {
@@ -201,15 +201,15 @@ pub struct Profile {
     /// Objects that are left out.
     pub omit: Omissions,
     /// How it honours what manifests already ask for.
-    pub honours: Honours,
+    pub intents: Intents,
     /// Fields that are held in the live object, whoever edits them.
     pub pins: Pins,
     /// Fields that are given a value when their object is created, and are others' from then on.
     pub seeds: Vec<Marked<Left>>,
     /// Fields that are others' from the start.
-    pub yields: Vec<Marked<Left>>,
+    pub unmanaged: Vec<Marked<Left>>,
     /// What holds for every pod, container, workload or kind.
-    pub every: Vec<Marked<Every>>,
+    pub policy: Vec<Marked<PolicyRule>>,
     /// Where the profile is written.
     pub mark: Mark,
 }
@@ -230,9 +230,9 @@ pub(super) fn resolve(
     let chain = lineage(file, all, reader)?;
     let mut select = FilterFields::default();
     let (mut topology, mut cluster, mut namespace) = (None, None, None);
-    let (mut strip, mut omit, mut every) = (Vec::new(), Omissions::default(), Vec::new());
-    let (mut honours, mut pins) = (Honours::default(), Pins::default());
-    let (mut seeds, mut yields) = (Vec::new(), Vec::new());
+    let (mut strip, mut omit, mut policy) = (Vec::new(), Omissions::default(), Vec::new());
+    let (mut intents, mut pins) = (Intents::default(), Pins::default());
+    let (mut seeds, mut unmanaged) = (Vec::new(), Vec::new());
     // From the oldest ancestor to the profile itself.
     for ProfileFile {
         topology: new_topology,
@@ -241,11 +241,11 @@ pub(super) fn resolve(
         select: new_select,
         strip: more,
         omit: omissions,
-        every: entries,
-        honours: more_honours,
+        policy: entries,
+        intents: more_intents,
         pins: more_pins,
         seeds: more_seeds,
-        yields: more_yields,
+        unmanaged: more_unmanaged,
         ..
     } in chain.iter().rev().map(|file| file.value.clone())
     {
@@ -258,11 +258,11 @@ pub(super) fn resolve(
             omit.0.retain(|(other, _): &(Marked<super::Selector>, _)| other.value != selector.value);
             omit.0.push((selector, omission));
         }
-        every.extend(entries);
-        honours.0.extend(more_honours.0);
+        policy.extend(entries);
+        intents.0.extend(more_intents.0);
         pins.0.extend(more_pins.0);
         seeds.extend(more_seeds);
-        yields.extend(more_yields);
+        unmanaged.extend(more_unmanaged);
     }
     for (missing, field) in [(topology.is_none(), "topology"), (cluster.is_none(), "cluster")] {
         if missing {
@@ -278,11 +278,11 @@ pub(super) fn resolve(
         strip,
         namespace,
         omit,
-        honours,
+        intents,
         pins,
         seeds,
-        yields,
-        every,
+        unmanaged,
+        policy,
         mark: file.mark,
     })
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::checks::Checks;
 use super::component::Component;
 use super::read_folder::Found;
-use super::fragment::{Fragment, FragmentFile, ShapeManifest, check_parts};
+use super::fragment::{Fragment, FragmentFile, ShapeManifest, check_additions};
 use super::parameters::{Parameter, ParametersFile};
 use super::profile::{Profile, ProfileFile, lineage, resolve};
 use super::parameter_sets::Set;
@@ -57,10 +57,10 @@ impl Profiles {
             page.value.check(&mut reader);
         }
         report_twins(&files, &mut reader);
-        for entry in files.iter().flat_map(|file| &file.value.every) {
+        for entry in files.iter().flat_map(|file| &file.value.policy) {
             entry.value.check(entry.mark, &mut reader);
         }
-        for left in files.iter().flat_map(|file| file.value.seeds.iter().chain(&file.value.yields)) {
+        for left in files.iter().flat_map(|file| file.value.seeds.iter().chain(&file.value.unmanaged)) {
             left.value.check(&mut reader);
         }
         all_profiles_are_covered(&fragments, &files, &mut reader);
@@ -81,7 +81,7 @@ impl Profiles {
         errors.or(Self { all: profiles, declared, checks, fragments, pages, sets, sources })
     }
 
-    /// Every profile, sorted by name.
+    /// PolicyRule profile, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = &Profile> {
         self.all.iter()
     }
@@ -142,7 +142,7 @@ fn define(found: Vec<(Node, Vec<ShapeManifest>)>, reader: &mut Reader<'_>) -> BT
             continue;
         };
         if reader.errors.0.len() == before {
-            check_parts(&body.parts, reader);
+            check_additions(&body.adds, reader);
         }
         let fragment = Fragment { body, manifests, mark };
         let name = fragment.name().to_owned();
@@ -168,10 +168,10 @@ fn all_profiles_are_covered(
     let lineages: Vec<Vec<String>> = concrete
         .map(|file| lineage(file, files, reader).unwrap_or_default().into_iter().map(name).collect())
         .collect();
-    // Of a profile whose parent is not there, that is said already.
+    // PolicyTarget a profile whose parent is not there, that is said already.
     let lineages: Vec<Vec<String>> = lineages.into_iter().filter(|lineage| !lineage.is_empty()).collect();
     for fragment in fragments.values() {
-        let parts = &fragment.body.parts;
+        let parts = &fragment.body.adds;
         if parts.is_empty() || parts.iter().any(|part| part.value.profiles.is_empty()) {
             continue;
         }

@@ -44,7 +44,7 @@ fn uses(fragments: &BTreeMap<String, Fragment>) -> Json {
         let required: Vec<&String> =
             inputs.filter(|(_, input)| input.value.is_required()).map(|(name, _)| name).collect();
         let inputs = json!({
-            "type": ["object", "null"], "description": fragment.body.about,
+            "type": ["object", "null"], "description": fragment.body.description,
             "additionalProperties": false, "properties": properties, "required": required,
         });
         let name = fragment.name();

@@ -23,7 +23,7 @@ pub enum Cause {
     /// The images and the version of the release were put in.
     Release,
     /// A part of a page or fragment added to it.
-    Part {
+    Addition {
         /// The part.
         part: Mark,
         /// The uses that led there.
@@ -39,7 +39,7 @@ pub enum Cause {
     /// A declaration became a Secret.
     Issued,
     /// An entry of `every`.
-    Every(Mark),
+    Policy(Mark),
     /// A patch.
     Patch(Mark),
     /// The profile's namespace.

@@ -240,7 +240,7 @@ impl Decider<'_> {
             let place = page.place.iter().flat_map(Place::entries).map(|(entry, _)| entry);
             // What only a part brings has a place as well, in whatever profile it does.
             let place = place.filter(|entry| !brings(page, self.view.profiles, &entry.value));
-            let others = page.omit.0.iter().chain(&page.leaves.0);
+            let others = page.omit.0.iter().chain(&page.moved.0);
             let others = others.filter(|(_, omission)| !omission.optional).map(|(selector, _)| selector);
             for entry in place.chain(others) {
                 self.report_if_idle(&entry.value, entry.mark, &ids, errors);

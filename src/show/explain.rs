@@ -7,7 +7,7 @@ use crate::expand::View;
 use crate::nearest::nearest;
 use crate::object::{Cause, Object, ObjectId, Step};
 use crate::order::Plan;
-use crate::language::Of;
+use crate::language::PolicyTarget;
 use crate::transform::patch;
 use crate::yaml::{Mark, Node, Value, json};
 
@@ -193,11 +193,11 @@ impl Explainer<'_> {
         match cause {
             Cause::Manifest => String::new(),
             Cause::Release => ", with the images and the version of the release".to_owned(),
-            Cause::Part { part, uses } => {
+            Cause::Addition { part, uses } => {
                 let fragments = &self.view.profiles.fragments;
                 let fragment = fragments.values().find(|fragment| fragment.mark.source == part.source);
                 let about = fragment
-                    .map(|fragment| format!(", the fragment {}: {}", fragment.name(), fragment.body.about));
+                    .map(|fragment| format!(", the fragment {}: {}", fragment.name(), fragment.body.description));
                 let uses = uses.iter().rev().map(|mark| format!(", used at {}", show(mark)));
                 let about = about.unwrap_or_else(|| format!(", a part of {}", show(part)));
                 about + &uses.collect::<String>()
@@ -206,7 +206,7 @@ impl Explainer<'_> {
                 format!(", honoured as {} says, found at {}", show(entry), show(found))
             }
             Cause::Issued => ", whose material only an apply can make".to_owned(),
-            Cause::Every(mark) => self.every(*mark),
+            Cause::Policy(mark) => self.policy(*mark),
             Cause::Patch(mark) => {
                 let page = self.view.payload.page(&self.object.component);
                 let mut patches = page.into_iter().flat_map(|page| &page.patches);
@@ -221,13 +221,13 @@ impl Explainer<'_> {
         }
     }
 
-    fn every(&self, mark: Mark) -> String {
-        let entry = self.view.profile.every.iter().find(|entry| entry.mark == mark);
-        let of = match entry.map(|entry| &entry.value.of) {
-            Some(Of::Pod) | None => "pod",
-            Some(Of::Container) => "container",
-            Some(Of::Workload) => "workload",
-            Some(Of::Kind(kind)) => kind.as_str(),
+    fn policy(&self, mark: Mark) -> String {
+        let entry = self.view.profile.policy.iter().find(|entry| entry.mark == mark);
+        let of = match entry.map(|entry| &entry.value.target) {
+            Some(PolicyTarget::Pod) | None => "pod",
+            Some(PolicyTarget::Container) => "container",
+            Some(PolicyTarget::Workload) => "workload",
+            Some(PolicyTarget::Kind(kind)) => kind.as_str(),
         };
         format!(", what the profile says of every {of} at {}", self.view.sources.show(mark))
     }

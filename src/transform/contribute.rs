@@ -282,7 +282,7 @@ impl Contributor<'_, '_> {
     fn insert(&mut self, root: Node, id: ObjectId, contribution: &Contribution) {
         let payload = self.view.payload;
         let neighbour = payload.of_component(self.component).find(|(_, manifest)| {
-            Some(&manifest.id) == contribution.workload.as_ref().or(contribution.honours.as_ref())
+            Some(&manifest.id) == contribution.workload.as_ref().or(contribution.meets.as_ref())
         });
         let last = self.objects.iter().map(|object| object.position.manifest).max();
         let last = last.or(payload.of_component(self.component).last().map(|(place, _)| place));
@@ -309,7 +309,7 @@ impl Contributor<'_, '_> {
 }
 
 fn cause(contribution: &Contribution) -> Cause {
-    Cause::Part { part: contribution.part, uses: contribution.uses.clone() }
+    Cause::Addition { part: contribution.part, uses: contribution.uses.clone() }
 }
 
 fn set_namespace(root: &mut Node, namespace: &str) {

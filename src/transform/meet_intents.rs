@@ -1,4 +1,4 @@
-//! Honours what manifests already ask for, as each profile says: a fact is left, refused, done from parameters, or taken
+//! Intents what manifests already ask for, as each profile says: a fact is left, refused, done from parameters, or taken
 //! away for a fragment to put something else in its place, in every cluster that the fragment speaks of.
 
 use std::collections::BTreeSet;
@@ -8,7 +8,7 @@ use super::{Component, Half, contribute};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::expand::{self, View};
 use crate::object::{Cause, Object, ObjectId, Position};
-use crate::language::{Finder, Honour, Honours, Marked, Use};
+use crate::language::{Intent, IntentRule, Intents, Marked, Use};
 use crate::yaml::{Mark, Node, Sources};
 
 /// A cluster whose facts are honoured.
@@ -23,7 +23,7 @@ pub(super) struct Seen {
     /// Services that live in the topology's other cluster.
     elsewhere: Elsewhere,
     /// The facts: the object, by its place, and the finder.
-    facts: BTreeSet<(Position, Finder)>,
+    facts: BTreeSet<(Position, Intent)>,
 }
 
 /// A fact of one object, and the fragment that honours it.
@@ -34,7 +34,7 @@ struct Wish {
     entry: Marked<Use>,
 }
 
-/// Honours the facts of all clusters of a topology.
+/// Intents the facts of all clusters of a topology.
 pub fn honour(halves: Vec<Half<'_>>) -> Result<Vec<Honoured<'_>>, Diagnostics> {
     let elsewhere = services_elsewhere(&halves).into_iter();
     let seen = elsewhere.map(|elsewhere| Seen { elsewhere, facts: BTreeSet::new() });
@@ -89,39 +89,39 @@ fn honour_component(
 fn honour_fact(
     object: &mut Object,
     fact: &Fact,
-    honours: &Honours,
+    honours: &Intents,
     view: &View<'_>,
 ) -> Result<Option<Marked<Use>>, Diagnostic> {
     let Some(Marked { value: honour, mark }) = honours.0.get(&fact.finder) else {
         return Err(undecided(&object.id, fact, view));
     };
     match honour {
-        Honour::Leave => Ok(None),
-        Honour::Refuse(reason) => Err(refused(&object.id, fact, reason, *mark, view.sources)),
-        Honour::Parameters(group) => {
+        IntentRule::Keep => Ok(None),
+        IntentRule::Refuse(reason) => Err(refused(&object.id, fact, reason, *mark, view.sources)),
+        IntentRule::Parameters(group) => {
             let inject = match fact.finder {
-                Finder::Proxy => intents::inject_proxy,
-                Finder::Tls => intents::inject_tls,
+                Intent::Proxy => intents::inject_proxy,
+                Intent::Tls => intents::inject_tls,
                 _ => return Err(no_parameters(fact, *mark, view.sources)),
             };
             inject(object, group, view.parameters, *mark, view.sources)?;
             object.history.note(&object.root, || Cause::Honoured { entry: *mark, found: fact.mark });
             Ok(None)
         }
-        Honour::Fragment(name) if fact.fixed.is_some() => {
+        IntentRule::Fragment(name) if fact.fixed.is_some() => {
             Err(Diagnostic::error(format!("`{name}` cannot honour this: {}", fact.fixed.unwrap_or_default()))
                 .at(Location::of(fact.mark, view.sources))
                 .object(&object.id)
-                .help("write `honours: {webhook: leave}` in a part of its page, and give it a Service there"))
+                .help("write `intents: {webhook: keep}` in an `adds` entry of its page, and give it a Service there"))
         }
-        Honour::Fragment(_) if fact.entangled => {
+        IntentRule::Fragment(_) if fact.entangled => {
             Err(Diagnostic::error(format!("a {} shares its volume with other sources", fact.finder.name()))
                 .at(Location::of(fact.mark, view.sources))
                 .object(&object.id)
                 .note(format!("{} would take away all of them", view.sources.show(*mark)))
                 .help("give the token a volume of its own"))
         }
-        Honour::Fragment(name) => {
+        IntentRule::Fragment(name) => {
             intents::take_away(&mut object.root, &object.id.kind, fact);
             object.history.note(&object.root, || Cause::Honoured { entry: *mark, found: fact.mark });
             // A fragment is told what it asks for; the rest it need not know.
@@ -169,11 +169,11 @@ pub(super) fn check(
     for object in objects {
         for fact in intents::find(object, &seen.elsewhere) {
             match honours.0.get(&fact.finder).map(|honour| (&honour.value, honour.mark)) {
-                Some((Honour::Leave, _)) => {}
-                Some((Honour::Parameters(_), _)) if seen.facts.contains(&(object.position, fact.finder)) => {}
+                Some((IntentRule::Keep, _)) => {}
+                Some((IntentRule::Parameters(_), _)) if seen.facts.contains(&(object.position, fact.finder)) => {}
                 // The fragment asks for it itself, since it knows when somebody else will see to it.
-                Some((Honour::Fragment(name), _)) if is_of(fact.mark, name, view) => {}
-                Some((Honour::Parameters(name) | Honour::Fragment(name), mark)) => errors.0.push(
+                Some((IntentRule::Fragment(name), _)) if is_of(fact.mark, name, view) => {}
+                Some((IntentRule::Parameters(name) | IntentRule::Fragment(name), mark)) => errors.0.push(
                     Diagnostic::error(format!(
                         "a {} that was not there when it could be honoured",
                         fact.finder.name()
@@ -181,9 +181,9 @@ pub(super) fn check(
                     .at(Location::of(fact.mark, view.sources))
                     .object(&object.id)
                     .note(format!("{} honours it by `{name}`", view.sources.show(mark)))
-                    .help("ask for it in the manifest or in a part, not in a patch or in `every`"),
+                    .help("ask for it in the manifest or in a part, not in a patch or in `policy`"),
                 ),
-                Some((Honour::Refuse(reason), mark)) => {
+                Some((IntentRule::Refuse(reason), mark)) => {
                     errors.0.push(refused(&object.id, &fact, reason, mark, view.sources));
                 }
                 None => errors.0.push(undecided(&object.id, &fact, view)),
@@ -202,7 +202,7 @@ fn undecided(id: &ObjectId, fact: &Fact, view: &View<'_>) -> Diagnostic {
     Diagnostic::error(format!("the profile `{}` does not say how it honours a {finder}", view.profile.name))
         .at(Location::of(fact.mark, view.sources))
         .object(id)
-        .help(format!("write `{finder}: leave`, a fragment, or `refuse: why` under its `honours`"))
+        .help(format!("write `{finder}: keep`, a fragment, or `refuse: why` under its `intents`"))
 }
 
 fn refused(id: &ObjectId, fact: &Fact, reason: &str, mark: Mark, sources: &Sources) -> Diagnostic {

@@ -19,7 +19,7 @@ pub(super) fn tombstones(
     let Some(page) = view.payload.page(component) else { return Ok(Vec::new()) };
     let names = Names::of(*view, component);
     let mut tombstones = Vec::new();
-    for (selector, omission) in &page.leaves.0 {
+    for (selector, omission) in &page.moved.0 {
         if !view.profile.is_in(&omission.profiles) || unmet(&omission.when, &names, view.sources)?.is_some() {
             continue;
         }

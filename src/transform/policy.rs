@@ -11,7 +11,7 @@ use crate::object::{
     pod_path,
 };
 use crate::language::template::substitute;
-use crate::language::{Every, Marked, Of, unmet};
+use crate::language::{PolicyRule, Marked, PolicyTarget, unmet};
 use crate::yaml::{Entry, Map, Mark, Node, Sources, Value};
 
 /// What `set` entries have set so far in one object: by field, the value and the line.
@@ -38,9 +38,9 @@ pub(super) fn apply(
         // Each layer sees what the one before it made.
         let workload = Workload { id: object.id.clone(), root: object.root.clone() };
         let scope = Names { workload: Some(workload), around: Some(around), ..Names::of(*view, component) };
-        for entry in &view.profile.every {
+        for entry in &view.profile.policy {
             match entry_to(object, entry, layer, &scope, &mut set) {
-                Ok(true) => object.history.note(&object.root, || Cause::Every(entry.mark)),
+                Ok(true) => object.history.note(&object.root, || Cause::Policy(entry.mark)),
                 Ok(false) => {}
                 Err(error) => errors.0.push(error.object(&object.id)),
             }
@@ -52,7 +52,7 @@ pub(super) fn apply(
 /// Applies an entry to an object, if it belongs to the layer and concerns the object. Says whether it did.
 fn entry_to(
     object: &mut Object,
-    entry: &Marked<Every>,
+    entry: &Marked<PolicyRule>,
     layer: Layer,
     scope: &Names<'_>,
     set: &mut Set,
@@ -62,15 +62,15 @@ fn entry_to(
         Layer::Default => &entry.value.default,
         Layer::Set => &entry.value.set,
     };
-    let (Some(body), true) = (body, concerns(&entry.value.of, object)) else { return Ok(false) };
+    let (Some(body), true) = (body, concerns(&entry.value.target, object)) else { return Ok(false) };
     let kind = object.id.kind.clone();
-    match entry.value.of {
-        Of::Kind(_) | Of::Workload => one(&mut object.root, "", entry, body, layer, scope, set),
-        Of::Pod => match pod_mut(&mut object.root, &kind) {
+    match entry.value.target {
+        PolicyTarget::Kind(_) | PolicyTarget::Workload => one(&mut object.root, "", entry, body, layer, scope, set),
+        PolicyTarget::Pod => match pod_mut(&mut object.root, &kind) {
             Some(pod) => one(pod, &pod_path(&kind), entry, body, layer, scope, set),
             None => Ok(false),
         },
-        Of::Container => {
+        PolicyTarget::Container => {
             // As the layer found them: entries of one layer do not see each other.
             let before = scope.workload.as_ref().and_then(|workload| pod(&workload.root, &kind));
             let before = before.map(containers_in_order).unwrap_or_default();
@@ -98,7 +98,7 @@ fn entry_to(
 fn one(
     target: &mut Node,
     at: &str,
-    entry: &Marked<Every>,
+    entry: &Marked<PolicyRule>,
     body: &Node,
     layer: Layer,
     scope: &Names<'_>,
@@ -114,7 +114,7 @@ fn one(
     };
     let Some(body) = body else { return Ok(false) };
     match layer {
-        Layer::Add if entry.value.of == Of::Pod => add::add_pod(target, &body, sources)?,
+        Layer::Add if entry.value.target == PolicyTarget::Pod => add::add_pod(target, &body, sources)?,
         Layer::Add => add::add(target, &body, sources)?,
         Layer::Default => default(target, &body),
         Layer::Set => {
@@ -127,11 +127,11 @@ fn one(
     Ok(true)
 }
 
-fn concerns(of: &Of, object: &Object) -> bool {
+fn concerns(of: &PolicyTarget, object: &Object) -> bool {
     match of {
-        Of::Kind(kind) => *kind == object.id.kind,
-        Of::Workload => is_workload(&object.id.kind),
-        Of::Pod | Of::Container => has_pods(&object.id.kind),
+        PolicyTarget::Kind(kind) => *kind == object.id.kind,
+        PolicyTarget::Workload => is_workload(&object.id.kind),
+        PolicyTarget::Pod | PolicyTarget::Container => has_pods(&object.id.kind),
     }
 }
 
@@ -201,7 +201,7 @@ fn agree(body: &Node, at: &str, set: &mut Set, sources: &Sources) -> Result<(), 
     let same = set.get(at).filter(|(other, _)| other != body);
     let other = whole.or(part.map(|(_, other)| other)).or(same).map(|(_, mark)| *mark);
     if let Some(mark) = other {
-        return Err(Diagnostic::error(format!("two entries of `every` set `{at}` differently"))
+        return Err(Diagnostic::error(format!("two `policy` entries set `{at}` differently"))
             .at(Location::of(body.mark, sources))
             .note(format!("the other is at {}", sources.show(mark)))
             .help("limit one of them with `when`, or say it once"));

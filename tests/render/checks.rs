@@ -10,7 +10,7 @@ fn file(kind: &str, name: &str, body: &str) -> String {
     format!("{HEADER}kind: {kind}\nmetadata: {{name: {name}}}\n{body}")
 }
 
-const CHECKS: &str = "kinds:\n  ServiceMonitor.monitoring.coreos.com: {from: prometheus-operator, scope: Namespaced}\n\
+const CHECKS: &str = "kinds:\n  ServiceMonitor.monitoring.coreos.com: {servedBy: prometheus-operator, scope: Namespaced}\n\
     externals: [{objects: [Secret/op/pull-secret], in: [one], reason: the installer makes it}]\n";
 
 const PLACE: &str = "place: {management: [Deployment, ConfigMap, Service], guest: [ConfigMap/in-guest, Service/console, Secret], both: [ServiceAccount]}\n";
@@ -28,7 +28,7 @@ fn folder(base: &str, manifests: &str) -> Folder {
     folder.write("payload/op/component.yaml", file("Component", "op", &format!("{annotations}{page}")));
     if base == "one" {
         folder.write("profiles/checks.yaml", file("Checks", "checks", CHECKS));
-        let honours = "honours: {serving-cert: leave, webhook: leave}\n";
+        let honours = "intents: {serving-cert: keep, webhook: keep}\n";
         folder.write(
             "profiles/one.yaml",
             file("Profile", "one", &format!("topology: one\ncluster: both\n{honours}")),
@@ -84,7 +84,7 @@ fn nothing_is_found_in_manifests_that_are_right() {
 fn nothing_is_found_where_nothing_is_wrong() {
     let folder = folder("one", &data("valid.yaml"));
     let checks =
-        "kinds:\n  ServiceMonitor.monitoring.coreos.com: {from: prometheus-operator, scope: Namespaced}\n";
+        "kinds:\n  ServiceMonitor.monitoring.coreos.com: {servedBy: prometheus-operator, scope: Namespaced}\n";
     folder.write("profiles/checks.yaml", file("Checks", "checks", checks));
     let run = lint(&folder, &[]);
     assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (0, "", "nothing is wrong\n"));
@@ -169,7 +169,7 @@ fn lists_of_a_declared_kind_are_maps() {
         format!("apiVersion: x.y/v1\nkind: Thing\nmetadata: {{name: t}}\nspec: {{items: {items}}}\n")
     };
     let folder = folder("one", &thing("[{name: a, v: 1}, {name: b, v: 1}, {name: a, v: 2}]"));
-    let kinds = "kinds: {Thing.x.y: {from: somebody, scope: Cluster, lists: {/spec/items: [name]}}}\n";
+    let kinds = "kinds: {Thing.x.y: {servedBy: somebody, scope: Cluster, lists: {/spec/items: [name]}}}\n";
     folder.write("profiles/checks.yaml", file("Checks", "checks", kinds));
     let said = lint(&folder, &[]).stdout;
     assert!(
@@ -215,12 +215,12 @@ fn declarations_that_do_nothing() {
             "profiles/checks.yaml:4:9: an allowance without objects",
         ),
         (
-            "kinds: {A.b: {from: x, scope: Cluster}}\n",
+            "kinds: {A.b: {servedBy: x, scope: Cluster}}\n",
             1,
             "profiles/checks.yaml:4:9: no object is of the declared kind A.b",
         ),
-        ("kinds: {A: {from: x, scope: Cluster}}\n", 2, "`A` names no kind with its group"),
-        ("allow: [{check: privilegd, of: [Deployment], reason: r}]\n", 2, "did you mean `privileged`?"),
+        ("kinds: {A: {servedBy: x, scope: Cluster}}\n", 2, "`A` names no kind with its group"),
+        ("allow: [{check: privilegd, for: [Deployment], reason: r}]\n", 2, "did you mean `privileged`?"),
     ] {
         let folder = folder("two", &data("two.yaml"));
         folder.write("profiles/checks.yaml", file("Checks", "checks", checks));
@@ -397,7 +397,7 @@ fn a_finding_may_be_allowed_with_a_reason() {
     let allowed = |of: &str, profile: &str, reason: &str| {
         let folder = folder("two", &wrong);
         let allow =
-            format!("allow: [{{check: privileged, of: [{of}], in: [{profile}], reason: {reason}}}]\n");
+            format!("allow: [{{check: privileged, for: [{of}], in: [{profile}], reason: {reason}}}]\n");
         folder.write("profiles/checks.yaml", file("Checks", "checks", &allow));
         lint(&folder, &[])
     };
@@ -512,7 +512,7 @@ fn what_one_parameter_set_needs_is_needed() {
     let folder = folder("one", &data("one.yaml"));
     let parameter = "parameters:\n  proxy: {type: bool, description: d, default: false}\n";
     folder.write("profiles/parameters.yaml", file("Parameters", "parameters", parameter));
-    let page = "annotations: {include.release.openshift.io/any: 'true'}\nparts: [{when: {proxy: true}, objects: [{apiVersion: v1, kind: ServiceAccount, metadata: {name: p, namespace: op}, imagePullSecrets: [{name: proxy}]}]}]\n";
+    let page = "annotations: {include.release.openshift.io/any: 'true'}\nadds: [{when: {proxy: true}, objects: [{apiVersion: v1, kind: ServiceAccount, metadata: {name: p, namespace: op}, imagePullSecrets: [{name: proxy}]}]}]\n";
     folder.write("payload/op/component.yaml", file("Component", "op", page));
     let checks = format!("{CHECKS}- {{objects: [Secret/proxy], when: {{proxy: true}}, reason: r}}\n");
     folder.write(

@@ -43,7 +43,7 @@ fn a_parent_that_is_not_there_is_the_only_error() {
     let folder = folder("", "extends: hypershft\n");
     folder.write(
         "profiles/fragments/w.yaml",
-        file("Fragment", "w", "about: w\nparts: [{in: [guest], nothing: x}]\n"),
+        file("Fragment", "w", "description: w\nadds: [{in: [guest], nothing: x}]\n"),
     );
     let shown = refused(&folder, "guest");
     assert!(shown.contains("profiles/mc.yaml:6:10: there is no profile `hypershft` to extend"), "{shown}");
@@ -55,16 +55,16 @@ fn nothing_cluster_scoped_gets_into_the_management_cluster() {
     let annotated = folder("", "select: {clusterProfile: hosted}\n");
     annotated.write("payload/op/2.yaml", "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: r, annotations: {include.release.openshift.io/mc: 'true'}}\n");
     assert!(refused(&annotated, "mc").contains(message));
-    let part = "parts: [{in: [mc], objects: [{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: b}}]}]\n";
+    let part = "adds: [{in: [mc], objects: [{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: b}}]}]\n";
     let shown = refused(&folder(part, ""), "mc");
-    assert!(shown.contains(&format!("component.yaml:5:9: {message}")), "{shown}");
+    assert!(shown.contains(&format!("component.yaml:5:8: {message}")), "{shown}");
 }
 
 #[test]
 fn a_secret_parameter_is_in_no_message() {
     let folder = folder(
         "when: {p.word: other}\n",
-        "every: [{of: Deployment, set: {metadata: {labels: {w: '${p.word}', n: 'pin ${p.pin}'}}}}]\n",
+        "policy: [{for: Deployment, set: {metadata: {labels: {w: '${p.word}', n: 'pin ${p.pin}'}}}}]\n",
     );
     folder.write("profiles/p.yaml", file("Parameters", "p", "parameters: {p.word: {type: string, description: d, secret: true}, p.pin: {type: int, description: d, secret: true}}\n"));
     folder.write("payload/b/1.yaml", object("v1", "Secret", "ns", "s", "data: {}\n"));
@@ -74,7 +74,7 @@ fn a_secret_parameter_is_in_no_message() {
     );
     folder.write(
         "profiles/fragments/w.yaml",
-        file("Fragment", "w", "about: w\ninputs: {kind: {type: string, enum: [a]}}\nparts: [{nothing: x}]\n"),
+        file("Fragment", "w", "description: w\ninputs: {kind: {type: string, enum: [a]}}\nadds: [{nothing: x}]\n"),
     );
     let given = ["--set", "p.word=hunter2", "--set", "p.pin=424242"];
     let run = |arguments: &[&str]| folder.run(&[arguments, &given[..]].concat());
@@ -99,7 +99,7 @@ fn a_secret_parameter_is_in_no_message() {
     );
     folder.write("payload/op/component.yaml", file("Component", "op", "place: {management: [Deployment]}\n"));
     assert!(quiet(&run(&["explain", "deployment/d", "--profile", "mc"])));
-    let checks = "externals: [{objects: [Namespace/ns, ServiceAccount/sa], reason: r}]\nallow: [{check: missing-field, of: [Deployment/d], reason: r}, {check: needless-token, of: [Deployment/d], reason: r}, {check: needs-namespace, of: [Secret], reason: r}]\n";
+    let checks = "externals: [{objects: [Namespace/ns, ServiceAccount/sa], reason: r}]\nallow: [{check: missing-field, for: [Deployment/d], reason: r}, {check: needless-token, for: [Deployment/d], reason: r}, {check: needs-namespace, for: [Secret], reason: r}]\n";
     folder.write("profiles/checks.yaml", file("Checks", "checks", checks));
     let update = run(&["golden", "update"]);
     assert_eq!(update.code, 0, "{}", update.stderr);
@@ -117,7 +117,7 @@ fn a_secret_parameter_is_in_no_message() {
 #[test]
 fn two_objects_of_one_name_are_told_apart_by_their_namespaces() {
     let token = POD.replace("emptyDir: {}", "projected: {sources: [{serviceAccountToken: {path: kube}}, {serviceAccountToken: {audience: a, path: t}}]}");
-    let folder = folder("", "honours: {projected-token: w}\n");
+    let folder = folder("", "intents: {projected-token: w}\n");
     folder.write(
         "payload/op/2.yaml",
         object(
@@ -128,7 +128,7 @@ fn two_objects_of_one_name_are_told_apart_by_their_namespaces() {
             &token.replace("{serviceAccountToken: {path: kube}}, ", ""),
         ),
     );
-    let word = "about: w\ninputs: {workload: workload, volume: name}\nparts:\n- {in: [guest], nothing: x}\n- {in: [mc], pod: {spec: {volumes: [{name: '${volume}', emptyDir: {medium: Memory}}]}}}\n";
+    let word = "description: w\ninputs: {workload: workload, volume: name}\nadds:\n- {in: [guest], nothing: x}\n- {in: [mc], pod: {spec: {volumes: [{name: '${volume}', emptyDir: {medium: Memory}}]}}}\n";
     folder.write("profiles/fragments/w.yaml", file("Fragment", "w", word));
     let volumes =
         |index: usize| render(&folder, "mc")[index]["spec"]["template"]["spec"]["volumes"].to_string();
@@ -161,7 +161,7 @@ fn a_webhook_may_be_another_components_and_one_of_two() {
     let folder = folder("", "");
     folder.write(
         "profiles/guest.yaml",
-        file("Profile", "guest", "topology: t\ncluster: guest\nhonours: {webhook: w}\n"),
+        file("Profile", "guest", "topology: t\ncluster: guest\nintents: {webhook: w}\n"),
     );
     folder.write("payload/hook/1.yaml", HOOKS);
     folder.write("payload/op/2.yaml", object("v1", "Service", "ns", "far", ""));
@@ -170,7 +170,7 @@ fn a_webhook_may_be_another_components_and_one_of_two() {
         "payload/op/component.yaml",
         file("Component", "op", "place: {management: [Deployment, Service/far], guest: [Service/near]}\n"),
     );
-    let word = "about: w\ninputs: {service: object}\nparts:\n- {in: [guest], nothing: x}\n- {in: [mc], objects: [{apiVersion: v1, kind: Service, metadata: {name: '${service.name}', namespace: '${service.namespace}', labels: {hook: 'true'}}}]}\n";
+    let word = "description: w\ninputs: {service: object}\nadds:\n- {in: [guest], nothing: x}\n- {in: [mc], objects: [{apiVersion: v1, kind: Service, metadata: {name: '${service.name}', namespace: '${service.namespace}', labels: {hook: 'true'}}}]}\n";
     folder.write("profiles/fragments/w.yaml", file("Fragment", "w", word));
     let mc = render(&folder, "mc");
     assert_eq!((mc.len(), mc[1]["metadata"]["labels"]["hook"].as_str()), (2, Some("true")));
@@ -193,7 +193,7 @@ fn a_webhook_may_be_another_components_and_one_of_two() {
 fn order_decides_positions_and_nothing_else() {
     let both = |first: &str, second: &str, values: &str| {
         let spec = |one: &str, two: &str| {
-            let folder = folder(&format!("values: {{{values}}}\nparts: [{one}, {two}]\n"), "");
+            let folder = folder(&format!("values: {{{values}}}\nadds: [{one}, {two}]\n"), "");
             let run = folder.run(&["render", "--profile", "mc", "-o", "json"]);
             (run.code, run.stdout)
         };
@@ -229,19 +229,19 @@ fn what_two_say_differently_is_a_conflict() {
         ),
         ("[{pod: {spec: {containers: {name: c}}}}]", "`containers` is a list, not a map"),
         (
-            "[{honours: {proxy: leave}}, {honours: {proxy: {refuse: x}}}]",
+            "[{intents: {proxy: keep}}, {intents: {proxy: {refuse: x}}}]",
             "two parts honour a proxy differently",
         ),
     ] {
         let shown =
-            refused(&folder(&format!("values: {{workload: Deployment/d}}\nparts: {parts}\n"), ""), "mc");
+            refused(&folder(&format!("values: {{workload: Deployment/d}}\nadds: {parts}\n"), ""), "mc");
         assert!(shown.contains(message), "{parts}: {shown}");
     }
 }
 
 #[test]
 fn a_flag_and_the_value_behind_it_go_together() {
-    let parts = "values: {workload: Deployment/d}\nparts: [{pod: {spec: {containers: [{name: c, args: [--other, same.yaml, --config, same.yaml, run]}]}}}]\n";
+    let parts = "values: {workload: Deployment/d}\nadds: [{pod: {spec: {containers: [{name: c, args: [--other, same.yaml, --config, same.yaml, run]}]}}}]\n";
     let args =
         render(&folder(parts, ""), "mc")[0]["spec"]["template"]["spec"]["containers"][0]["args"].clone();
     assert_eq!(args.to_string(), r#"["run","--config","same.yaml","--other","same.yaml"]"#);
@@ -250,7 +250,7 @@ fn a_flag_and_the_value_behind_it_go_together() {
 #[test]
 fn subjects_of_one_name_are_several() {
     let binding = "roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: r}\nsubjects: [{kind: ServiceAccount, name: p, namespace: a}]\n";
-    let part = "parts: [{in: [mc], objects: [{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: b, namespace: ns}, subjects: [{kind: ServiceAccount, name: p, namespace: b}]}]}]\n";
+    let part = "adds: [{in: [mc], objects: [{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: b, namespace: ns}, subjects: [{kind: ServiceAccount, name: p, namespace: b}]}]}]\n";
     let folder = folder("", "");
     folder.write(
         "payload/op/2.yaml",
@@ -266,25 +266,25 @@ fn subjects_of_one_name_are_several() {
 #[test]
 fn entries_of_every_do_not_see_each_other() {
     let rendered = |first: &str, second: &str| {
-        render(&folder("", &format!("every:\n- {first}\n- {second}\n")), "mc")[0]["spec"]["template"]["spec"]
+        render(&folder("", &format!("policy:\n- {first}\n- {second}\n")), "mc")[0]["spec"]["template"]["spec"]
             ["containers"]
             .to_string()
     };
-    let tmp = "{of: container, when: {container.mountsTmp: false}, add: {volumeMounts: [{name: v, mountPath: /tmp}]}}";
-    let env = "{of: container, when: {container.mountsTmp: false}, add: {env: [{name: E, value: x}]}}";
+    let tmp = "{for: container, when: {container.mountsTmp: false}, add: {volumeMounts: [{name: v, mountPath: /tmp}]}}";
+    let env = "{for: container, when: {container.mountsTmp: false}, add: {env: [{name: E, value: x}]}}";
     assert_eq!(rendered(tmp, env), rendered(env, tmp));
     let shown = refused(
         &folder(
             "",
-            "every:\n- {of: pod, set: {spec: {nodeSelector: {}}}}\n- {of: pod, set: {spec: {nodeSelector: null}}}\n",
+            "policy:\n- {for: pod, set: {spec: {nodeSelector: {}}}}\n- {for: pod, set: {spec: {nodeSelector: null}}}\n",
         ),
         "mc",
     );
     assert!(
-        shown.contains("two entries of `every` set `/spec/template/spec/nodeSelector` differently"),
+        shown.contains("two `policy` entries set `/spec/template/spec/nodeSelector` differently"),
         "{shown}"
     );
-    let keys = "every: [{of: pod, set: {metadata: {annotations: {example.com: a, example.com/b: c}}}}]\n";
+    let keys = "policy: [{for: pod, set: {metadata: {annotations: {example.com: a, example.com/b: c}}}}]\n";
     assert_eq!(render(&folder("", keys), "mc").len(), 1, "a slash in a key is no path");
 }
 
@@ -346,7 +346,7 @@ fn an_account_is_bound_by_its_user_name_and_by_its_group() {
     ] {
         let folder = folder(
             "",
-            "every: [{of: pod, when: {pod.usesOwnApi: false}, set: {spec: {automountServiceAccountToken: false}}}]\n",
+            "policy: [{for: pod, when: {pod.usesOwnApi: false}, set: {spec: {automountServiceAccountToken: false}}}]\n",
         );
         folder.write(
             "payload/op/2.yaml",
@@ -374,7 +374,7 @@ fn an_account_is_bound_by_its_user_name_and_by_its_group() {
 #[test]
 fn a_fact_that_comes_too_late_for_parameters_is_an_error() {
     let patch = "patches: [{reason: x, in: [mc], target: {kind: Deployment}, patch: {metadata: {annotations: {config.openshift.io/inject-proxy: c}}}}]\n";
-    let folder = folder(patch, "honours: {proxy: '${p}'}\n");
+    let folder = folder(patch, "intents: {proxy: '${p}'}\n");
     let optional = |name: &str| format!("p.{name}: {{type: string, description: d, optional: true}}");
     folder.write(
         "profiles/p.yaml",
@@ -394,7 +394,7 @@ fn a_fact_that_comes_too_late_for_parameters_is_an_error() {
 
 #[test]
 fn every_document_of_a_configuration_is_kept() {
-    let folder = folder("", "honours: {tls: '${t}'}\n");
+    let folder = folder("", "intents: {tls: '${t}'}\n");
     let config =
         "data:\n  c.yaml: |\n    kind: GenericOperatorConfig\n    servingInfo:\n    ---\n    kind: Other\n";
     folder.write("payload/op/2.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: ns, annotations: {config.openshift.io/inject-tls: 'true'}}\n".to_owned() + config);
@@ -411,18 +411,18 @@ fn every_document_of_a_configuration_is_kept() {
 
 #[test]
 fn a_component_whose_manifests_are_all_omitted_still_has_its_parts() {
-    let page = "omit: {Deployment: {reason: not there, in: [guest]}}\nparts: [{in: [guest], objects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: ns}}]}]\n";
+    let page = "omit: {Deployment: {reason: not there, in: [guest]}}\nadds: [{in: [guest], objects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: ns}}]}]\n";
     assert_eq!(render(&folder(page, ""), "guest")[0]["metadata"]["name"], "c");
 }
 
 /// An entry of `containers` about an init container may stand before it, also in what honours a fact.
 #[test]
 fn what_honours_a_fact_is_merged_as_a_whole() {
-    let folder = folder("", "honours: {projected-token: w}\n");
+    let folder = folder("", "intents: {projected-token: w}\n");
     let token =
         POD.replace("emptyDir: {}", "projected: {sources: [{serviceAccountToken: {audience: a, path: t}}]}");
     folder.write("payload/op/1.yaml", object("apps/v1", "Deployment", "ns", "d", &token));
-    let word = "about: w\ninputs: {workload: workload}\nparts:\n- {in: [guest], nothing: x}\n- {in: [mc], pod: {spec: {containers: [{name: minter, image: q}]}}}\n- {in: [mc], pod: {spec: {initContainers: [{name: minter}]}}}\n";
+    let word = "description: w\ninputs: {workload: workload}\nadds:\n- {in: [guest], nothing: x}\n- {in: [mc], pod: {spec: {containers: [{name: minter, image: q}]}}}\n- {in: [mc], pod: {spec: {initContainers: [{name: minter}]}}}\n";
     folder.write("profiles/fragments/w.yaml", file("Fragment", "w", word));
     let spec = render(&folder, "mc")[0]["spec"]["template"]["spec"].clone();
     assert_eq!(spec["initContainers"].to_string(), r#"[{"image":"q","name":"minter"}]"#);

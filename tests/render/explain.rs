@@ -30,7 +30,7 @@ fn line(file: &str, text: &str) -> usize {
 #[test]
 fn a_field_that_policy_replaced_names_the_entry_and_the_value_before() {
     let profile = "profiles/hypershift-mc.yaml";
-    let (entry, set) = (line(profile, "- of: pod"), line(profile, "priorityClassName"));
+    let (entry, set) = (line(profile, "- for: pod"), line(profile, "priorityClassName"));
     let was = line(MANIFEST, "priorityClassName");
     assert_eq!(
         said("/spec/template/spec/priorityClassName"),

@@ -7,7 +7,7 @@ use crate::support::Folder;
 const HEADER: &str = "apiVersion: transship.openshift.io/v1\n";
 
 fn fragment(name: &str, body: &str) -> String {
-    format!("{HEADER}kind: Fragment\nmetadata: {{name: {name}}}\nabout: a test\n{body}")
+    format!("{HEADER}kind: Fragment\nmetadata: {{name: {name}}}\ndescription: a test\n{body}")
 }
 
 fn profile(name: &str, cluster: &str) -> String {
@@ -45,7 +45,7 @@ fn refused(folder: &Folder) -> String {
 }
 
 const SIDECAR: &str = "inputs: {workload: workload, container: container, name: {type: name, default: 'side-${workload.name}'}, arg: {type: string, optional: true}}\n\
-    parts:\n\
+    adds:\n\
     - {in: [guest], nothing: it runs elsewhere}\n\
     - in: [mc]\n  pod: {spec: {containers: [{name: '${container}', volumeMounts: [{name: v, mountPath: /v}]}, {name: '${name}', image: '${workload.serviceAccount}'}], initContainers: [{name: first, image: x}]}}\n\
     - {in: [mc], when: {arg: present}, pod: {spec: {containers: [{name: '${container}', args: ['${arg}=1']}]}}}\n";
@@ -77,7 +77,7 @@ fn a_list_given_to_an_input_uses_the_fragment_once_for_each() {
 #[test]
 fn objects_are_merged_by_identity_or_new_right_before_the_workload() {
     let folder = folder("uses:\n- rights: {workload: Deployment/a}\n");
-    let body = "inputs: {workload: workload}\nparts:\n\
+    let body = "inputs: {workload: workload}\nadds:\n\
         - {in: [guest], objects: [{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: r}, rules: [{verbs: [get]}]}]}\n\
         - {in: [mc], objects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: new}, data: {k: '${component.name}'}}]}\n\
         - objects: [{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: cr}}]\n";
@@ -97,7 +97,7 @@ fn objects_are_merged_by_identity_or_new_right_before_the_workload() {
 fn fragments_use_fragments_and_pass_their_workload_on() {
     let folder = folder("uses:\n- outer: {workload: Deployment/a}\n");
     folder.write("profiles/fragments/sidecar.yaml", fragment("sidecar", SIDECAR));
-    let outer = "inputs: {workload: workload}\nuses: [{sidecar: {name: inner}}]\nparts: [{pod: {spec: {containers: [{name: i, tty: true}]}}}]\n";
+    let outer = "inputs: {workload: workload}\nuses: [{sidecar: {name: inner}}]\nadds: [{pod: {spec: {containers: [{name: i, tty: true}]}}}]\n";
     folder.write("profiles/fragments/outer.yaml", fragment("outer", outer));
     let spec = render(&folder, "mc")[0]["spec"]["template"]["spec"].clone();
     assert_eq!(spec["containers"][1]["name"], "inner");
@@ -111,7 +111,7 @@ fn fragments_use_fragments_and_pass_their_workload_on() {
 #[test]
 fn a_page_may_have_parts_of_its_own() {
     let folder = folder(
-        "parts:\n- {in: [mc], objects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: own, namespace: ns}}]}\n",
+        "adds:\n- {in: [mc], objects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: own, namespace: ns}}]}\n",
     );
     let names: Vec<_> =
         render(&folder, "mc").iter().map(|object| object["metadata"]["name"].clone()).collect();
@@ -122,7 +122,7 @@ fn a_page_may_have_parts_of_its_own() {
 fn an_issued_kubeconfig_is_a_secret_without_material() {
     let body = |spec: &str| {
         format!(
-            "inputs: {{workload: workload}}\nparts: [{{in: [guest], nothing: x}}, {{in: [mc], objects: [{{apiVersion: transship.openshift.io/v1, kind: IssuedKubeconfig, metadata: {{name: k}}, spec: {spec}}}]}}]\n"
+            "inputs: {{workload: workload}}\nadds: [{{in: [guest], nothing: x}}, {{in: [mc], objects: [{{apiVersion: transship.openshift.io/v1, kind: IssuedKubeconfig, metadata: {{name: k}}, spec: {spec}}}]}}]\n"
         )
     };
     let folder = folder("uses:\n- key: {workload: Deployment/a}\n");
@@ -172,7 +172,7 @@ fn misuse_is_answered_with_the_line_and_what_was_meant() {
 #[test]
 fn a_word_must_speak_of_every_profile() {
     let folder = folder("");
-    folder.write("profiles/fragments/half.yaml", fragment("half", "parts: [{in: [mc], nothing: here}]\n"));
+    folder.write("profiles/fragments/half.yaml", fragment("half", "adds: [{in: [mc], nothing: here}]\n"));
     assert_eq!(
         refused(&folder),
         "error: profiles/fragments/half.yaml:1:1: the fragment `half` says nothing about guest\n  \
@@ -185,7 +185,7 @@ fn two_that_disagree_are_an_error_that_names_both_lines() {
     let folder = folder("uses:\n- one: {workload: Deployment/a}\n- two: {workload: Deployment/a}\n");
     let body = |value: &str| {
         format!(
-            "inputs: {{workload: workload}}\nparts:\n- pod: {{spec: {{containers: [{{name: c, image: {value}}}]}}}}\n"
+            "inputs: {{workload: workload}}\nadds:\n- pod: {{spec: {{containers: [{{name: c, image: {value}}}]}}}}\n"
         )
     };
     folder.write("profiles/fragments/one.yaml", fragment("one", &body("x")));
@@ -193,7 +193,7 @@ fn two_that_disagree_are_an_error_that_names_both_lines() {
     let shown = refused(&folder);
     assert!(shown.starts_with("error: profiles/fragments/two.yaml:7:46: two authors say different things about one field\n  object: Deployment.apps/a in ns\n  note: the other is at profiles/fragments/one.yaml:7:46"), "{shown}");
     let flag =
-        "inputs: {workload: workload}\nparts:\n- pod: {spec: {containers: [{name: c, args: [--v=4]}]}}\n";
+        "inputs: {workload: workload}\nadds:\n- pod: {spec: {containers: [{name: c, args: [--v=4]}]}}\n";
     folder.write("profiles/fragments/one.yaml", fragment("one", flag));
     let shown = refused(&folder);
     assert!(
@@ -236,7 +236,7 @@ proptest! {
             let head = parts.remove(0);
             let parts: Vec<&str> = order.iter().filter_map(|index| parts.get(*index)).map(|part| part.trim_end()).collect();
             folder.write("profiles/fragments/sidecar.yaml", fragment("sidecar", &format!("{head}\n- {}\n", parts.join("\n- "))));
-            let mount = "inputs: {workload: workload, container: container, path: path}\nparts: [{pod: {spec: {containers: [{name: '${container}', volumeMounts: [{name: v, mountPath: '${path}'}]}]}}}]\n";
+            let mount = "inputs: {workload: workload, container: container, path: path}\nadds: [{pod: {spec: {containers: [{name: '${container}', volumeMounts: [{name: v, mountPath: '${path}'}]}]}}}]\n";
             folder.write("profiles/fragments/mount.yaml", fragment("mount", mount));
             sorted(&render(&folder, "mc").into())
         };

@@ -41,15 +41,15 @@ const TOKEN: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a, 
     - {name: driver, volumeMounts: [{name: token, mountPath: /var/token, readOnly: true}]}\n      volumes:\n      - {name: other, emptyDir: {}}\n      \
     - name: token\n        projected: {sources: [{serviceAccountToken: {audience: sts, path: jwt}}]}\n";
 
-const MINTER: &str = "about: a token\n\
+const MINTER: &str = "description: a token\n\
     inputs: {workload: workload, container: container, volume: name, mountPath: path, serviceAccount: name, file: string, audience: string}\n\
-    parts:\n\
+    adds:\n\
     - {in: [guest], objects: [{apiVersion: v1, kind: ServiceAccount, metadata: {name: '${serviceAccount}', namespace: '${workload.namespace}'}}]}\n\
     - {in: [mc], pod: {spec: {volumes: [{name: '${volume}', emptyDir: {medium: Memory}}], containers: [{name: minter, image: x, args: ['${audience}', '${mountPath}/${file}', '${container}']}]}}}\n";
 
 #[test]
 fn a_projected_token_is_taken_away_and_a_fragment_comes_in_its_place_in_both_clusters() {
-    let folder = folder(TOKEN, "honours: {projected-token: minter}\n", "");
+    let folder = folder(TOKEN, "intents: {projected-token: minter}\n", "");
     folder.write("profiles/fragments/minter.yaml", file("Fragment", "minter", MINTER));
     assert_eq!(
         render(&folder, "mc")[0]["spec"]["template"]["spec"].to_string(),
@@ -94,14 +94,14 @@ fn a_fact_that_nobody_decided_about_is_an_error_and_so_is_one_that_is_refused() 
         refused(&folder, "mc"),
         "error: payload/op/1.yaml:13:9: the profile `mc` does not say how it honours a projected-token\n  \
          object: Deployment.apps/a in ns\n  \
-         help: write `projected-token: leave`, a fragment, or `refuse: why` under its `honours`\n"
+         help: write `projected-token: keep`, a fragment, or `refuse: why` under its `intents`\n"
     );
     folder.write(
         "profiles/mc.yaml",
         file(
             "Profile",
             "mc",
-            "topology: t\ncluster: management\nhonours: {projected-token: {refuse: no tokens here}}\n",
+            "topology: t\ncluster: management\nintents: {projected-token: {refuse: no tokens here}}\n",
         ),
     );
     let shown = refused(&folder, "mc");
@@ -110,22 +110,22 @@ fn a_fact_that_nobody_decided_about_is_an_error_and_so_is_one_that_is_refused() 
             && shown.contains("profiles/mc.yaml:6:11 refuses it"),
         "{shown}"
     );
-    let leave = "topology: t\ncluster: management\nhonours: {projected-token: leave}\n";
+    let leave = "topology: t\ncluster: management\nintents: {projected-token: keep}\n";
     folder.write("profiles/mc.yaml", file("Profile", "mc", leave));
     assert!(render(&folder, "mc")[0]["spec"]["template"]["spec"]["volumes"][1].get("projected").is_some());
 }
 
 #[test]
 fn a_component_may_honour_a_fact_in_its_own_way() {
-    let folder = folder(TOKEN, "honours: {projected-token: {refuse: x}}\n", "");
-    let page = format!("{}parts: [{{in: [mc], honours: {{projected-token: leave}}}}]\n", place(TOKEN));
+    let folder = folder(TOKEN, "intents: {projected-token: {refuse: x}}\n", "");
+    let page = format!("{}adds: [{{in: [mc], intents: {{projected-token: keep}}}}]\n", place(TOKEN));
     folder.write("payload/op/component.yaml", file("Component", "op", &page));
     assert_eq!(render(&folder, "mc").len(), 1);
 }
 
 #[test]
 fn a_fact_that_a_patch_brings_is_an_error() {
-    let folder = folder(&TOKEN.replace("audience: sts, ", ""), "honours: {projected-token: minter}\n", "");
+    let folder = folder(&TOKEN.replace("audience: sts, ", ""), "intents: {projected-token: minter}\n", "");
     folder.write("profiles/fragments/minter.yaml", file("Fragment", "minter", MINTER));
     let patch = "patches:\n- reason: why\n  in: [mc]\n  target: {kind: Deployment}\n  patch:\n  - {op: add, path: '/spec/template/spec/volumes/[name=token]/projected/sources/0/serviceAccountToken/audience', value: sts}\n";
     folder.write("payload/op/component.yaml", file("Component", "op", &format!("{}{patch}", place(TOKEN))));
@@ -138,8 +138,8 @@ const SERVICE: &str = "apiVersion: v1\nkind: Service\nmetadata:\n  name: s\n  na
 #[test]
 fn a_serving_certificate_is_asked_for_in_two_ways() {
     for version in ["alpha", "beta"] {
-        let folder = folder(&SERVICE.replace("VERSION", version), "honours: {serving-cert: cert}\n", "");
-        let body = "about: c\ninputs: {service: object, secret: name}\nparts:\n- {in: [guest], nothing: x}\n- {in: [mc], objects: [{apiVersion: transship.openshift.io/v1, kind: IssuedCertificate, metadata: {name: '${secret}', namespace: '${service.namespace}'}, spec: {signer: ca, dnsNames: ['${service.name}', '${service.kind}.${service.apiVersion}']}}]}\n";
+        let folder = folder(&SERVICE.replace("VERSION", version), "intents: {serving-cert: cert}\n", "");
+        let body = "description: c\ninputs: {service: object, secret: name}\nadds:\n- {in: [guest], nothing: x}\n- {in: [mc], objects: [{apiVersion: transship.openshift.io/v1, kind: IssuedCertificate, metadata: {name: '${secret}', namespace: '${service.namespace}'}, spec: {signer: ca, dnsNames: ['${service.name}', '${service.kind}.${service.apiVersion}']}}]}\n";
         folder.write("profiles/fragments/cert.yaml", file("Fragment", "cert", body));
         let mc = render(&folder, "mc");
         assert_eq!(
@@ -160,8 +160,8 @@ const WEBHOOK: &str = "apiVersion: v1\nkind: Service\nmetadata: {name: hook, nam
 
 #[test]
 fn a_webhook_whose_service_lives_in_the_other_cluster() {
-    let folder = folder(WEBHOOK, "", "honours: {webhook: url}\n");
-    let body = "about: u\ninputs: {config: object, webhook: string, service: object, port: port, path: {type: path, default: /}}\nparts:\n\
+    let folder = folder(WEBHOOK, "", "intents: {webhook: url}\n");
+    let body = "description: u\ninputs: {config: object, webhook: string, service: object, port: port, path: {type: path, default: /}}\nadds:\n\
         - {in: [mc], objects: [{apiVersion: v1, kind: Service, metadata: {name: '${service.name}', labels: {hook: 'true'}}}]}\n\
         - {in: [guest], objects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: 'for-${config.name}', namespace: ns}, data: {url: 'https://${service.name}:${port}${path}', webhook: '${webhook}'}}]}\n";
     folder.write("profiles/fragments/url.yaml", file("Fragment", "url", body));
@@ -182,7 +182,7 @@ fn a_webhook_whose_service_lives_in_the_other_cluster() {
 const PARAMETERS: &str = "parameters:\n  p.httpProxy: {type: string, description: d, optional: true}\n  p.httpsProxy: {type: string, description: d, optional: true}\n  \
     p.noProxy: {type: string, description: d, optional: true}\n  t.minVersion: {type: string, description: d, optional: true}\n  t.cipherSuites: {type: list, description: d, optional: true}\n";
 
-const HONOURS: &str = "honours: {proxy: '${p}', tls: '${t}'}\n";
+const HONOURS: &str = "intents: {proxy: '${p}', tls: '${t}'}\n";
 
 #[test]
 fn the_proxy_goes_to_the_containers_that_are_named() {
@@ -248,7 +248,7 @@ fn tls_settings_go_into_operators_configurations_and_nowhere_else() {
 #[test]
 fn a_trusted_bundle_is_found_by_its_label() {
     let manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ca, namespace: ns, annotations: {x: x}, labels: {config.openshift.io/inject-trusted-cabundle: 'true'}}\n";
-    let folder = folder(manifest, "honours: {trusted-ca: leave}\n", "");
+    let folder = folder(manifest, "intents: {trusted-ca: keep}\n", "");
     assert_eq!(render(&folder, "mc").len(), 1);
     folder.write("profiles/mc.yaml", file("Profile", "mc", "topology: t\ncluster: management\n"));
     assert!(refused(&folder, "mc").contains("does not say how it honours a trusted-ca"));
@@ -258,25 +258,25 @@ fn a_trusted_bundle_is_found_by_its_label() {
 fn mistakes_in_honours() {
     for (honours, message) in [
         (
-            "honours: {projected-tokens: leave}\n",
-            "profiles/mc.yaml:6:11: `honours` cannot be `projected-tokens`\n  help: did you mean `projected-token`?",
+            "intents: {projected-tokens: leave}\n",
+            "profiles/mc.yaml:6:11: `intents` cannot be `projected-tokens`\n  help: did you mean `projected-token`?",
         ),
         (
-            "honours: {projected-token: mintr}\n",
+            "intents: {projected-token: mintr}\n",
             "profiles/mc.yaml:6:11: there is no fragment `mintr`\n  help: did you mean `minter`?",
         ),
         (
-            "honours: {proxy: '${nothing}'}\n",
+            "intents: {proxy: '${nothing}'}\n",
             "profiles/mc.yaml:6:11: there is no group of parameters `nothing`",
         ),
-        ("honours: {webhook: {refuses: x}}\n", "profiles/mc.yaml:6:20: a refusal needs the field `refuse`"),
+        ("intents: {webhook: {refuses: x}}\n", "profiles/mc.yaml:6:20: a refusal needs the field `refuse`"),
     ] {
         let folder = folder(TOKEN, honours, "");
         folder.write("profiles/fragments/minter.yaml", file("Fragment", "minter", MINTER));
         let shown = refused(&folder, "mc");
         assert!(shown.contains(message), "{message}\nis not in\n{shown}");
     }
-    let folder = folder(TOKEN, "honours: {projected-token: '${p}'}\n", "");
+    let folder = folder(TOKEN, "intents: {projected-token: '${p}'}\n", "");
     folder.write(
         "profiles/p.yaml",
         file("Parameters", "p", "parameters: {p.x: {type: string, description: d, default: x}}\n"),

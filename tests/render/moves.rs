@@ -17,7 +17,7 @@ fn folder(page: &str, guest: &str) -> Folder {
         "payload/op/component.yaml",
         file("Component", "op", &format!("place: {{management: [Deployment], guest: [ConfigMap]}}\n{page}")),
     );
-    let every = "every: [{of: pod, set: {spec: {hostNetwork: true}}}]\n";
+    let every = "policy: [{for: pod, set: {spec: {hostNetwork: true}}}]\n";
     folder.write(
         "profiles/mc.yaml",
         file("Profile", "mc", &format!("topology: t\ncluster: management\nnamespace: hosted\n{every}")),
@@ -39,7 +39,7 @@ fn an_object_that_moved_leaves_a_tombstone_where_it_was() {
     let patch = "patches: [{reason: all of them, target: {kind: Deployment}, patch: {spec: {replicas: 3}}, optional: true}]\n";
     let folder = folder(
         &format!(
-            "leaves: {{Deployment/d: it runs in the management cluster since 4.22, ConfigMap: it went to the guest}}\n{patch}"
+            "moved: {{Deployment/d: it runs in the management cluster since 4.22, ConfigMap: it went to the guest}}\n{patch}"
         ),
         "",
     );
@@ -59,7 +59,7 @@ fn an_object_that_moved_leaves_a_tombstone_where_it_was() {
     let run =
         folder.run(&["explain", "deployment/d", "--profile", "guest", "--path", "/metadata/annotations"]);
     assert!(
-        run.stdout.contains(", a tombstone, since payload/op/component.yaml:5:10 says that it moved"),
+        run.stdout.contains(", a tombstone, since payload/op/component.yaml:5:9 says that it moved"),
         "{}",
         run.stdout
     );
@@ -67,9 +67,9 @@ fn an_object_that_moved_leaves_a_tombstone_where_it_was() {
 
 #[test]
 fn an_object_that_never_was_cannot_leave() {
-    let run = folder("leaves: {Deployment/e: gone}\n", "").run(&["render", "--profile", "guest"]);
+    let run = folder("moved: {Deployment/e: gone}\n", "").run(&["render", "--profile", "guest"]);
     assert!(
-        run.code == 2 && run.stderr.contains("component.yaml:5:10: there is no manifest for `Deployment/e`"),
+        run.code == 2 && run.stderr.contains("component.yaml:5:9: there is no manifest for `Deployment/e`"),
         "{}",
         run.stderr
     );

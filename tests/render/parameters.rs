@@ -22,7 +22,7 @@ fn folder() -> Folder {
     folder.write("profiles/parameters.yaml", file("Parameters", "p", DECLARED));
     folder.write("profiles/checks.yaml", CHECKS);
     for name in ["one", "two"] {
-        let every = "every: [{of: ConfigMap, set: {data: {region: '${region}', ns: '${ns}', second: '${second}'}}}]\n";
+        let every = "policy: [{for: ConfigMap, set: {data: {region: '${region}', ns: '${ns}', second: '${second}'}}}]\n";
         let body = format!("topology: {name}\ncluster: both\n{every}");
         folder.write(&format!("profiles/{name}.yaml"), file("Profile", name, &body));
     }
@@ -158,16 +158,16 @@ fn mistakes_in_a_set() {
 #[test]
 fn a_page_may_have_parameters_of_its_own_which_nobody_else_sees() {
     let folder = folder();
-    let page = "parameters: {own: {type: string, description: d, default: x}}\nparts: [{objects: [{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: ns}, stringData: {v: '${own}'}}]}]\n";
+    let page = "parameters: {own: {type: string, description: d, default: x}}\nadds: [{objects: [{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: ns}, stringData: {v: '${own}'}}]}]\n";
     folder.write("payload/op/component.yaml", file("Component", "op", page));
     let run = folder.run(&["render", "--profile", "one", "--set", "own=mine"]);
     assert!(run.stdout.contains("v: mine\n"), "{}{}", run.stdout, run.stderr);
     folder.write(
         "profiles/one.yaml",
-        file("Profile", "one", "topology: t\ncluster: both\nevery: [{of: Secret, set: {x: '${own}'}}]\n"),
+        file("Profile", "one", "topology: t\ncluster: both\npolicy: [{for: Secret, set: {x: '${own}'}}]\n"),
     );
     let shown = refused(&folder, &[]);
-    assert!(shown.contains("profiles/one.yaml:6:31: `${own}` stands for nothing\n  help: it is a parameter of the page of `op` alone"), "{shown}");
+    assert!(shown.contains("profiles/one.yaml:6:33: `${own}` stands for nothing\n  help: it is a parameter of the page of `op` alone"), "{shown}");
     folder.write(
         "payload/op/component.yaml",
         file("Component", "op", "parameters: {own: {type: string, description: d, default: x}}\n"),

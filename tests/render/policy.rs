@@ -39,7 +39,7 @@ fn folder(every: &str, page: &str) -> Folder {
     folder.write("payload/op/component.yaml", file("Component", "op", page));
     folder.write(
         "profiles/one.yaml",
-        file("Profile", "one", &format!("topology: t\ncluster: both\nevery:\n{every}")),
+        file("Profile", "one", &format!("topology: t\ncluster: both\npolicy:\n{every}")),
     );
     folder
 }
@@ -51,7 +51,7 @@ fn render(folder: &Folder) -> Vec<serde_json::Value> {
 #[test]
 fn a_pod_needs_a_token_of_its_own_cluster_only_where_that_gives_it_rights() {
     let folder = folder(
-        "- {of: pod, when: {pod.usesOwnApi: false}, set: {spec: {automountServiceAccountToken: false}}}\n",
+        "- {for: pod, when: {pod.usesOwnApi: false}, set: {spec: {automountServiceAccountToken: false}}}\n",
         "",
     );
     let rendered = render(&folder);
@@ -63,9 +63,9 @@ fn a_pod_needs_a_token_of_its_own_cluster_only_where_that_gives_it_rights() {
 
 #[test]
 fn a_container_is_asked_for_itself_and_init_containers_are_containers() {
-    let every = "- {of: container, when: {container.mountsTmp: false}, add: {volumeMounts: [{name: tmp-dir, mountPath: /tmp}]}}\n\
-                 - {of: container, set: {securityContext: {readOnlyRootFilesystem: true}}}\n\
-                 - {of: container, default: {env: [{name: SELF, value: '${container.name}'}]}}\n";
+    let every = "- {for: container, when: {container.mountsTmp: false}, add: {volumeMounts: [{name: tmp-dir, mountPath: /tmp}]}}\n\
+                 - {for: container, set: {securityContext: {readOnlyRootFilesystem: true}}}\n\
+                 - {for: container, default: {env: [{name: SELF, value: '${container.name}'}]}}\n";
     let spec = render(&folder(every, ""))[0]["spec"]["template"]["spec"].clone();
     assert_eq!(
         spec["initContainers"].to_string(),
@@ -79,10 +79,10 @@ fn a_container_is_asked_for_itself_and_init_containers_are_containers() {
 
 #[test]
 fn later_layers_see_what_earlier_ones_made() {
-    let every = "- {of: Deployment, default: {spec: {replicas: 2}}}\n\
-                 - {of: Deployment, when: {workload.replicas: 2}, set: {spec: {strategy: {type: RollingUpdate}}}}\n\
-                 - {of: pod, add: {spec: {volumes: [{name: tmp-dir, emptyDir: {}}]}}}\n\
-                 - {of: pod, set: {metadata: {annotations: {local: '${pod.localVolumes}', same: '${pod.labels}'}}}}\n";
+    let every = "- {for: Deployment, default: {spec: {replicas: 2}}}\n\
+                 - {for: Deployment, when: {workload.replicas: 2}, set: {spec: {strategy: {type: RollingUpdate}}}}\n\
+                 - {for: pod, add: {spec: {volumes: [{name: tmp-dir, emptyDir: {}}]}}}\n\
+                 - {for: pod, set: {metadata: {annotations: {local: '${pod.localVolumes}', same: '${pod.labels}'}}}}\n";
     let rendered = render(&folder(every, ""));
     assert_eq!(rendered[0]["spec"]["replicas"], 2);
     assert_eq!(rendered[0]["spec"]["strategy"]["type"], "RollingUpdate");
@@ -98,7 +98,7 @@ fn hash(folder: &Folder) -> serde_json::Value {
     render(folder)[0]["spec"]["template"]["metadata"]["annotations"]["hash"].clone()
 }
 
-const HASH: &str = "- {of: pod, set: {metadata: {annotations: {hash: '${pod.configHash}'}}}}\n";
+const HASH: &str = "- {for: pod, set: {metadata: {annotations: {hash: '${pod.configHash}'}}}}\n";
 
 #[test]
 fn the_hash_of_a_configuration_is_that_of_what_is_rendered() {
@@ -133,7 +133,7 @@ fn the_hash_sees_what_policy_and_patches_do_to_a_configuration() {
     let plain = folder(HASH, "");
     let patch = "patches: [{reason: x, target: {kind: ConfigMap}, patch: {data: {k: changed}}}]\n";
     let patched = folder(HASH, patch);
-    let set = folder(&format!("{HASH}- {{of: ConfigMap, set: {{data: {{k: changed}}}}}}\n"), "");
+    let set = folder(&format!("{HASH}- {{for: ConfigMap, set: {{data: {{k: changed}}}}}}\n"), "");
     assert_ne!(hash(&plain), hash(&patched));
     assert_eq!(hash(&patched), hash(&set), "the same content, however it came about");
 }
@@ -142,15 +142,15 @@ fn the_hash_sees_what_policy_and_patches_do_to_a_configuration() {
 fn mistakes_with_names_of_pods() {
     for (every, message) in [
         (
-            "- {of: ConfigMap, set: {data: {x: '${pod.labels}'}}}\n",
+            "- {for: ConfigMap, set: {data: {x: '${pod.labels}'}}}\n",
             "`${pod.labels}` stands for nothing\n  object: ConfigMap/cm in ns\n  help: there is no pod here",
         ),
         (
-            "- {of: pod, set: {metadata: {labels: {x: '${pod.hash}'}}}}\n",
+            "- {for: pod, set: {metadata: {labels: {x: '${pod.hash}'}}}}\n",
             "`${pod.hash}` stands for nothing\n  help: there are component.name,",
         ),
         (
-            "- {of: container, set: {x: '${container.image}'}}\n",
+            "- {for: container, set: {x: '${container.image}'}}\n",
             "`${container.image}` stands for nothing\n  help: ",
         ),
     ] {

@@ -100,12 +100,12 @@ fn a_value_does_not_see_another() {
     assert!(shown.contains("payload/op/component.yaml:5:19: `${A}` stands for nothing"), "{shown}");
 }
 
-const SHAPE: &str = "about: an operator\n\
+const SHAPE: &str = "description: an operator\n\
     inputs: {name: name, image: image}\n\
     values: {workload: 'Deployment/${name}', IMAGE: '${image}'}\n\
     place: {management: [Deployment], guest: [Role], both: [ServiceAccount, 'Role/${name}-both']}\n\
     omit: {'Role/${name}-prometheus': {in: [mc, guest], reason: nobody scrapes}}\n\
-    parts: [{workload: {metadata: {labels: {shape: '${workload.name}'}}}}]\n";
+    adds: [{workload: {metadata: {labels: {shape: '${workload.name}'}}}}]\n";
 
 fn with_shape(page: &str) -> Folder {
     let folder = folder();
@@ -183,7 +183,7 @@ fn a_shape_says_where_its_objects_live_and_the_page_may_say_otherwise() {
 fn a_shape_may_be_used_twice_and_its_user_names_its_workloads() {
     let page = "place: {management: [ConfigMap]}\nvalues: {workload: Deployment/b}\nuses: [{env: {name: X}}, {operator: {name: [a, b], image: tool}}]\n";
     let folder = with_shape(page);
-    let env = "about: a variable\ninputs: {workload: workload, container: container, name: name}\nparts: [{pod: {spec: {containers: [{name: '${container}', env: [{name: '${name}', value: x}]}]}}}]\n";
+    let env = "description: a variable\ninputs: {workload: workload, container: container, name: name}\nadds: [{pod: {spec: {containers: [{name: '${container}', env: [{name: '${name}', value: x}]}]}}}]\n";
     folder.write("profiles/fragments/env.yaml", file("Fragment", "env", env));
     let mc = render(&folder, "mc");
     assert_eq!(mc[4]["metadata"]["name"], "b", "{:?}", names(&mc));
@@ -226,7 +226,7 @@ fn misuse_of_shapes_and_values() {
 #[test]
 fn an_input_is_one_of_its_choices() {
     let folder = with_shape("place: {management: [ConfigMap], guest: []}\nuses: [{word: {kind: c}}]\n");
-    let body = "about: w\ninputs: {kind: {type: string, enum: [a, b]}}\nparts: [{nothing: '${kind}'}]\n";
+    let body = "description: w\ninputs: {kind: {type: string, enum: [a, b]}}\nadds: [{nothing: '${kind}'}]\n";
     folder.write("profiles/fragments/word.yaml", file("Fragment", "word", body));
     let shown = refused(&folder, "one");
     assert!(
@@ -266,7 +266,7 @@ fn defaults_may_mention_each_other_in_any_order_and_lists_of_objects_are_spliced
     folder.write("payload/op/1.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: ns}\n");
     let uses = "uses: [{w: {all: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: ns}}, {apiVersion: v1, kind: ConfigMap, metadata: {name: b, namespace: ns}}]}}]\n";
     folder.write("payload/op/component.yaml", file("Component", "op", &format!("{PAGE}{uses}")));
-    let word = "about: w\ninputs: {all: list, aa: {type: string, default: '${bb}-aa'}, bb: {type: string, default: bb}}\nparts: [{objects: ['${all}', {apiVersion: v1, kind: ConfigMap, metadata: {name: '${aa}', namespace: ns}}]}]\n";
+    let word = "description: w\ninputs: {all: list, aa: {type: string, default: '${bb}-aa'}, bb: {type: string, default: bb}}\nadds: [{objects: ['${all}', {apiVersion: v1, kind: ConfigMap, metadata: {name: '${aa}', namespace: ns}}]}]\n";
     folder.write("profiles/fragments/w.yaml", file("Fragment", "w", word));
     assert_eq!(
         names(&render(&folder, "one")),
@@ -278,7 +278,7 @@ fn defaults_may_mention_each_other_in_any_order_and_lists_of_objects_are_spliced
 fn a_place_may_name_what_only_a_part_brings() {
     let folder = folder();
     folder.write("payload/op/1.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: ns}\n");
-    let part = "place: {management: [ConfigMap]}\nparts: [{in: [mc], objects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: ns}}]}]\n";
+    let part = "place: {management: [ConfigMap]}\nadds: [{in: [mc], objects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: ns}}]}]\n";
     folder.write("payload/op/component.yaml", file("Component", "op", &format!("{PAGE}{part}")));
     assert_eq!(names(&render(&folder, "mc")), ["ConfigMap/a"]);
     assert_eq!(names(&render(&folder, "one")), ["Namespace/ns"]);

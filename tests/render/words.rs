@@ -373,7 +373,7 @@ fn a_new_profile_lists_what_it_has_not_decided() {
     assert_eq!(
         run.stderr,
         "error: payload/op/0000_50_op_1.yaml:13:17: the profile `edge` does not say how it honours a projected-token\n  object: Deployment.apps/d in old\n  \
-         help: write `projected-token: leave`, a fragment, or `refuse: why` under its `honours`\n"
+         help: write `projected-token: keep`, a fragment, or `refuse: why` under its `intents`\n"
     );
 }
 

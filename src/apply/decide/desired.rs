@@ -82,7 +82,7 @@ impl<'a> Policy<'a> {
         let seeded = seeded.or(self.is_scaled(&object.id).then_some("/spec/replicas"));
         [
             places_of(&object.id, root, &self.profile.seeds, seeded),
-            places_of(&object.id, root, &self.profile.yields, None),
+            places_of(&object.id, root, &self.profile.unmanaged, None),
         ]
     }
 
@@ -179,7 +179,7 @@ pub fn as_applied(profile: &Profile, plan: &mut Plan) {
 
 /// Where an object has fields that are left to others.
 fn places_of(id: &ObjectId, root: &yaml::Node, left: &[Marked<Left>], also: Option<&str>) -> Vec<Vec<Step>> {
-    let meant = left.iter().filter(|left| left.value.of.matches(id));
+    let meant = left.iter().filter(|left| left.value.target.matches(id));
     let paths = meant.map(|left| left.value.path.value.as_str()).chain(also);
     paths.flat_map(|path| places(root, path)).collect()
 }

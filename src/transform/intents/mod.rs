@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::diagnostic::{Diagnostic, Location};
 use crate::object::{Object, ObjectId};
-use crate::language::Finder;
+use crate::language::Intent;
 use crate::language::template::{Lookup, Scope};
 use crate::yaml::{Mark, Node, Sources, Value};
 
@@ -24,7 +24,7 @@ pub(super) use tls::inject as inject_tls;
 /// A fact in an object.
 #[derive(Clone, Debug)]
 pub(super) struct Fact {
-    pub(super) finder: Finder,
+    pub(super) finder: Intent,
     /// Where it stands.
     pub(super) mark: Mark,
     /// What a fragment that honours it is told.
@@ -40,7 +40,7 @@ pub(super) struct Fact {
 }
 
 impl Fact {
-    fn new(finder: Finder, mark: Mark, key: &str, inputs: Vec<(&'static str, Value)>) -> Self {
+    fn new(finder: Intent, mark: Mark, key: &str, inputs: Vec<(&'static str, Value)>) -> Self {
         Self {
             finder,
             mark,
@@ -74,13 +74,13 @@ pub(super) fn find(object: &Object, elsewhere: &Elsewhere) -> Vec<Fact> {
 /// Takes a fact away from its object, so that a fragment can put something else in its place.
 pub(super) fn take_away(root: &mut Node, kind: &str, fact: &Fact) {
     match fact.finder {
-        Finder::ProjectedToken => token::take_away(root, kind, &fact.key),
-        Finder::ServingCert => serving_cert::take_away(root),
-        Finder::Webhook => webhook::take_away(root, kind, &fact.key),
-        Finder::TrustedCa => trusted_ca::take_away(root),
-        Finder::Proxy => annotation::remove(root, proxy::ANNOTATION),
-        Finder::ProxyCaBundle => annotation::remove(root, proxy_ca_bundle::ANNOTATION),
-        Finder::Tls => annotation::remove(root, tls::ANNOTATION),
+        Intent::ProjectedToken => token::take_away(root, kind, &fact.key),
+        Intent::ServingCert => serving_cert::take_away(root),
+        Intent::Webhook => webhook::take_away(root, kind, &fact.key),
+        Intent::TrustedCa => trusted_ca::take_away(root),
+        Intent::Proxy => annotation::remove(root, proxy::ANNOTATION),
+        Intent::ProxyCaBundle => annotation::remove(root, proxy_ca_bundle::ANNOTATION),
+        Intent::Tls => annotation::remove(root, tls::ANNOTATION),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{Fact, annotation, named, of_group};
 use crate::diagnostic::{Diagnostic, Location};
 use crate::object::{Object, containers_mut, has_pods, pod_mut};
-use crate::language::Finder;
+use crate::language::Intent;
 use crate::language::template::Scope;
 use crate::yaml::{Entry, Map, Mark, Node, Sources, Value};
 
@@ -18,7 +18,7 @@ pub(super) fn find(object: &Object) -> Option<Fact> {
         return None;
     }
     let wish = annotation::get(&object.root, ANNOTATION)?;
-    Some(Fact::new(Finder::Proxy, wish.mark, "", vec![("workload", named(object))]))
+    Some(Fact::new(Intent::Proxy, wish.mark, "", vec![("workload", named(object))]))
 }
 
 /// Gives the containers that the annotation names the variables of a group of parameters. A variable that is there

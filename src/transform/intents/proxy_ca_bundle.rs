@@ -3,7 +3,7 @@
 
 use super::{Fact, annotation, named, text};
 use crate::object::{Object, has_pods};
-use crate::language::Finder;
+use crate::language::Intent;
 
 pub(super) const ANNOTATION: &str = "config.openshift.io/inject-proxy-cabundle";
 
@@ -11,7 +11,7 @@ pub(super) fn find(object: &Object) -> Vec<Fact> {
     let wish = annotation::get(&object.root, ANNOTATION).filter(|_| has_pods(&object.id.kind));
     let fact = |mark, container: &str| {
         let inputs = vec![("workload", named(object)), ("container", text(container))];
-        Fact::new(Finder::ProxyCaBundle, mark, container, inputs)
+        Fact::new(Intent::ProxyCaBundle, mark, container, inputs)
     };
     let facts = |wish| annotation::names(wish).map(|container| fact(wish.mark, container)).collect();
     wish.map(facts).unwrap_or_default()

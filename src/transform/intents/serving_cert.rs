@@ -2,7 +2,7 @@
 
 use super::{Fact, annotation, named};
 use crate::object::{Object, SERVING_CERT};
-use crate::language::Finder;
+use crate::language::Intent;
 use crate::yaml::Node;
 
 pub(super) fn find(object: &Object) -> Option<Fact> {
@@ -11,7 +11,7 @@ pub(super) fn find(object: &Object) -> Option<Fact> {
     }
     let secret = SERVING_CERT.iter().find_map(|key| annotation::get(&object.root, key))?;
     let inputs = vec![("service", named(object)), ("secret", secret.value.clone())];
-    Some(Fact::new(Finder::ServingCert, secret.mark, "", inputs))
+    Some(Fact::new(Intent::ServingCert, secret.mark, "", inputs))
 }
 
 pub(super) fn take_away(root: &mut Node) {

@@ -3,7 +3,7 @@
 use super::{Fact, annotation, named, of_group};
 use crate::diagnostic::Diagnostic;
 use crate::object::Object;
-use crate::language::Finder;
+use crate::language::Intent;
 use crate::language::template::Scope;
 use crate::yaml::{self, Entry, Map, Mark, Node, Sources, Value};
 
@@ -21,7 +21,7 @@ pub(super) fn find(object: &Object) -> Option<Fact> {
     }
     let wish = annotation::get(&object.root, ANNOTATION)?;
     (wish.as_str() == Some("true"))
-        .then(|| Fact::new(Finder::Tls, wish.mark, "", vec![("config", named(object))]))
+        .then(|| Fact::new(Intent::Tls, wish.mark, "", vec![("config", named(object))]))
 }
 
 /// Writes the TLS settings of a group of parameters into every operator's configuration in the ConfigMap. An absent

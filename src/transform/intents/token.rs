@@ -3,7 +3,7 @@
 
 use super::{Fact, named, text};
 use crate::object::{Object, pod, pod_mut};
-use crate::language::Finder;
+use crate::language::Intent;
 use crate::yaml::{Node, Value};
 
 pub(super) fn find(object: &Object) -> Vec<Fact> {
@@ -33,7 +33,7 @@ fn fact(object: &Object, spec: &Node, volume: &Node) -> Option<Fact> {
     if let Some((container, path)) = consumer(spec, name) {
         inputs.extend([("container", text(container)), ("mountPath", text(path))]);
     }
-    let fact = Fact::new(Finder::ProjectedToken, volume.mark, name, inputs);
+    let fact = Fact::new(Intent::ProjectedToken, volume.mark, name, inputs);
     Some(Fact { entangled: sources.len() > 1, ..fact })
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Fact, annotation, named};
 use crate::object::Object;
-use crate::language::Finder;
+use crate::language::Intent;
 use crate::yaml::Node;
 
 const LABEL: &str = "config.openshift.io/inject-trusted-cabundle";
@@ -13,7 +13,7 @@ pub(super) fn find(object: &Object) -> Option<Fact> {
     }
     let label = object.root.get("metadata")?.get("labels")?.get(LABEL)?;
     (label.as_str() == Some("true"))
-        .then(|| Fact::new(Finder::TrustedCa, label.mark, "", vec![("config", named(object))]))
+        .then(|| Fact::new(Intent::TrustedCa, label.mark, "", vec![("config", named(object))]))
 }
 
 pub(super) fn take_away(root: &mut Node) {

@@ -2,7 +2,7 @@
 
 use super::{Elsewhere, Fact, annotation, named, text};
 use crate::object::{Needs, Object, ObjectId, RULES, Rule};
-use crate::language::Finder;
+use crate::language::Intent;
 use crate::yaml::{Node, Number, Value};
 
 /// Asks service-ca for the certificate authority, which knows only the Services of its own cluster.
@@ -57,7 +57,7 @@ fn fact(object: &Object, webhook: &str, service: &Node) -> Fact {
     };
     let fixed =
         (object.id.kind == "APIService").then_some("an API is served by a Service of its own cluster only");
-    Fact { objects: vec![called], fixed, ..Fact::new(Finder::Webhook, service.mark, webhook, inputs) }
+    Fact { objects: vec![called], fixed, ..Fact::new(Intent::Webhook, service.mark, webhook, inputs) }
 }
 
 /// The Service goes, and with it the wish for its certificate authority.

@@ -180,14 +180,14 @@ place:
 const PROFILE: &str = "\
 select:
   clusterProfile: any
-honours:
-  webhook: leave
+intents:
+  webhook: keep
 seeds:
-- of: StorageClass
+- for: StorageClass
   path: /metadata/annotations/storageclass.kubernetes.io~1is-default-class
   reason: whoever runs the cluster chooses the default class
-yields:
-- of: ValidatingWebhookConfiguration
+unmanaged:
+- for: ValidatingWebhookConfiguration
   path: /webhooks/[*]/clientConfig/caBundle
   reason: somebody else fills it in
 ";

@@ -115,7 +115,7 @@ fn a_webhook_that_cannot_be_called_by_url() {
         refused(&folder(&format!("{api}{SERVICE}"), ""), GUEST),
         "error: payload/op/0000_50_op_1.yaml:4:17: `webhook-url` cannot honour this: an API is served by a Service of its own cluster only\n  \
          object: APIService.apiregistration.k8s.io/v1.x.y\n  \
-         help: write `honours: {webhook: leave}` in a part of its page, and give it a Service there\n"
+         help: write `intents: {webhook: keep}` in an `adds` entry of its page, and give it a Service there\n"
     );
 }
 

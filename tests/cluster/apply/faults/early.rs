@@ -32,10 +32,10 @@ metadata:
   name: checks
 kinds:
   Widget.example.test:
-    from: another operator
+    servedBy: another operator
     scope: Cluster
   Gadget.other.test:
-    from: another operator
+    servedBy: another operator
     scope: Cluster
 externals:
 - objects:

@@ -113,7 +113,7 @@ fn nothing_is_rendered(bed: &Bed) {
     std::fs::remove_dir_all(project.path().join("payload/op")).unwrap();
     project.bring_back("30_old");
     project.only_here();
-    project.write("profiles/standalone.yaml", text.split("honours:").next().unwrap());
+    project.write("profiles/standalone.yaml", text.split("intents:").next().unwrap());
     let run = project.apply(side, &["--prune", "--approve-prune", "all"]);
     assert_code(&run, 2);
     let expected = "nothing was rendered for the profile `standalone`, and that is never meant";

@@ -137,7 +137,7 @@ fn a_field_that_nobody_knows(bed: &Bed) {
     project.write(
         "profiles/checks.yaml",
         "apiVersion: transship.openshift.io/v1\nkind: Checks\nmetadata:\n  name: checks\nkinds:\n  Gadget.others.test:\n    \
-         from: somebody else\n    scope: Cluster\n",
+         servedBy: somebody else\n    scope: Cluster\n",
     );
     let run = project.apply(side, &[]);
     assert_code(&run, 3);

@@ -24,7 +24,7 @@ pub(crate) const CASES: &[BedCase] = &[
 
 /// The field that is left to others from now on.
 const YIELDED: &str =
-    "- of: ConfigMap/settings\n  path: /data/mode\n  reason: whoever runs the cluster sets it\n";
+    "- for: ConfigMap/settings\n  path: /data/mode\n  reason: whoever runs the cluster sets it\n";
 
 /// A seeded field and a yielded one are changed: nothing is written, and they stay.
 fn what_is_left_to_others(bed: &Bed) {

@@ -53,7 +53,7 @@ metadata:
   name: checks
 kinds:
   ClusterOperator.config.openshift.io:
-    from: the cluster-version-operator
+    servedBy: the cluster-version-operator
     scope: Cluster
 ";
 
