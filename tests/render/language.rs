@@ -430,7 +430,7 @@ fn entries_that_disagree_are_an_error_that_names_both() {
     let shown =
         refused(&folder("", "cluster: both\npolicy:\n- {for: pod, add: {spec: {hostNetwork: false}}}\n"), &[]);
     assert!(
-        shown.starts_with("error: profiles/test.yaml:7:39: two authors say different things about one field\n  object: Deployment.apps/a in ns\n  note: the other is at payload/op/1.yaml:11:20"),
+        shown.starts_with("error: profiles/test.yaml:7:40: two authors say different things about one field\n  object: Deployment.apps/a in ns\n  note: the other is at payload/op/1.yaml:11:20"),
         "{shown}"
     );
 }
