@@ -18,12 +18,12 @@ pub mod emit;
 pub mod expand;
 mod file;
 mod glob;
+pub mod language;
 mod nearest;
 pub mod object;
 pub mod order;
 mod parallel;
 pub mod payload;
-pub mod language;
 mod project;
 pub mod select;
 pub mod show;
@@ -34,149 +34,129 @@ pub use kubernetes_yaml as yaml;
 pub use file::{read_document, read_stream, read_text};
 pub use project::Project;
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use check::{Checked, Half};
+use check::Checked;
 use diagnostic::{Diagnostics, Severity};
-use expand::{Context, View};
-use order::Plan;
-use payload::Payload;
+use expand::Context;
 use language::Profile;
-use transform::Finished;
+use order::Plan;
+use select::Selected;
+use transform::Rendered;
 
-/// Renders a payload for profiles: for each its objects, in the order in which they are applied. What the checks find is
-/// an error.
-pub fn render(context: &Context<'_>, wanted: &[&Profile]) -> Result<Vec<Plan>, Diagnostics> {
-    let plans = each(by_topology(wanted), |wanted| {
-        finish(context, &wanted, Whole::Topology, |finished| {
-            let errors = checked(&finished, &wanted)?.into_iter().flat_map(|checked| checked.findings);
-            let errors = errors.filter(|finding| finding.check.severity() == Severity::Error);
-            Diagnostics(errors.map(|finding| finding.diagnostic(context.sources)).collect())
-                .or(plans(finished))
-        })
+/// Renders profiles: for each, its objects in the order in which they are applied.
+///
+/// Checks the result first. A finding with the severity error makes the rendering fail.
+pub fn render(context: &Context<'_>, profiles: &[&Profile]) -> Result<Vec<Plan>, Diagnostics> {
+    let plans = each(by_topology(profiles), |wanted| {
+        let rendered = render_topology(context, &wanted, Extent::Topology)?;
+        refuse_errors(&check_wanted(&rendered, &wanted)?, context)?;
+        Ok(plan(rendered, &wanted))
     })?;
-    Ok(in_order(plans, wanted))
+    Ok(in_requested_order(plans, profiles))
 }
 
-/// Renders without checking, for whoever wants to look at what is wrong.
-pub fn render_unchecked(context: &Context<'_>, wanted: &[&Profile]) -> Result<Vec<Plan>, Diagnostics> {
-    let plans = each(by_topology(wanted), |wanted| {
-        finish(context, &wanted, Whole::Wanted, |finished| {
-            // Two objects of one name cannot even be written into a folder.
-            each(&finished, |finished| check::unique(&finished.objects, context.sources))?;
-            Ok(plans(finished))
-        })
+/// Renders profiles without checking the result, to look at what is wrong with it.
+pub fn render_unchecked(context: &Context<'_>, profiles: &[&Profile]) -> Result<Vec<Plan>, Diagnostics> {
+    let plans = each(by_topology(profiles), |wanted| {
+        let rendered = render_topology(context, &wanted, Extent::Wanted)?;
+        // Two objects with the same identity cannot be written into one folder.
+        each(&rendered, |rendered| check::unique(&rendered.objects, context.sources))?;
+        Ok(plan(rendered, &wanted))
     })?;
-    Ok(in_order(plans, wanted))
+    Ok(in_requested_order(plans, profiles))
 }
 
-/// What the checks find in profiles.
-pub fn lint(context: &Context<'_>, wanted: &[&Profile]) -> Result<Vec<Checked>, Diagnostics> {
-    let found = each(by_topology(wanted), |wanted| {
-        finish(context, &wanted, Whole::Topology, |finished| checked(&finished, &wanted))
+/// Checks profiles, and returns the findings of each.
+pub fn lint(context: &Context<'_>, profiles: &[&Profile]) -> Result<Vec<Checked>, Diagnostics> {
+    let checked = each(by_topology(profiles), |wanted| {
+        let rendered = render_topology(context, &wanted, Extent::Topology)?;
+        check_wanted(&rendered, &wanted)
     })?;
-    Ok(found.into_iter().flatten().collect())
+    Ok(checked.into_iter().flatten().collect())
 }
 
-/// How much of a topology is rendered.
+/// Decides for each manifest of the payload whether a profile includes it, and stops there.
+pub fn select<'a>(context: &Context<'a>, profile: &'a Profile) -> Result<Selected<'a>, Diagnostics> {
+    let selected = select::select(expand::expand(context.view(profile))?)?;
+    selected.require_any()?;
+    Ok(selected)
+}
+
+/// Which profiles of a topology are rendered completely.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Whole {
-    /// All of it: what is missing in one cluster may be in the other.
+enum Extent {
+    /// All of them, because the checks look for references across clusters.
     Topology,
-    /// The profiles that are asked for.
+    /// Only the requested ones.
     Wanted,
 }
 
-fn by_topology<'p>(wanted: &[&'p Profile]) -> impl Iterator<Item = Vec<&'p Profile>> {
+/// Renders the profiles of one topology together: an intent in one cluster may add objects to the other.
+fn render_topology<'a>(
+    context: &Context<'a>,
+    wanted: &[&'a Profile],
+    extent: Extent,
+) -> Result<Vec<Rendered<'a>>, Diagnostics> {
+    let is_wanted = |profile: &Profile| wanted.contains(&profile);
+    let profiles = wanted.first().into_iter().flat_map(|first| context.profiles.beside(first));
+    let expanded = each(profiles, |profile| expand::expand(context.view(profile)))?;
+    let selected = each(expanded, select::select)?;
+    for selected in selected.iter().filter(|selected| is_wanted(selected.profile())) {
+        selected.require_any()?;
+    }
+    let assembled = each(selected, transform::assemble)?;
+    let mut with_intents = transform::handle_intents(assembled)?;
+    if extent == Extent::Wanted {
+        with_intents.retain(|cluster| is_wanted(cluster.profile()));
+    }
+    each(with_intents, transform::finish)
+}
+
+/// Runs the checks on all clusters of a topology, and returns the findings of the requested profiles.
+fn check_wanted(rendered: &[Rendered<'_>], wanted: &[&Profile]) -> Result<Vec<Checked>, Diagnostics> {
+    let mut checked = check::check(rendered)?;
+    checked.retain(|checked| wanted.iter().any(|profile| profile.name == checked.profile));
+    Ok(checked)
+}
+
+/// Fails if any finding is an error.
+fn refuse_errors(checked: &[Checked], context: &Context<'_>) -> Result<(), Diagnostics> {
+    let mut errors = Diagnostics::default();
+    for finding in checked.iter().flat_map(|checked| &checked.findings) {
+        if finding.check.severity() == Severity::Error {
+            errors.0.push(finding.diagnostic(context.sources));
+        }
+    }
+    errors.or(())
+}
+
+/// Orders the objects of the requested profiles.
+fn plan(rendered: Vec<Rendered<'_>>, wanted: &[&Profile]) -> Vec<Plan> {
+    let plans = rendered.into_iter().map(order::plan);
+    plans.filter(|plan| wanted.iter().any(|profile| profile.name == plan.profile)).collect()
+}
+
+/// Groups profiles by topology.
+fn by_topology<'p>(profiles: &[&'p Profile]) -> impl Iterator<Item = Vec<&'p Profile>> {
     let mut topologies: BTreeMap<&str, Vec<&Profile>> = BTreeMap::new();
-    for profile in wanted {
+    for profile in profiles {
         topologies.entry(&profile.topology).or_default().push(profile);
     }
     topologies.into_values()
 }
 
-/// The plans of profiles, by their names.
-fn plans(finished: Vec<Finished<'_>>) -> BTreeMap<String, Plan> {
-    let plan = |Finished { view, objects, namespace, warnings, .. }: Finished<'_>| {
-        (view.profile.name.clone(), Plan { namespace, warnings, ..order::plan(objects) })
-    };
-    finished.into_iter().map(plan).collect()
+/// Puts plans into the order in which their profiles were requested.
+fn in_requested_order(plans: Vec<Vec<Plan>>, profiles: &[&Profile]) -> Vec<Plan> {
+    let mut plans: Vec<Plan> = plans.into_iter().flatten().collect();
+    plans.sort_by_key(|plan| profiles.iter().position(|profile| profile.name == plan.profile));
+    plans
 }
 
-/// The plans of the profiles that were asked for, as they were asked for.
-fn in_order(plans: Vec<BTreeMap<String, Plan>>, wanted: &[&Profile]) -> Vec<Plan> {
-    let mut plans: BTreeMap<String, Plan> = plans.into_iter().flatten().collect();
-    wanted.iter().filter_map(|profile| plans.remove(&profile.name)).collect()
-}
-
-fn checked(finished: &[Finished<'_>], wanted: &[&Profile]) -> Result<Vec<Checked>, Diagnostics> {
-    let halves: Vec<Half<'_>> = finished
-        .iter()
-        .map(|Finished { view, objects, namespace, .. }| Half {
-            view: *view,
-            objects,
-            namespace: namespace.as_deref(),
-        })
-        .collect();
-    let found = check::check(&halves)?.into_iter().zip(&halves);
-    let wanted = found.filter(|(_, half)| wanted.contains(&half.view.profile));
-    Ok(wanted.map(|(found, _)| found).collect())
-}
-
-/// The profiles of a topology are rendered together: what is found in one cluster may need something in the other.
-fn finish<R>(
-    context: &Context<'_>,
-    wanted: &[&Profile],
-    whole: Whole,
-    then: impl FnOnce(Vec<Finished<'_>>) -> Result<R, Diagnostics>,
-) -> Result<R, Diagnostics> {
-    let profiles: Vec<&Profile> =
-        wanted.first().into_iter().flat_map(|first| context.profiles.beside(first)).collect();
-    let expanded = each(&profiles, |profile| expand::expand(&context.view(profile)))?;
-    let views = profiles.iter().zip(&expanded);
-    let views: Vec<View<'_>> = views
-        .map(|(profile, expanded)| View { payload: &expanded.payload, ..context.view(profile) })
-        .collect();
-    let selected = each(views.iter().zip(&expanded), |(view, expanded)| select::decide(view, expanded))?;
-    for (view, selection) in views.iter().zip(&selected) {
-        if wanted.contains(&view.profile) {
-            select::some(selection, &view.profile.name)?;
-        }
-    }
-    let halves = each(views.iter().zip(&expanded).zip(&selected), |((view, expanded), selection)| {
-        transform::add(*view, expanded, selection)
-    })?;
-    let honoured = transform::honour(halves)?;
-    let asked = honoured
-        .into_iter()
-        .filter(|honoured| whole == Whole::Topology || wanted.contains(&honoured.half.view.profile));
-    then(each(asked, transform::finish)?)
-}
-
-/// What becomes of every manifest in one profile.
-pub struct Decided<'a> {
-    /// The payload, with the manifests of shapes that the profile sees.
-    pub payload: Cow<'a, Payload>,
-    /// For each of its manifests, nothing if it is in, or the reason why not.
-    pub out: Vec<Option<select::Reason>>,
-    /// For each of them the line that decided, where one did.
-    pub by: Vec<Option<yaml::Mark>>,
-}
-
-/// Decides about every manifest, and makes nothing of it.
-pub fn decide<'a>(context: &Context<'a>, profile: &'a Profile) -> Result<Decided<'a>, Diagnostics> {
-    let expanded = expand::expand(&context.view(profile))?;
-    let view = View { payload: &expanded.payload, ..context.view(profile) };
-    let selection = select::decide(&view, &expanded)?;
-    select::some(&selection, &profile.name)?;
-    Ok(Decided { out: selection.out, by: selection.by, payload: expanded.payload })
-}
-
-/// All results, or all that is wrong with any.
+/// Runs a stage for each item, and collects the errors of all of them.
 fn each<T, R>(
     items: impl IntoIterator<Item = T>,
-    action: impl Fn(T) -> Result<R, Diagnostics>,
+    stage: impl Fn(T) -> Result<R, Diagnostics>,
 ) -> Result<Vec<R>, Diagnostics> {
-    Diagnostics::gather(items.into_iter().map(action)).map_err(Diagnostics::once)
+    Diagnostics::gather(items.into_iter().map(stage)).map_err(Diagnostics::once)
 }

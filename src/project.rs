@@ -1,17 +1,18 @@
 //! Everything there is to work with, loaded and put together.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::diagnostic::Diagnostics;
 use crate::expand::{self, Context};
-use crate::payload::Payload;
 use crate::language::{DEFAULT_SET, Given, Parameters, Profiles, Set};
+use crate::payload::Payload;
 use crate::yaml::Sources;
 
 /// A payload and its profiles, with a value for every parameter.
 pub struct Project {
     /// The payload.
-    pub payload: Payload,
+    pub payload: Arc<Payload>,
     /// The profiles, with everything beside them.
     pub profiles: Profiles,
     /// The values of parameters.
@@ -55,7 +56,7 @@ impl Project {
     ) -> Result<Self, Diagnostics> {
         let parameters = profiles.bind(set, given, &payload.private_parameters())?;
         let sources = payload.sources.and(&profiles.sources);
-        let project = Self { payload, profiles, parameters, sources };
+        let project = Self { payload: Arc::new(payload), profiles, parameters, sources };
         expand::check_names(&project.context())?;
         Ok(project)
     }

@@ -15,7 +15,6 @@
 //! | `event`, `board` | what is told of it: pure |
 //! | `preview`, `live` | what would be done, and what would change |
 
-
 mod cluster;
 mod decide;
 mod object;
@@ -28,28 +27,28 @@ use std::time::Duration;
 use kube::Client;
 use tokio::time::{Instant, sleep, timeout_at};
 
-pub use decide::progress_line::Board;
 pub use decide::desired::as_applied;
-pub use wire::client::{Endpoint, connect};
 pub use decide::event::{Event, Summary, What};
 pub use decide::inventory::{Entry, Home, Inventory};
-pub use run::diff_live::{Change, changes};
-pub use run::dry_run::preview;
+pub use decide::progress_line::Board;
 pub use decide::prune::{Approval, Leaving, leaving};
 pub use decide::readiness::{Readiness, readiness};
 pub use decide::rollout::{Action, Half, Need, Rollout, Step};
+pub use run::diff_live::{Change, changes};
+pub use run::dry_run::preview;
 pub use run::wait_for::{Awaited, Progress, Seen, wait_for};
+pub use wire::client::{Endpoint, connect};
 
+use crate::language::{Profile, Selector};
 use crate::object::{Cluster, ObjectId, is_tombstone};
 use crate::order::Plan;
-use crate::language::{Profile, Selector};
 
+use cluster::live_cluster::Side;
 use decide::desired::Policy;
-use wire::error::Failure;
+use run::inventory_update::Ending;
 use run::rollout_run::Run;
 use wire::api_server::Server;
-use run::inventory_update::Ending;
-use cluster::live_cluster::Side;
+use wire::error::Failure;
 
 /// Whose fields are ours.
 pub const MANAGER: &str = "transship";
@@ -215,7 +214,8 @@ pub async fn delete(
     for (at, (_, side)) in sides.iter().enumerate() {
         let (entries, deadline) =
             (side.known.entries.clone(), share(options.deadline(), at + 1 == sides.len()));
-        let mut left = object::delete_objects::remove(side, entries, What::Deleted, deadline, &mut tell).await;
+        let mut left =
+            object::delete_objects::remove(side, entries, What::Deleted, deadline, &mut tell).await;
         left.reverse();
         let ended = if left.is_empty() {
             side.take_inventory_away().await

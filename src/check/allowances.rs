@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::{Checked, Finding, Half};
-use crate::payload::Manifest;
+use super::{Checked, Finding};
 use crate::language::{Allowance, Check, Marked};
+use crate::payload::Manifest;
+use crate::transform::Rendered;
 use crate::yaml::{Entry, Mark, Node};
 
 /// On a manifest: `transship.openshift.io/allow-<check>: why`.
@@ -12,11 +13,18 @@ const ANNOTATION: &str = "transship.openshift.io/allow-";
 
 /// Takes the findings away that are allowed, notes what allowed them, and adds one for every allowance that allowed
 /// nothing here.
-pub(super) fn apply(mut checked: Checked, half: &Half<'_>) -> Checked {
-    let profile = half.view.profile;
-    let declared: Vec<&Marked<Allowance>> =
-        half.view.profiles.checks.allow.iter().filter(|entry| profile.is_in(&entry.value.profiles)).collect();
-    let manifest = |finding: &Finding| finding.manifest.map(|at| &half.view.payload.manifests[at]);
+pub(super) fn apply(mut checked: Checked, cluster: &Rendered<'_>) -> Checked {
+    let profile = cluster.view.profile;
+    let declared: Vec<&Marked<Allowance>> = cluster
+        .view
+        .context
+        .profiles
+        .checks
+        .allow
+        .iter()
+        .filter(|entry| profile.is_in(&entry.value.profiles))
+        .collect();
+    let manifest = |finding: &Finding| finding.manifest.map(|at| &cluster.view.payload.manifests[at]);
     let (mut used, mut kept) = (BTreeSet::new(), Vec::new());
     for finding in checked.findings {
         let manifest = manifest(&finding);
@@ -34,8 +42,8 @@ pub(super) fn apply(mut checked: Checked, half: &Half<'_>) -> Checked {
     }
     let entries =
         declared.iter().map(|entry| (entry.value.check.code(), entry.mark, Some(profile.name.clone())));
-    let manifests = half.objects.iter().filter_map(|object| object.manifest);
-    let written = manifests.flat_map(|at| annotations(&half.view.payload.manifests[at]));
+    let manifests = cluster.objects.iter().filter_map(|object| object.manifest);
+    let written = manifests.flat_map(|at| annotations(&cluster.view.payload.manifests[at]));
     let (written, groundless): (Vec<_>, Vec<_>) = written.partition(|(_, entry)| is_reasoned(entry));
     kept.extend(groundless.iter().map(|(check, entry)| Finding {
         message: format!("`{check}` is allowed without a reason, so it is not"),
@@ -46,7 +54,7 @@ pub(super) fn apply(mut checked: Checked, half: &Half<'_>) -> Checked {
     let idle = entries.chain(written).filter(|(_, mark, profile)| !used.contains(&(*mark, profile.clone())));
     kept.extend(idle.map(|(check, mark, profile)| unused(check, mark, profile)));
     checked.used.extend(used);
-    Checked { findings: kept, used: checked.used }
+    Checked { findings: kept, ..checked }
 }
 
 fn allows(allowance: &Allowance, finding: &Finding, manifest: Option<&Manifest>) -> bool {

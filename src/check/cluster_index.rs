@@ -4,10 +4,10 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::Half;
 use crate::diagnostic::Diagnostic;
-use crate::object::{Object, Rule, SERVING_CERT, Where, is_tombstone};
 use crate::language::{Pattern, unmet};
+use crate::object::{Object, Rule, SERVING_CERT, Where, is_tombstone};
+use crate::transform::Rendered;
 use crate::yaml::{Mark, Node, Value};
 
 /// Kind, group, namespace and name.
@@ -49,11 +49,11 @@ pub(super) enum Found<'a> {
 }
 
 impl<'a> Inventory<'a> {
-    pub(super) fn of(half: &'a Half<'a>) -> Result<Self, Diagnostic> {
-        let mut objects = HashMap::with_capacity(half.objects.len());
+    pub(super) fn of(cluster: &'a Rendered<'a>) -> Result<Self, Diagnostic> {
+        let mut objects = HashMap::with_capacity(cluster.objects.len());
         let mut made = HashMap::new();
-        let makers = half.view.profiles.checks.makers();
-        for object in half.objects.iter().filter(|object| !is_tombstone(&object.root)) {
+        let makers = cluster.view.context.profiles.checks.makers();
+        for object in cluster.objects.iter().filter(|object| !is_tombstone(&object.root)) {
             let id = &object.id;
             objects.insert(
                 (id.kind.as_str(), id.group.as_str(), id.namespace.as_str(), id.name.as_str()),
@@ -66,7 +66,7 @@ impl<'a> Inventory<'a> {
                 }
             }
         }
-        for object in half.objects.iter().filter(|object| !is_tombstone(&object.root)) {
+        for object in cluster.objects.iter().filter(|object| !is_tombstone(&object.root)) {
             for maker in makers.iter().filter(|maker| maker.is_about_object(&object.id)) {
                 for place in maker.places(&object.root, &object.id.kind) {
                     if let Some(key) = made_key(maker, place, object) {
@@ -76,9 +76,11 @@ impl<'a> Inventory<'a> {
             }
         }
         let mut externals = Vec::new();
-        for external in half.view.profiles.checks.externals.iter().map(|external| &external.value) {
-            let holds = unmet(&external.when, half.view.parameters, half.view.sources)?.is_none();
-            if half.view.profile.is_in(&external.profiles) {
+        for external in cluster.view.context.profiles.checks.externals.iter().map(|external| &external.value)
+        {
+            let holds = unmet(&external.when, cluster.view.context.parameters, cluster.view.context.sources)?
+                .is_none();
+            if cluster.view.profile.is_in(&external.profiles) {
                 externals.extend(external.objects.iter().map(|pattern| Outside {
                     pattern: &pattern.value,
                     mark: pattern.mark,

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use super::finding::Fault;
+use crate::language::Check;
 use crate::nearest::nearest;
 use crate::object::{Expected, Shape};
-use crate::language::Check;
 use crate::yaml::{Entry, Map, Node, Number, Value, json};
 
 /// Every fault of an object's fields.

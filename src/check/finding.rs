@@ -1,8 +1,8 @@
 //! A finding as data.
 
 use crate::diagnostic::{Diagnostic, Location, Severity};
-use crate::object::{Object, ObjectId};
 use crate::language::Check;
+use crate::object::{Object, ObjectId};
 use crate::yaml::{Mark, Node, Sources, Value};
 
 /// Something that a check found.

@@ -3,11 +3,11 @@
 
 use std::collections::HashMap;
 
-use super::Half;
 use super::finding::Fault;
 use crate::expand::View;
-use crate::object::{Object, Scopes, Shape, versions};
 use crate::language::Check;
+use crate::object::{Object, Scopes, Shape, versions};
+use crate::transform::Rendered;
 use crate::yaml::{Node, Value};
 
 pub(super) struct Kinds<'a> {
@@ -17,13 +17,16 @@ pub(super) struct Kinds<'a> {
 }
 
 impl<'a> Kinds<'a> {
-    pub(super) fn of(half: &'a Half<'a>) -> Self {
-        let crds = half.objects.iter().filter(|object| object.id.kind == "CustomResourceDefinition");
+    pub(super) fn of(cluster: &'a Rendered<'a>) -> Self {
+        let crds = cluster.objects.iter().filter(|object| object.id.kind == "CustomResourceDefinition");
         let key = |root: &'a Node| {
             let spec = root.get("spec")?;
             Some((spec.get("group")?.as_str()?, spec.get("names")?.get("kind")?.as_str()?))
         };
-        Self { view: &half.view, crds: crds.filter_map(|crd| Some((key(&crd.root)?, &crd.root))).collect() }
+        Self {
+            view: &cluster.view,
+            crds: crds.filter_map(|crd| Some((key(&crd.root)?, &crd.root))).collect(),
+        }
     }
 
     /// What is known about the fields of an object.

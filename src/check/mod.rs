@@ -10,47 +10,37 @@
 //! | `allowances` | findings that are meant so |
 
 mod allowances;
-mod one_of;
+mod cluster_index;
 mod fields;
 mod finding;
-mod cluster_index;
 mod kinds;
+mod label_index;
+mod one_of;
 mod pod_fields;
 mod references;
-mod label_index;
-mod selectors;
 mod run_levels;
-mod uniqueness;
+mod selectors;
 mod trust_boundary;
+mod uniqueness;
 
 use std::collections::{BTreeSet, HashSet};
 
 use crate::diagnostic::Diagnostics;
-use crate::expand::View;
+use crate::language::Check;
 use crate::object::{Object, ObjectId, is_tombstone};
 use crate::parallel::{self, Worth};
-use crate::language::Check;
+use crate::transform::Rendered;
 use crate::yaml::{Mark, Sources};
 
+use cluster_index::Inventory;
 use finding::Fault;
 pub use finding::Finding;
-use cluster_index::Inventory;
 use kinds::Kinds;
-use references::World;
 use label_index::Selectable;
+use references::World;
 
 /// So many faults of one object are told at once.
 const MOST_OF_AN_OBJECT: usize = 100;
-
-/// The objects of one profile.
-pub struct Half<'a> {
-    /// What the profile sees.
-    pub view: View<'a>,
-    /// The objects.
-    pub objects: &'a [Object],
-    /// The namespace that the profile puts them into.
-    pub namespace: Option<&'a str>,
-}
 
 /// Checks that no two objects are the same one.
 pub fn unique(objects: &[Object], sources: &Sources) -> Result<(), Diagnostics> {
@@ -62,6 +52,8 @@ pub fn unique(objects: &[Object], sources: &Sources) -> Result<(), Diagnostics> 
 /// What was found in one profile.
 #[derive(Debug, Default)]
 pub struct Checked {
+    /// The name of the profile.
+    pub profile: String,
     /// The findings.
     pub findings: Vec<Finding>,
     /// The lines of externals and allowances that were needed: with the profile, where the line speaks of profiles.
@@ -69,12 +61,12 @@ pub struct Checked {
 }
 
 /// Checks the profiles of a topology.
-pub fn check(halves: &[Half<'_>]) -> Result<Vec<Checked>, Diagnostics> {
-    let inventories = Diagnostics::gather(halves.iter().map(|half| Ok(Inventory::of(half)?)))?;
-    let found = halves.iter().enumerate().map(|(at, half)| {
+pub fn check(clusters: &[Rendered<'_>]) -> Result<Vec<Checked>, Diagnostics> {
+    let inventories = Diagnostics::gather(clusters.iter().map(|cluster| Ok(Inventory::of(cluster)?)))?;
+    let found = clusters.iter().enumerate().map(|(at, cluster)| {
         let others = inventories.iter().enumerate().filter(|(other, _)| *other != at);
-        let rules = half.view.profiles.checks.rules();
-        let services: HashSet<(&str, &str)> = half
+        let rules = cluster.view.context.profiles.checks.rules();
+        let services: HashSet<(&str, &str)> = cluster
             .view
             .payload
             .manifests
@@ -88,16 +80,16 @@ pub fn check(halves: &[Half<'_>]) -> Result<Vec<Checked>, Diagnostics> {
             elsewhere: others.map(|(_, inventory)| inventory).collect(),
             rules: &rules,
         };
-        allowances::apply(of_half(half, &world), half)
+        allowances::apply(check_cluster(cluster, &world), cluster)
     });
     Ok(found.collect())
 }
 
-fn of_half(half: &Half<'_>, world: &World<'_>) -> Checked {
-    let profile = half.view.profile;
+fn check_cluster(cluster: &Rendered<'_>, world: &World<'_>) -> Checked {
+    let profile = cluster.view.profile;
     let (scopes, selectable, bound) =
-        (half.view.scopes(), Selectable::of(half.objects), trust_boundary::bound(half.objects));
-    let kinds = Kinds::of(half);
+        (cluster.view.scopes(), Selectable::of(&cluster.objects), trust_boundary::bound(&cluster.objects));
+    let kinds = Kinds::of(cluster);
     let alone = |object: &Object| {
         let mut faults = Vec::new();
         uniqueness::scope(object, &scopes, profile.cluster, &mut faults);
@@ -120,17 +112,19 @@ fn of_half(half: &Half<'_>, world: &World<'_>) -> Checked {
         }
         faults
             .into_iter()
-            .map(|fault| fault.of(object, Some(&profile.name), half.view.sources))
+            .map(|fault| fault.of(object, Some(&profile.name), cluster.view.context.sources))
             .collect::<Vec<_>>()
     };
-    let together = uniqueness::twins(half.objects, half.view.sources)
+    let together = uniqueness::twins(&cluster.objects, cluster.view.context.sources)
         .into_iter()
-        .chain(uniqueness::namespaces(half, world.here, half.namespace))
-        .chain(run_levels::check(half.objects));
+        .chain(uniqueness::namespaces(cluster, world.here, cluster.namespace.as_deref()))
+        .chain(run_levels::check(&cluster.objects));
     let mut found: Vec<Finding> = together
-        .map(|(object, fault): (&Object, Fault<'_>)| fault.of(object, Some(&profile.name), half.view.sources))
+        .map(|(object, fault): (&Object, Fault<'_>)| {
+            fault.of(object, Some(&profile.name), cluster.view.context.sources)
+        })
         .collect();
-    found.extend(parallel::map(Worth::Some, half.objects, alone).into_iter().flatten());
+    found.extend(parallel::map(Worth::Some, &cluster.objects, alone).into_iter().flatten());
     let mut used = BTreeSet::new();
     for (pattern, mark, reason, is_used) in world.here.externals() {
         if is_used {
@@ -139,16 +133,16 @@ fn of_half(half: &Half<'_>, world: &World<'_>) -> Checked {
             found.push(idle(format!("nothing names `{pattern}`"), mark, reason, Some(&profile.name)));
         }
     }
-    for ((group, kind), declared) in &half.view.profiles.checks.kinds {
+    for ((group, kind), declared) in &cluster.view.context.profiles.checks.kinds {
         let is_one = |id: &ObjectId| id.group == *group && id.kind == *kind;
-        if half.view.payload.manifests.iter().any(|manifest| is_one(&manifest.id)) {
+        if cluster.view.payload.manifests.iter().any(|manifest| is_one(&manifest.id)) {
             used.insert((declared.mark, None));
         } else {
             let words = format!("no object is of the declared kind {kind}.{group}");
             found.push(idle(words, declared.mark, &declared.entry.served_by, None));
         }
     }
-    Checked { findings: found, used }
+    Checked { profile: profile.name.clone(), findings: found, used }
 }
 
 /// A declaration that nothing needs.

@@ -1,8 +1,8 @@
 //! Fields of which there may be one only: no schema says so.
 
 use super::finding::Fault;
-use crate::object::{Object, containers, pod};
 use crate::language::Check;
+use crate::object::{Object, containers, pod};
 use crate::yaml::{Node, Value};
 
 const HANDLERS: &[&str] = &["exec", "grpc", "httpGet", "tcpSocket"];

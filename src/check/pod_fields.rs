@@ -1,9 +1,9 @@
 //! What a pod says about itself must agree: one container of a name, and a volume for every mount.
 
 use super::finding::Fault;
+use crate::language::Check;
 use crate::nearest::nearest;
 use crate::object::{Object, containers, pod};
-use crate::language::Check;
 use crate::yaml::Node;
 
 /// Every container of an object that is there twice, and every mount without a volume.

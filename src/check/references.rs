@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
+use super::cluster_index::{Found, Inventory};
 use super::fields::listed;
 use super::finding::Fault;
-use super::cluster_index::{Found, Inventory};
+use crate::language::Check;
 use crate::nearest::nearest;
 use crate::object::{Needs, Object, RULES, Reference, Rule};
-use crate::language::Check;
 use crate::yaml::{Node, Number, Value};
 
 /// What can be found: here, and in the topology's other cluster.

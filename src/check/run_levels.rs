@@ -1,9 +1,9 @@
 //! The run-levels beside what objects need: whatever is needed comes first, or at the same level.
 
 use super::finding::Fault;
+use crate::language::Check;
 use crate::object::{Because, Edge, Object, edges};
 use crate::payload::RunLevel;
-use crate::language::Check;
 
 /// Objects that come before what they need.
 pub(super) fn check(objects: &[Object]) -> Vec<(&Object, Fault<'_>)> {

@@ -1,10 +1,10 @@
 //! Every selector selects something, and every port that is named is there.
 
 use super::finding::Fault;
-use super::references::ports;
 use super::label_index::{Selectable, Selector, labels_of};
-use crate::object::{Object, containers, is_workload, pod};
+use super::references::ports;
 use crate::language::Check;
+use crate::object::{Object, containers, is_workload, pod};
 use crate::yaml::{Node, Value};
 
 /// Every selector of an object that selects nothing, and every port that nobody has.

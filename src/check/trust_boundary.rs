@@ -7,8 +7,8 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 
 use super::finding::Fault;
 use super::references::{World, foreign};
-use crate::object::{Cluster, EVERYBODY, ISSUED, Object, account, containers, is_tombstone, pod};
 use crate::language::Check;
+use crate::object::{Cluster, EVERYBODY, ISSUED, Object, account, containers, is_tombstone, pod};
 use crate::yaml::{Node, Number, Value};
 
 /// Service accounts that some binding gives rights in the cluster: namespace and name, which is empty for all of them.

@@ -2,11 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::Half;
-use super::finding::Fault;
 use super::cluster_index::Inventory;
-use crate::object::{Cluster, Object, Scope, Scopes, is_tombstone};
+use super::finding::Fault;
 use crate::language::Check;
+use crate::object::{Cluster, Object, Scope, Scopes, is_tombstone};
+use crate::transform::Rendered;
 use crate::yaml::{Node, Sources};
 
 /// Objects that are there twice. Two files may hold variants of one object as long as only one of them is selected, so
@@ -62,13 +62,13 @@ pub(super) fn scope<'n>(object: &'n Object, scopes: &Scopes, cluster: Cluster, f
 
 /// The first object of every namespace that nobody creates or declares.
 pub(super) fn namespaces<'n>(
-    half: &'n Half<'n>,
+    cluster: &'n Rendered<'n>,
     inventory: &Inventory<'n>,
     target: Option<&str>,
 ) -> Vec<(&'n Object, Fault<'n>)> {
     let mut seen = HashSet::new();
     let mut faults = Vec::new();
-    let alive = half.objects.iter().filter(|object| !is_tombstone(&object.root));
+    let alive = cluster.objects.iter().filter(|object| !is_tombstone(&object.root));
     for object in alive.filter(|object| !object.id.namespace.is_empty()) {
         let namespace = object.id.namespace.as_str();
         if !seen.insert(namespace) || Some(namespace) == target {

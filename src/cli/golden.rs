@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use transship::diagnostic::Diagnostics;
 use transship::emit::{self, Folder};
-use transship::payload::Payload;
 use transship::language::{Profile, Profiles, Set};
+use transship::payload::Payload;
 use transship::show;
 
 use super::{Inputs, Outcome, output};

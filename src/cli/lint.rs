@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use clap::{Args, ValueEnum};
 use transship::check::{Checked, Finding};
 use transship::diagnostic::Diagnostics;
-use transship::payload::Payload;
 use transship::language::{Profiles, Set};
+use transship::payload::Payload;
 use transship::show;
 use transship::yaml::Sources;
 

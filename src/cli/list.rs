@@ -3,10 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use transship::Decided;
 use transship::diagnostic::Diagnostics;
-use transship::payload::{Manifest, Payload};
 use transship::language::{Capabilities, Filters, Override};
+use transship::payload::Payload;
 use transship::select::{self, Reason};
 use transship::show;
 
@@ -90,14 +89,14 @@ impl List {
     fn list_profile(&self, name: &str) -> Result<Outcome, Diagnostics> {
         let project = self.inputs.load()?;
         let (context, profile) = (project.context(), project.profiles.named(Some(name))?[0]);
-        let decided = transship::decide(&context, profile)?;
-        let mut rows = show::decided(&decided, profile.cluster, &project.sources);
+        let selected = transship::select(&context, profile)?;
+        let mut rows = show::selected(&selected, &project.sources);
         for plan in transship::render_unchecked(&context, &[profile])? {
             rows.extend(show::added(&plan, &project.sources));
         }
         self.print(&rows)?;
         // The digests are of the payload as it is, whatever a profile lays beside it.
-        self.summarise(&project.payload, &profile.select, &decided.out);
+        self.summarise(&project.payload, &profile.select, &selected.selection.out);
         Ok(Outcome::Done)
     }
 
@@ -118,11 +117,11 @@ impl List {
         let context = project.context();
         let mut decisions = Vec::new();
         for profile in project.profiles.iter() {
-            let Decided { payload, out, .. } = transship::decide(&context, profile)?;
-            // Shapes have no place in the payload, and so cannot be left without one.
-            let own = |manifest: &Manifest| manifest.file < project.payload.files.len();
-            let out = payload.manifests.iter().zip(out).filter(|(manifest, _)| own(manifest));
-            decisions.push((profile, out.map(|(_, out)| out).collect()));
+            let selected = transship::select(&context, profile)?;
+            // The manifests of fragments are not part of the payload: they cannot be orphans.
+            let manifests = selected.payload().manifests.iter().zip(&selected.selection.out);
+            let own = manifests.filter(|(manifest, _)| manifest.file < project.payload.files.len());
+            decisions.push((profile, own.map(|(_, out)| out.clone()).collect()));
         }
         self.print(&show::orphans(&project.payload, &decisions))
     }

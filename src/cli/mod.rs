@@ -28,9 +28,9 @@ use std::str::FromStr;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use transship::Project;
 use transship::diagnostic::Diagnostics;
+use transship::language::{DEFAULT_SET, Given, Profiles, Readable, Set};
 use transship::object::Cluster;
 use transship::payload::Payload;
-use transship::language::{DEFAULT_SET, Given, Profiles, Readable, Set};
 
 /// One release payload, every topology, the right cluster.
 #[derive(Parser)]

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use transship::diagnostic::{Diagnostic, Diagnostics};
 use transship::emit::{self, Folder};
-use transship::order::Plan;
 use transship::language::Profile;
+use transship::order::Plan;
 
 use super::{Format, Inputs, Outcome, output};
 

@@ -7,9 +7,9 @@ use clap::{Args, ValueEnum};
 use transship::Project;
 use transship::apply::{Approval, Endpoint, Event, Options, Summary, Target};
 use transship::diagnostic::{Diagnostic, Diagnostics};
+use transship::language::{Profile, Selector};
 use transship::object::Cluster;
 use transship::order::Plan;
-use transship::language::{Profile, Selector};
 
 use super::progress::Progress;
 use super::wait_for::duration;

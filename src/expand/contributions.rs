@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::View;
-use super::scope::Names;
 use super::fragment_walk::{Visitor, Walk, wrong};
+use super::scope::Names;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
-use crate::object::ObjectId;
 use crate::language::template::substitute;
-use crate::language::{Component, Intent, Fragment, IntentRule, Intents, Marked, Addition, Profiles, Selector, Use};
+use crate::language::{
+    Addition, Component, Fragment, Intent, IntentRule, Intents, Marked, Profiles, Selector, Use,
+};
+use crate::object::ObjectId;
 use crate::yaml::{Mark, Node, Sources, Value};
 
 /// Something that is added to the objects of a component.
@@ -45,7 +47,7 @@ pub enum Target {
 pub(super) fn contributions(view: &View<'_>, component: &str) -> Result<Vec<Contribution>, Diagnostics> {
     let Some(page) = view.payload.page(component) else { return Ok(Vec::new()) };
     let mut walk = walk(view, component);
-    let mut names = Names::of(*view, component);
+    let mut names = Names::of(view, component);
     walk.values(&page.values, &mut names)?;
     walk.body(&page.adds, &page.uses, &names, &[]);
     walk.errors.or(walk.visitor.all)
@@ -59,7 +61,7 @@ pub fn honouring(
     entry: &Marked<Use>,
 ) -> Result<Vec<Contribution>, Diagnostics> {
     let mut walk = Walk { meant: objects, ..walk(view, component) };
-    let mut names = Names::of(*view, component);
+    let mut names = Names::of(view, component);
     if let Some(page) = view.payload.page(component) {
         walk.values(&page.values, &mut names)?;
     }
@@ -77,15 +79,15 @@ pub fn honours(view: &View<'_>, component: &str) -> Result<Intents, Diagnostics>
     let honours = view.profile.intents.clone();
     let Some(page) = view.payload.page(component) else { return Ok(honours) };
     let overrides = |parts: &[Marked<Addition>]| parts.iter().any(|part| !part.value.intents.0.is_empty());
-    let words = view.profiles.fragments.values();
+    let words = view.context.profiles.fragments.values();
     if !overrides(&page.adds) && !words.into_iter().any(|fragment| overrides(&fragment.body.adds)) {
         return Ok(honours);
     }
     let Walk { manifests, .. } = walk(view, component);
     let errors = Diagnostics::default();
-    let visitor = Overrides { intents: honours, said: BTreeMap::new(), sources: view.sources };
+    let visitor = Overrides { intents: honours, said: BTreeMap::new(), sources: view.context.sources };
     let mut walk = Walk { manifests, meant: &[], complete: true, visitor, errors };
-    let mut names = Names::of(*view, component);
+    let mut names = Names::of(view, component);
     walk.values(&page.values, &mut names)?;
     walk.body(&page.adds, &page.uses, &names, &[]);
     walk.errors.or(walk.visitor.intents)
@@ -152,7 +154,7 @@ fn any_object(parts: &[Marked<Addition>], selector: &Selector) -> bool {
     })
 }
 
-fn walk<'w>(view: &View<'w>, component: &str) -> Walk<'w, Collector> {
+fn walk<'w>(view: &'w View<'_>, component: &str) -> Walk<'w, Collector> {
     let manifests = view.payload.of_component(component).map(|(_, manifest)| manifest).collect();
     let (visitor, errors) = (Collector::default(), Diagnostics::default());
     Walk { manifests, meant: &[], complete: true, visitor, errors }
@@ -165,7 +167,7 @@ struct Collector {
 
 impl Visitor for Collector {
     fn part(&mut self, part: &Marked<Addition>, names: &Names<'_>, uses: &[Mark]) -> Result<(), Diagnostic> {
-        let sources = names.view.sources;
+        let sources = names.view.context.sources;
         let workload = names.workload.as_ref().map(|workload| workload.id.clone());
         let mut push = |target: Target, node: Node| {
             self.all.push(Contribution {

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use super::scope::{Names, Workload};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
+use crate::language::template::{self, Lookup, substitute};
+use crate::language::{Addition, Fragment, Input, InputType, Marked, Use, unmet};
 use crate::nearest::nearest;
 use crate::object::{ObjectId, has_pods};
 use crate::payload::Manifest;
-use crate::language::template::{self, Lookup, substitute};
-use crate::language::{Fragment, Input, InputType, Marked, Addition, Use, unmet};
 use crate::yaml::{Mark, Node, Sources, Value, json};
 
 /// Fragments may use fragments, but not without end.
@@ -57,7 +57,7 @@ impl<V: Visitor> Walk<'_, V> {
     fn part(&mut self, part: &Marked<Addition>, names: &Names<'_>, above: &[Mark]) -> Result<(), Diagnostic> {
         let view = names.view;
         if !view.profile.is_in(&part.value.profiles)
-            || unmet(&part.value.when, names, view.sources)?.is_some()
+            || unmet(&part.value.when, names, view.context.sources)?.is_some()
         {
             return Ok(());
         }
@@ -83,7 +83,7 @@ impl<V: Visitor> Walk<'_, V> {
     ) -> Result<(), Diagnostic> {
         let view = names.view;
         let name = &entry.value.fragment;
-        let fragments = &view.profiles.fragments;
+        let fragments = &view.context.profiles.fragments;
         let Some(fragment) = fragments.get(name) else {
             let error = wrong(names, entry.mark, &format!("there is no fragment `{name}`"));
             return Err(match nearest(name, fragments.keys().map(String::as_str)) {
@@ -102,9 +102,9 @@ impl<V: Visitor> Walk<'_, V> {
         let mut given = BTreeMap::new();
         for (input, node) in &entry.value.inputs {
             if !fragment.body.inputs.contains_key(input) {
-                return Err(unknown_input(input, node.mark, fragment, view.sources));
+                return Err(unknown_input(input, node.mark, fragment, view.context.sources));
             }
-            if let Some(value) = substitute(&node.value, names, view.sources)? {
+            if let Some(value) = substitute(&node.value, names, view.context.sources)? {
                 given.insert(input.clone(), value);
             }
         }
@@ -144,7 +144,7 @@ impl<V: Visitor> Walk<'_, V> {
         }
         for (name, input) in in_order(&fragment.body.inputs, &given) {
             let value = match given.remove(name) {
-                Some(node) => Some(checked(name, &input.value, node, false, bound.view.sources)?),
+                Some(node) => Some(checked(name, &input.value, node, false, bound.view.context.sources)?),
                 None => missing(name, &input.value, mark, user, &bound, fragment)?,
             };
             self.put(name, &input.value, value, &mut bound)?;
@@ -161,7 +161,7 @@ impl<V: Visitor> Walk<'_, V> {
     ) -> Result<(), Diagnostic> {
         let mut bound = Vec::new();
         for (name, node) in values {
-            bound.push((name, substitute(&node.value, names, names.view.sources)?));
+            bound.push((name, substitute(&node.value, names, names.view.context.sources)?));
         }
         // Only now: values do not see each other, so their order cannot matter.
         for (name, node) in bound {
@@ -353,12 +353,12 @@ fn missing(
     if input.inherit
         && let Some(Lookup::Value(value)) = user.own.get(name)
     {
-        return checked(name, input, Node { value: value.clone(), mark }, false, bound.view.sources)
+        return checked(name, input, Node { value: value.clone(), mark }, false, bound.view.context.sources)
             .map(Some);
     }
     if let Some(default) = &input.default {
-        let node = substitute(default, bound, bound.view.sources)?;
-        return node.map(|node| checked(name, input, node, false, bound.view.sources)).transpose();
+        let node = substitute(default, bound, bound.view.context.sources)?;
+        return node.map(|node| checked(name, input, node, false, bound.view.context.sources)).transpose();
     }
     let text = |text: &str| Some(Node { value: Value::String(text.into()), mark });
     let known = match (input.r#type, &bound.workload) {
@@ -430,5 +430,5 @@ fn one_by_one(
 }
 
 pub(super) fn wrong(names: &Names<'_>, mark: Mark, message: &str) -> Diagnostic {
-    Diagnostic::error(message).at(Location::of(mark, names.view.sources))
+    Diagnostic::error(message).at(Location::of(mark, names.view.context.sources))
 }

@@ -1,24 +1,26 @@
 //! The manifests of every component as one profile sees them: with values put in, and those of shapes beside them.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::View;
 use super::contributions::{Contribution, contributions};
-use super::scope::Names;
 use super::fragment_walk::{Visitor, Walk, wrong};
+use super::scope::Names;
 use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::language::template::{substitute, substitute_text};
+use crate::language::{
+    Addition, Component, Fragment, Marked, Omission, Omissions, Place, Selector, When, unmet,
+};
 use crate::object::{Cluster, ObjectId};
 use crate::parallel::{self, Worth};
-use crate::payload::{Manifest, Payload, ShapeFile};
-use crate::language::template::{substitute, substitute_text};
-use crate::language::{Component, Fragment, Marked, Omission, Omissions, Addition, Place, Selector, When, unmet};
+use crate::payload::{Manifest, ShapeFile};
 use crate::yaml::Mark;
 
-/// A payload with values put in, and what shapes say about the place of their objects.
+/// A profile's view with values filled in, and what pages and fragments say about it.
 pub struct Expanded<'a> {
-    /// The payload.
-    pub payload: Cow<'a, Payload>,
+    /// What the profile sees, with the manifests of fragments.
+    pub view: View<'a>,
     /// What the shapes that a component uses say, by component.
     pub says: BTreeMap<String, Vec<Says>>,
     /// What pages contribute, by component.
@@ -38,7 +40,7 @@ impl Expanded<'_> {
     /// The entries of `place` that decide about an object of a component: the page's, or where it has none those of the
     /// shapes it uses, of which several may say the same.
     pub fn place_of(&self, component: &str, id: &ObjectId) -> Vec<(&Marked<Selector>, Cluster)> {
-        let page = self.payload.page(component).and_then(|page| page.place.as_ref());
+        let page = self.view.payload.page(component).and_then(|page| page.place.as_ref());
         let entries = page.map(|place| place.of(id)).unwrap_or_default();
         if !entries.is_empty() {
             return entries;
@@ -53,11 +55,11 @@ impl Expanded<'_> {
 }
 
 /// Puts values into manifests, and the manifests of shapes beside those of the components that use them.
-pub fn expand<'a>(view: &View<'a>) -> Result<Expanded<'a>, Diagnostics> {
+pub fn expand(view: View<'_>) -> Result<Expanded<'_>, Diagnostics> {
     let mut errors = Diagnostics::default();
     let (mut changed, mut shapes, mut says) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
     for (component, page) in &view.payload.pages {
-        match written(view, component, page) {
+        match written(&view, component, page) {
             Ok(written) => {
                 changed.extend(written.own);
                 if !written.shapes.is_empty() {
@@ -71,13 +73,12 @@ pub fn expand<'a>(view: &View<'a>) -> Result<Expanded<'a>, Diagnostics> {
         }
     }
     errors.or(())?;
-    let payload = if changed.is_empty() && shapes.is_empty() {
-        Cow::Borrowed(view.payload)
-    } else {
-        Cow::Owned(view.payload.with(changed, shapes, view.sources)?)
-    };
-    let contributions = all_contributions(&View { payload: &payload, ..*view })?;
-    Ok(Expanded { payload, says, contributions })
+    let mut view = view;
+    if !changed.is_empty() || !shapes.is_empty() {
+        view.payload = Arc::new(view.payload.with(changed, shapes, view.context.sources)?);
+    }
+    let contributions = all_contributions(&view)?;
+    Ok(Expanded { view, says, contributions })
 }
 
 fn all_contributions(view: &View<'_>) -> Result<BTreeMap<String, Vec<Contribution>>, Diagnostics> {
@@ -106,11 +107,11 @@ struct Written {
 }
 
 fn written(view: &View<'_>, component: &str, page: &Component) -> Result<Written, Diagnostics> {
-    let payload = view.payload;
+    let payload = &view.payload;
     let manifests = payload.of_component(component).map(|(_, manifest)| manifest).collect();
     let visitor = Shapes { written: Written::default() };
     let mut walk = Walk { manifests, meant: &[], complete: false, visitor, errors: Diagnostics::default() };
-    let mut names = Names::of(*view, component);
+    let mut names = Names::of(view, component);
     walk.values(&page.values, &mut names)?;
     walk.body(&page.adds, &page.uses, &names, &[]);
     let Walk { visitor: Shapes { mut written }, mut errors, .. } = walk;
@@ -126,7 +127,7 @@ fn written(view: &View<'_>, component: &str, page: &Component) -> Result<Written
 
 /// A manifest with its values put in; nothing if it mentions none.
 fn with_values(manifest: &Manifest, names: &Names<'_>) -> Result<Option<Manifest>, Diagnostic> {
-    let sources = names.view.sources;
+    let sources = names.view.context.sources;
     let root = substitute(&manifest.root, names, sources).map_err(|error| error.object(&manifest.id))?;
     match root {
         Some(root) if root != manifest.root => manifest.become_object(root, sources).map(Some),
@@ -146,7 +147,7 @@ impl Visitor for Shapes {
 
     fn fragment(&mut self, fragment: &Fragment, names: &Names<'_>) -> Result<(), Diagnostic> {
         for manifest in &fragment.manifests {
-            let filled = substitute(&manifest.root, names, names.view.sources)?.ok_or_else(|| {
+            let filled = substitute(&manifest.root, names, names.view.context.sources)?.ok_or_else(|| {
                 wrong(names, manifest.root.mark, "this manifest is nothing but an absent value")
             })?;
             self.written.shapes.push(ShapeFile {
@@ -162,7 +163,7 @@ impl Visitor for Shapes {
             let mut omit = Vec::new();
             for (selector, omission) in &body.omit.0 {
                 // Here its inputs are known, later they are not.
-                if unmet(&omission.when, names, names.view.sources)?.is_none() {
+                if unmet(&omission.when, names, names.view.context.sources)?.is_none() {
                     let omission = Omission { when: When::new(), ..omission.clone() };
                     omit.push((fill(selector, names)?, omission));
                 }
@@ -183,7 +184,8 @@ fn fill_place(place: &Place, names: &Names<'_>) -> Result<Place, Diagnostic> {
 /// A selector whose name may mention inputs.
 fn fill(selector: &Marked<Selector>, names: &Names<'_>) -> Result<Marked<Selector>, Diagnostic> {
     let name = selector.value.name.as_ref();
-    let name =
-        name.map(|name| substitute_text(name, selector.mark, names, names.view.sources)).transpose()?;
+    let name = name
+        .map(|name| substitute_text(name, selector.mark, names, names.view.context.sources))
+        .transpose()?;
     Ok(Marked { value: Selector { name, ..selector.value.clone() }, mark: selector.mark })
 }

@@ -6,13 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Context;
 use super::fragment_walk::{checked, unknown_input};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
-use crate::nearest::nearest;
-use crate::object::is_built_in_kind;
 use crate::language::template::{malformed, names};
 use crate::language::{
-    Checks, Component, Condition, Fragment, IntentRule, Intents, Input, Marked, PolicyTarget, Omissions, Parameter, Addition,
-    Place, Profile, Use, When,
+    Addition, Checks, Component, Condition, Fragment, Input, IntentRule, Intents, Marked, Omissions,
+    Parameter, Place, PolicyTarget, Profile, Use, When,
 };
+use crate::nearest::nearest;
+use crate::object::is_built_in_kind;
 use crate::yaml::{Mark, Node, Value, json};
 
 /// First segments of names that the language itself knows.

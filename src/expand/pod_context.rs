@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::object::{EVERYBODY, ObjectId, RULES, account};
-use crate::payload::Sha256;
 use crate::language::Profile;
 use crate::language::template::names;
+use crate::object::{EVERYBODY, ObjectId, RULES, account};
+use crate::payload::Sha256;
 use crate::yaml::{Node, json};
 
 /// Objects of one cluster that pods depend on.

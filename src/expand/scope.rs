@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::View;
 use super::pod_context::{Around, local_volumes, mounts_tmp};
+use crate::language::template::{Lookup, Scope};
 use crate::object::{Cluster, ObjectId, containers, pod};
 use crate::payload::Manifest;
-use crate::language::template::{Lookup, Scope};
 use crate::yaml::{Node, Value};
 
 /// An object with pods, as it was loaded.
@@ -22,7 +22,7 @@ pub struct Workload {
 #[derive(Clone)]
 pub struct Names<'a> {
     /// The profile and what it sees.
-    pub view: View<'a>,
+    pub view: &'a View<'a>,
     /// The component.
     pub component: &'a str,
     /// Inputs and values.
@@ -37,13 +37,13 @@ pub struct Names<'a> {
 
 impl<'a> Names<'a> {
     /// The names of a component's page.
-    pub fn of(view: View<'a>, component: &'a str) -> Self {
+    pub fn of(view: &'a View<'a>, component: &'a str) -> Self {
         Self { view, component, own: BTreeMap::new(), workload: None, container: None, around: None }
     }
 
     /// A text as a message may show it.
     pub(super) fn shown(&self, text: &str) -> String {
-        let secret = self.view.parameters.secrets().any(|secret| text.contains(secret));
+        let secret = self.view.context.parameters.secrets().any(|secret| text.contains(secret));
         if secret { "<hidden>".to_owned() } else { text.to_owned() }
     }
 
@@ -70,7 +70,7 @@ impl<'a> Names<'a> {
         if let (Some(field), Some(container)) = (name.strip_prefix("container."), &self.container) {
             return Some(of_container(container, field));
         }
-        let payload = self.view.payload;
+        let payload = &self.view.payload;
         let owner = || payload.page(self.component).map_or(self.component, |page| page.owner());
         let workload = self.workload.as_ref();
         Some(Ok(match (name, workload) {
@@ -133,12 +133,12 @@ impl Scope for Names<'_> {
     fn get(&self, name: &str) -> Result<Lookup, String> {
         match self.own.get(name) {
             Some(value) => Ok(value.clone()),
-            None => self.known(name).unwrap_or_else(|| self.view.parameters.get(name)),
+            None => self.known(name).unwrap_or_else(|| self.view.context.parameters.get(name)),
         }
     }
 
     fn is_secret(&self, name: &str) -> bool {
-        !self.own.contains_key(name) && self.view.parameters.is_secret(name)
+        !self.own.contains_key(name) && self.view.context.parameters.is_secret(name)
     }
 }
 

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::read_folder::document;
-use super::profiles::Profiles;
 use super::parameters::{Parameter, Parameters, ParametersFile, Readable};
 use super::profile::Profile;
+use super::profiles::Profiles;
+use super::read_folder::document;
 use super::typed::{Marked, Reader, Typed};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::nearest::nearest;

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use super::checks::Checks;
 use super::component::Component;
-use super::read_folder::Found;
 use super::fragment::{Fragment, FragmentFile, ShapeManifest, check_additions};
+use super::parameter_sets::Set;
 use super::parameters::{Parameter, ParametersFile};
 use super::profile::{Profile, ProfileFile, lineage, resolve};
-use super::parameter_sets::Set;
+use super::read_folder::Found;
 use super::typed::{Marked, Reader, Typed};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::nearest::nearest;

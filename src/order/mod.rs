@@ -10,10 +10,13 @@ use std::ops::Range;
 use crate::diagnostic::Diagnostic;
 use crate::object::Object;
 use crate::payload::RunLevel;
+use crate::transform::Rendered;
 
-/// Objects in the order in which they are written and applied.
+/// The objects of one profile in the order in which they are written and applied.
 #[derive(Debug)]
 pub struct Plan {
+    /// The name of the profile.
+    pub profile: String,
     /// The objects: applied one after the other in this order, everything is there in time.
     pub objects: Vec<Object>,
     /// What may go on at once. Each stage waits for all of the one before it.
@@ -28,7 +31,9 @@ impl Plan {
     /// The plan for the objects of one component.
     #[must_use]
     pub fn only(self, component: &str) -> Self {
-        plan(self.objects.into_iter().filter(|object| object.component == component).collect())
+        let mut objects = self.objects;
+        objects.retain(|object| object.component == component);
+        Self { stages: stages(&objects), objects, ..self }
     }
 }
 
@@ -48,10 +53,10 @@ pub struct Chunk {
     pub run_level: Option<String>,
 }
 
-/// Orders objects, which come as the payload has them: by file, and within a file by document.
-pub fn plan(objects: Vec<Object>) -> Plan {
-    let stages = stages(&objects);
-    Plan { objects, stages, namespace: None, warnings: Vec::new() }
+/// Orders the objects of a profile by run level. They arrive in the order of the payload: by file, then by document.
+pub fn plan(rendered: Rendered<'_>) -> Plan {
+    let Rendered { view, objects, namespace, warnings } = rendered;
+    Plan { profile: view.profile.name.clone(), stages: stages(&objects), objects, namespace, warnings }
 }
 
 /// The order of an update: one run-level after the other, the components of a level at once. A Job is a barrier:

@@ -12,10 +12,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::language::Component;
 use crate::nearest::nearest;
 use crate::object::{Cluster, ObjectId};
 use crate::parallel::{self, Worth};
-use crate::language::Component;
 use crate::yaml::{Node, Sources, Text};
 
 pub use digest::{Sha256, cvo_hash};

@@ -7,8 +7,8 @@ use super::{File, Manifest, Payload};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::file;
 use crate::glob;
-use crate::object::{ObjectId, Scopes, Shape};
 use crate::language::{Component, Marked, Parameter, PatchEntry, Profiles};
+use crate::object::{ObjectId, Scopes, Shape};
 use crate::yaml::{self, Entry, Map, Mark, Node, Sources, Value};
 
 /// The page of a component lies in its folder under this name.

@@ -3,9 +3,9 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::include::{Unknown, capabilities, include_with};
+use crate::language::Filters;
 use crate::object::Annotations;
 use crate::payload::{Manifest, Payload};
-use crate::language::Filters;
 
 /// The capabilities that must be on after an update from `current` to `update`: an object that the cluster runs now,
 /// and would lose because the update put it under a capability that is off, switches that capability on.

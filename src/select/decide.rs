@@ -1,16 +1,16 @@
 //! What a profile takes in: the cluster-version-operator's filters, what pages and profiles leave out, and where the
 //! rest lives.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Code, Reason, check, include};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::expand::{Expanded, Names, Says, View, brings};
 use crate::glob;
+use crate::language::{Component, Filters, Omissions, Place, Profile, Selector, unmet};
 use crate::nearest::nearest;
 use crate::object::{Annotations, Cluster, ObjectId, Scope, Scopes};
-use crate::payload::Manifest;
-use crate::language::{Component, Filters, Omissions, Place, Profile, Selector, unmet};
+use crate::payload::{Manifest, Payload};
 use crate::yaml::Mark;
 
 /// What a profile takes in.
@@ -25,9 +25,56 @@ pub struct Selection {
     pub elsewhere: BTreeSet<usize>,
 }
 
-/// Decides about every manifest.
-pub fn decide(view: &View<'_>, expanded: &Expanded<'_>) -> Result<Selection, Diagnostics> {
-    check(&view.profile.select, view.payload)?;
+/// A profile whose manifests are selected.
+pub struct Selected<'a> {
+    /// The profile as it was expanded.
+    pub expanded: Expanded<'a>,
+    /// The decision for each manifest.
+    pub selection: Selection,
+}
+
+impl<'a> Selected<'a> {
+    /// Returns the profile.
+    pub fn profile(&self) -> &'a Profile {
+        self.expanded.view.profile
+    }
+
+    /// Returns the payload that the profile selects from, with the manifests of fragments.
+    pub fn payload(&self) -> &Payload {
+        &self.expanded.view.payload
+    }
+
+    /// Fails if the profile selects nothing: a misspelt cluster profile excludes every manifest.
+    pub fn require_any(&self) -> Result<(), Diagnostics> {
+        if !self.selection.components.is_empty() {
+            return Ok(());
+        }
+        let out = &self.selection.out;
+        let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
+        for reason in out.iter().flatten() {
+            *reasons.entry(reason.to_string()).or_default() += 1;
+        }
+        let mut error = Diagnostic::error(format!(
+            "the profile `{}` selects none of the payload's {} manifests",
+            self.profile().name,
+            out.len()
+        ));
+        if let Some((reason, count)) = reasons.into_iter().max_by_key(|(_, count)| *count) {
+            error = error.note(format!("{count} of them for this reason: {reason}"));
+        }
+        Err(error.help("check the names in `select`").into())
+    }
+}
+
+/// Decides for each manifest whether the profile includes it.
+pub fn select(expanded: Expanded<'_>) -> Result<Selected<'_>, Diagnostics> {
+    let selection = decide(&expanded)?;
+    Ok(Selected { expanded, selection })
+}
+
+fn decide(expanded: &Expanded<'_>) -> Result<Selection, Diagnostics> {
+    let view = &expanded.view;
+    check(&view.profile.select, &view.payload)?;
     let mut errors = Diagnostics::default();
     let mut selection = Selection {
         out: Vec::new(),
@@ -126,14 +173,14 @@ impl Decider<'_> {
             view.profile.cluster != Cluster::Both
                 && annotations.get(&format!("{INCLUDE}{}", profile.name)) == Some("true")
         };
-        view.profiles.beside(view.profile).filter(named)
+        view.context.profiles.beside(view.profile).filter(named)
     }
 
     /// Why the whole component is not there.
     fn absent(&self, manifest: &Manifest) -> Result<Option<Reason>, Diagnostic> {
         let Some(page) = self.page(manifest) else { return Ok(None) };
-        let names = Names::of(*self.view, self.component(manifest));
-        let why = unmet(&page.when, &names, self.view.sources)?;
+        let names = Names::of(self.view, self.component(manifest));
+        let why = unmet(&page.when, &names, self.view.context.sources)?;
         Ok(why.map(|why| omitted(&format!("the component does not exist: {why}"))))
     }
 
@@ -163,8 +210,8 @@ impl Decider<'_> {
         for (selector, omission) in &omissions.0 {
             let concerned =
                 selector.value.matches(&manifest.id) && self.view.profile.is_in(&omission.profiles);
-            let names = || Names::of(*self.view, self.component(manifest));
-            if concerned && unmet(&omission.when, &names(), self.view.sources)?.is_none() {
+            let names = || Names::of(self.view, self.component(manifest));
+            if concerned && unmet(&omission.when, &names(), self.view.context.sources)?.is_none() {
                 return Ok(Some((omitted(&omission.reason), selector.mark)));
             }
         }
@@ -217,7 +264,7 @@ impl Decider<'_> {
                 ))),
             [(first, _), (second, _), ..] => Err(self
                 .error(second.mark, "two entries of `place` decide about one object", manifest)
-                .note(format!("the other is at {}", self.view.sources.show(first.mark)))
+                .note(format!("the other is at {}", self.view.context.sources.show(first.mark)))
                 .help("name it under `both` if it is in both clusters")),
         }
     }
@@ -228,18 +275,18 @@ impl Decider<'_> {
     }
 
     fn error(&self, mark: Mark, message: &str, manifest: &Manifest) -> Diagnostic {
-        Diagnostic::error(message).at(Location::of(mark, self.view.sources)).object(&manifest.id)
+        Diagnostic::error(message).at(Location::of(mark, self.view.context.sources)).object(&manifest.id)
     }
 
     /// Entries that mean no object at all are mistakes, in whatever profile.
     fn report_idle(&self, errors: &mut Diagnostics) {
-        let payload = self.view.payload;
+        let payload = &self.view.payload;
         for (component, page) in &payload.pages {
             let own: Vec<&Manifest> = payload.of_component(component).map(|(_, manifest)| manifest).collect();
             let ids: Vec<ObjectId> = own.iter().map(|manifest| manifest.id.clone()).collect();
             let place = page.place.iter().flat_map(Place::entries).map(|(entry, _)| entry);
             // What only a part brings has a place as well, in whatever profile it does.
-            let place = place.filter(|entry| !brings(page, self.view.profiles, &entry.value));
+            let place = place.filter(|entry| !brings(page, self.view.context.profiles, &entry.value));
             let others = page.omit.0.iter().chain(&page.moved.0);
             let others = others.filter(|(_, omission)| !omission.optional).map(|(selector, _)| selector);
             for entry in place.chain(others) {
@@ -249,7 +296,9 @@ impl Decider<'_> {
                 if !own.iter().any(|manifest| glob::matches(pattern, payload.file(manifest).name())) {
                     let error = Diagnostic::error(format!("no file of the component matches `{pattern}`"));
                     errors.0.push(
-                        error.at(Location::of(reason.mark, self.view.sources)).help("remove the entry"),
+                        error
+                            .at(Location::of(reason.mark, self.view.context.sources))
+                            .help("remove the entry"),
                     );
                 }
             }
@@ -270,7 +319,7 @@ impl Decider<'_> {
         let names: Vec<String> =
             ids.iter().flat_map(|id| [id.kind.clone(), format!("{}/{}", id.kind, id.name)]).collect();
         let error = Diagnostic::error(format!("there is no manifest for `{selector}`"))
-            .at(Location::of(mark, self.view.sources));
+            .at(Location::of(mark, self.view.context.sources));
         errors.0.push(match nearest(&selector.to_string(), names.iter().map(String::as_str)) {
             Some(near) => error.help(format!("did you mean `{near}`?")),
             None => error.help("remove the entry"),

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use crate::language::{Capabilities, Filters, Override};
 use crate::object::{Annotations, ObjectId};
 use crate::payload::Manifest;
-use crate::language::{Capabilities, Filters, Override};
 
 const FEATURE_SET: &str = "release.openshift.io/feature-set";
 const FEATURE_GATE: &str = "release.openshift.io/feature-gate";

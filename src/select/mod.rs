@@ -4,15 +4,13 @@ mod capability;
 mod decide;
 mod include;
 
-use std::collections::BTreeMap;
-
 use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::language::Filters;
 use crate::nearest::nearest;
 use crate::payload::Payload;
-use crate::language::Filters;
 
 pub use capability::{for_update, implicitly_enabled};
-pub use decide::{Selection, decide};
+pub use decide::{Selected, Selection, select};
 pub use include::{Code, Reason, include};
 
 /// What became of a payload's manifests: for each one, in order, nothing if it is in, or the reason why it is out.
@@ -51,26 +49,4 @@ pub fn check(filters: &Filters, payload: &Payload) -> Result<(), Diagnostics> {
         }
     }
     errors.or(())
-}
-
-/// Checks that anything is selected at all: a misspelt cluster profile leaves out everything.
-pub fn some(selection: &Selection, profile: &str) -> Result<(), Diagnostics> {
-    if !selection.components.is_empty() {
-        return Ok(());
-    }
-    let out = &selection.out;
-    let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
-    for reason in out.iter().flatten() {
-        *reasons.entry(reason.to_string()).or_default() += 1;
-    }
-    let most = reasons.into_iter().max_by_key(|(_, count)| *count);
-    let error = Diagnostic::error(format!(
-        "the profile `{profile}` selects none of the payload's {} manifests",
-        out.len()
-    ));
-    let error = match most {
-        Some((reason, count)) => error.note(format!("{count} of them for this reason: {reason}")),
-        None => error,
-    };
-    Err(error.help("check the names in `select`").into())
 }

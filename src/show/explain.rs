@@ -4,10 +4,10 @@ use std::fmt::Write;
 
 use crate::diagnostic::{Diagnostic, Location};
 use crate::expand::View;
+use crate::language::PolicyTarget;
 use crate::nearest::nearest;
 use crate::object::{Cause, Object, ObjectId, Step};
 use crate::order::Plan;
-use crate::language::PolicyTarget;
 use crate::transform::patch;
 use crate::yaml::{Mark, Node, Value, json};
 
@@ -105,7 +105,7 @@ impl Explainer<'_> {
         let _ = writeln!(out, "{path}: {}", self.shown(node, path));
         let changes = self.changes(path);
         let reason = changes.first().map(|change| self.reason(&change.step.cause)).unwrap_or_default();
-        let _ = writeln!(out, "  from {}{reason}", self.view.sources.show(node.mark));
+        let _ = writeln!(out, "  from {}{reason}", self.view.context.sources.show(node.mark));
         self.earlier(&changes, path, out);
     }
 
@@ -124,7 +124,7 @@ impl Explainer<'_> {
             let Some(before) = change.before else { continue };
             let reason =
                 changes.get(index + 1).map(|earlier| self.reason(&earlier.step.cause)).unwrap_or_default();
-            let place = self.view.sources.show(before.mark);
+            let place = self.view.context.sources.show(before.mark);
             let _ = writeln!(out, "  was {} at {place}{reason}", self.shown(before, path));
         }
     }
@@ -181,7 +181,7 @@ impl Explainer<'_> {
         let data = !public.iter().any(|field| path.starts_with(field)) && !path.ends_with("~1issued");
         let text = json::show(node);
         let holds = |secret: &str| holds(node, secret);
-        if self.object.id.kind == "Secret" && data || self.view.parameters.secrets().any(holds) {
+        if self.object.id.kind == "Secret" && data || self.view.context.parameters.secrets().any(holds) {
             return "<hidden>".to_owned();
         }
         text
@@ -189,15 +189,16 @@ impl Explainer<'_> {
 
     /// Why a step was taken, in words that follow a place.
     fn reason(&self, cause: &Cause) -> String {
-        let show = |mark: &Mark| self.view.sources.show(*mark);
+        let show = |mark: &Mark| self.view.context.sources.show(*mark);
         match cause {
             Cause::Manifest => String::new(),
             Cause::Release => ", with the images and the version of the release".to_owned(),
             Cause::Addition { part, uses } => {
-                let fragments = &self.view.profiles.fragments;
+                let fragments = &self.view.context.profiles.fragments;
                 let fragment = fragments.values().find(|fragment| fragment.mark.source == part.source);
-                let about = fragment
-                    .map(|fragment| format!(", the fragment {}: {}", fragment.name(), fragment.body.description));
+                let about = fragment.map(|fragment| {
+                    format!(", the fragment {}: {}", fragment.name(), fragment.body.description)
+                });
                 let uses = uses.iter().rev().map(|mark| format!(", used at {}", show(mark)));
                 let about = about.unwrap_or_else(|| format!(", a part of {}", show(part)));
                 about + &uses.collect::<String>()
@@ -229,13 +230,13 @@ impl Explainer<'_> {
             Some(PolicyTarget::Workload) => "workload",
             Some(PolicyTarget::Kind(kind)) => kind.as_str(),
         };
-        format!(", what the profile says of every {of} at {}", self.view.sources.show(mark))
+        format!(", what the profile says of every {of} at {}", self.view.context.sources.show(mark))
     }
 
     fn unknown(&self, path: &str, error: Option<patch::PatchError>) -> Diagnostic {
         let error_help = error.and_then(|error| error.help);
         let diagnostic = Diagnostic::error(format!("the object has no `{path}`"))
-            .at(Location::of(self.object.root.mark, self.view.sources))
+            .at(Location::of(self.object.root.mark, self.view.context.sources))
             .object(&self.object.id);
         Diagnostic { help: error_help.or(Some("leave out --path to see all fields".into())), ..diagnostic }
     }

@@ -5,13 +5,12 @@ use std::fmt::Write;
 use serde::Serialize;
 
 use super::Paint;
-use crate::Decided;
 use crate::diagnostic::printable;
+use crate::language::{Filters, Profile};
 use crate::object::Cluster;
 use crate::order::Plan;
 use crate::payload::{self, Manifest, Payload};
-use crate::language::{Filters, Profile};
-use crate::select::{self, Reason};
+use crate::select::{self, Reason, Selected, Selection};
 use crate::yaml::{Node, Sources};
 
 /// One manifest.
@@ -38,11 +37,14 @@ struct RowReason {
     message: String,
 }
 
-/// A row for each manifest as a profile has it, in the order of the payload.
-pub fn decided(decided: &Decided<'_>, cluster: Cluster, sources: &Sources) -> Vec<Row> {
-    let rows = rows(&decided.payload, &decided.out, Some(cluster));
-    let by = decided.by.iter().map(|by| by.map(|mark| sources.show(mark)));
-    rows.into_iter().zip(by).map(|(row, by)| Row { by, ..row }).collect()
+/// Returns a row for each manifest of the payload, with the profile's decision about it.
+pub fn selected(selected: &Selected<'_>, sources: &Sources) -> Vec<Row> {
+    let Selection { out, by, .. } = &selected.selection;
+    let mut rows = rows(selected.payload(), out, Some(selected.profile().cluster));
+    for (row, by) in rows.iter_mut().zip(by) {
+        row.by = by.map(|mark| sources.show(mark));
+    }
+    rows
 }
 
 /// A row for each manifest, in the order of the payload.

@@ -41,15 +41,16 @@ pub(super) fn apply(
     objects: &mut Vec<Object>,
     contributions: &[Contribution],
     component: &str,
-    view: &View<'_>,
     expanded: &Expanded<'_>,
     scopes: &Scopes,
 ) -> Result<(), Diagnostics> {
+    let view = &expanded.view;
     let mut errors = Diagnostics::default();
     let before = container_names(objects);
     let mut contributor = Contributor { view, component, expanded, scopes, objects };
     let used = |contribution: &Contribution, error: Diagnostic| {
-        let notes = contribution.uses.iter().map(|mark| format!("used at {}", view.sources.show(*mark)));
+        let notes =
+            contribution.uses.iter().map(|mark| format!("used at {}", view.context.sources.show(*mark)));
         notes.rev().fold(error, Diagnostic::note)
     };
     let idle = idle_uses(contributions, contributor.objects);
@@ -62,7 +63,7 @@ pub(super) fn apply(
     errors.or(())?;
     let mut errors = Diagnostics::default();
     for contribution in contributions {
-        let nobody = unknown_containers(objects, contribution, &before, view.sources);
+        let nobody = unknown_containers(objects, contribution, &before, view.context.sources);
         errors.0.extend(nobody.into_iter().map(|error| used(contribution, error)));
     }
     errors.or(())
@@ -197,7 +198,7 @@ impl Contributor<'_, '_> {
         let Some(object) = objects.find(|object| object.id == *workload) else {
             return Ok(());
         };
-        let sources = self.view.sources;
+        let sources = self.view.context.sources;
         let result = match contribution.target {
             Target::Pod(_) => pod_mut(&mut object.root, &workload.kind)
                 .map_or(Ok(()), |pod| add::add_pod(pod, &contribution.node, sources)),
@@ -209,7 +210,7 @@ impl Contributor<'_, '_> {
 
     /// An object, whole or in part: merged into the one of its identity, or new.
     fn object(&mut self, contribution: &Contribution) -> Result<(), Diagnostic> {
-        let sources = self.view.sources;
+        let sources = self.view.context.sources;
         let (mut id, _) = ObjectId::of(&contribution.node).map_err(|error| {
             Diagnostic::error(error.message).at(Location::of(error.mark, sources)).help(error.help)
         })?;
@@ -259,7 +260,7 @@ impl Contributor<'_, '_> {
             return Err(Diagnostic::error(
                 "a cluster-scoped object cannot be in a hosted control plane's namespace",
             )
-            .at(Location::of(contribution.part, self.view.sources))
+            .at(Location::of(contribution.part, self.view.context.sources))
             .object(id)
             .help("limit its part to profiles of the guest"));
         }
@@ -272,7 +273,7 @@ impl Contributor<'_, '_> {
         match self.expanded.place_of(self.component, id)[..] {
             [(_, home)] => Ok(home == Cluster::Both || home == cluster),
             _ => Err(Diagnostic::error("nobody says in which cluster this new object lives")
-                .at(Location::of(contribution.part, self.view.sources))
+                .at(Location::of(contribution.part, self.view.context.sources))
                 .object(id)
                 .help("limit its part with `in`, or name it under `place` in the page")),
         }
@@ -280,7 +281,7 @@ impl Contributor<'_, '_> {
 
     /// A new object comes right before the workload it is for, or behind everything else of its component.
     fn insert(&mut self, root: Node, id: ObjectId, contribution: &Contribution) {
-        let payload = self.view.payload;
+        let payload = &self.view.payload;
         let neighbour = payload.of_component(self.component).find(|(_, manifest)| {
             Some(&manifest.id) == contribution.workload.as_ref().or(contribution.meets.as_ref())
         });
@@ -291,7 +292,7 @@ impl Contributor<'_, '_> {
             None => (last.unwrap_or_default(), Side::Behind),
         };
         let neighbour = payload.file(&payload.manifests[manifest]);
-        let mut history = History::new(self.view.recording);
+        let mut history = History::new(self.view.context.recording);
         history.note(&root, || cause(contribution));
         self.objects.push(Object {
             root,

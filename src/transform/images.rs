@@ -8,10 +8,10 @@
 use std::collections::BTreeMap;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
+use crate::language::ImageHomes;
 use crate::nearest::nearest;
 use crate::object::Cluster;
 use crate::payload::{Images, Payload};
-use crate::language::ImageHomes;
 use crate::yaml::Node;
 
 const PLACEHOLDER_VERSION: &str = "0.0.1-snapshot";

@@ -2,78 +2,74 @@
 
 mod add;
 mod contribute;
-mod policy;
-mod page_patches;
-mod intents;
-mod meet_intents;
+mod handle_intents;
 mod images;
+mod intents;
 mod issued;
 mod moves;
 mod namespace;
+mod page_patches;
 pub mod patch;
+mod policy;
 mod strip;
 mod target;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::expand::{Around, Expanded, View, mentions};
+use crate::language::template::substitute_text;
+use crate::language::{Label, Marked};
 use crate::object::{Cause, History, Object, Position, Scopes, Side, has_pods, is_tombstone};
 use crate::parallel::{self, Worth};
 use crate::payload::Manifest;
-use crate::language::template::substitute_text;
-use crate::language::{Label, Marked};
-use crate::select::Selection;
+use crate::select::{Selected, Selection};
 use crate::yaml::Node;
 
-pub use meet_intents::{Honoured, honour};
+pub use handle_intents::{WithIntents, handle_intents};
 
-/// One cluster of a topology on its way: the profile, and its objects by component.
-pub struct Half<'a> {
-    /// What the profile sees.
-    pub view: View<'a>,
+/// The objects of one profile, by component.
+pub struct Assembled<'a> {
+    /// The profile as it was expanded.
+    pub expanded: Expanded<'a>,
     /// The components with their objects.
-    pub components: Vec<Component<'a>>,
-    expanded: &'a Expanded<'a>,
+    pub components: Vec<Component>,
     scopes: Scopes,
 }
 
 /// The objects of one component.
-pub struct Component<'a> {
+pub struct Component {
     /// Its name.
-    pub name: &'a str,
+    pub name: String,
     /// Its objects in this cluster.
     pub objects: Vec<Object>,
 }
 
-/// Makes objects of the manifests that are in, with the release's images, and adds what pages and fragments contribute.
-pub fn add<'a>(
-    view: View<'a>,
-    expanded: &'a Expanded<'a>,
-    selection: &'a Selection,
-) -> Result<Half<'a>, Diagnostics> {
-    let catalogues = images::Catalogues::of(view.payload, view.profile.cluster)?;
+/// Turns the selected manifests into objects, with the release's images, and adds what pages and fragments contribute.
+pub fn assemble(selected: Selected<'_>) -> Result<Assembled<'_>, Diagnostics> {
+    let Selected { expanded, selection } = selected;
+    let view = &expanded.view;
+    let catalogues = images::Catalogues::of(&view.payload, view.profile.cluster)?;
     let scopes = view.scopes();
-    let contributions = contribute::by_owner(
-        expanded
-            .contributions
-            .iter()
-            .flat_map(|(name, all)| all.iter().map(move |one| (name.as_str(), one.clone()))),
-        &view,
-    );
-    let make = |name: &'a String| {
-        let mut objects = made(&view, name, selection, &catalogues);
-        let tombstones = moves::tombstones(&view, name, selection)?;
+    let mut all = Vec::new();
+    for (component, contributions) in &expanded.contributions {
+        all.extend(contributions.iter().map(|contribution| (component.as_str(), contribution.clone())));
+    }
+    let contributions = contribute::by_owner(all.into_iter(), view);
+    let assemble_component = |name: &String| {
+        let mut objects = selected_objects(view, name, &selection, &catalogues);
+        let tombstones = moves::tombstones(view, name, &selection)?;
         if let Some(contributions) = contributions.get(name) {
-            contribute::apply(&mut objects, contributions, name, &view, expanded, &scopes)?;
+            contribute::apply(&mut objects, contributions, name, &expanded, &scopes)?;
         }
         objects.extend(tombstones);
-        Ok(Component { name, objects })
+        Ok(Component { name: name.clone(), objects })
     };
-    let components = Diagnostics::gather(parallel::map(Worth::Little, &selection.components, make))?;
-    Ok(Half { view, components, expanded, scopes })
+    let components = parallel::map(Worth::Little, &selection.components, assemble_component);
+    let components = Diagnostics::gather(components)?;
+    Ok(Assembled { expanded, components, scopes })
 }
 
-/// The objects of a profile, and what is worth a look though nothing is wrong.
-pub struct Finished<'a> {
+/// The finished objects of a profile.
+pub struct Rendered<'a> {
     /// What the profile sees.
     pub view: View<'a>,
     /// The objects, in the order of the payload.
@@ -86,23 +82,21 @@ pub struct Finished<'a> {
 
 /// What holds for every pod, the pages' patches, the profile's namespace, and last the annotations that nobody needs any
 /// more. The objects come in the order of the payload.
-pub fn finish(honoured: Honoured<'_>) -> Result<Finished<'_>, Diagnostics> {
-    let Honoured { half: Half { view, mut components, .. }, facts } = honoured;
+pub fn finish(cluster: WithIntents<'_>) -> Result<Rendered<'_>, Diagnostics> {
+    let WithIntents { assembled: Assembled { expanded, mut components, .. }, found } = cluster;
+    let view = expanded.view;
     let nobody = Around::default();
-    let first = Diagnostics::gather(parallel::map(
-        Worth::Little,
-        &mut components,
-        |component: &mut Component<'_>| {
-            issued::apply(&mut component.objects, view.sources)?;
+    let first =
+        Diagnostics::gather(parallel::map(Worth::Little, &mut components, |component: &mut Component| {
+            issued::apply(&mut component.objects, view.context.sources)?;
             every_of(component, &view, &nobody, |object| !has_pods(&object.id.kind))
-        },
-    ));
+        }));
     // Pods last: what they are told about the objects around them is then as it will be.
     let around = around(&components, &view);
-    let finished = parallel::map(Worth::Little, components, |mut component: Component<'_>| {
+    let finished = parallel::map(Worth::Little, components, |mut component: Component| {
         every_of(&mut component, &view, &around, |object| has_pods(&object.id.kind))?;
-        page_patches::apply(&mut component.objects, &view, component.name)?;
-        meet_intents::check(&component.objects, &view, component.name, &facts)?;
+        page_patches::apply(&mut component.objects, &view, &component.name)?;
+        handle_intents::check(&component.objects, &view, &component.name, &found)?;
         Ok(component.objects)
     });
     let mut objects: Vec<Object> =
@@ -113,10 +107,10 @@ pub fn finish(honoured: Honoured<'_>) -> Result<Finished<'_>, Diagnostics> {
     let namespace = namespace.map(|namespace| target_namespace(namespace, &view)).transpose()?;
     let mut warnings = Vec::new();
     if let Some(namespace) = &namespace {
-        warnings = namespace::move_to(namespace, &mut objects, &view.scopes(), view.sources)?;
+        warnings = namespace::move_to(namespace, &mut objects, &view.scopes(), view.context.sources)?;
     }
     strip::apply(&mut objects, &view.profile.strip);
-    Ok(Finished { view, objects, namespace: namespace.map(|namespace| namespace.value), warnings })
+    Ok(Rendered { view, objects, namespace: namespace.map(|namespace| namespace.value), warnings })
 }
 
 /// Two results, or all that is wrong with either.
@@ -132,23 +126,23 @@ fn both<A, B>(first: Result<A, Diagnostics>, second: Result<B, Diagnostics>) -> 
 
 /// What the profile says about every object of a component that is chosen.
 fn every_of(
-    component: &mut Component<'_>,
+    component: &mut Component,
     view: &View<'_>,
     around: &Around,
     chosen: impl Fn(&Object) -> bool,
 ) -> Result<(), Diagnostics> {
     let objects = component.objects.iter_mut().filter(|object| chosen(object) && !is_tombstone(&object.root));
-    Diagnostics::gather(objects.map(|object| policy::apply(object, view, component.name, around))).map(drop)
+    Diagnostics::gather(objects.map(|object| policy::apply(object, view, &component.name, around))).map(drop)
 }
 
 /// What pods will find around them, as far as the profile asks for it.
-fn around(components: &[Component<'_>], view: &View<'_>) -> Around {
+fn around(components: &[Component], view: &View<'_>) -> Around {
     let mut around = Around::default();
     let (bindings, config) =
         (mentions(view.profile, "pod.usesOwnApi"), mentions(view.profile, "pod.configHash"));
     for component in components {
         for object in &component.objects {
-            let outcome = || page_patches::outcome(object, view, component.name);
+            let outcome = || page_patches::outcome(object, view, &component.name);
             match object.id.kind.as_str() {
                 "RoleBinding" | "ClusterRoleBinding" if bindings => around.bind(&object.id, &outcome()),
                 "ConfigMap" | "Secret" if config => around.configure(&object.id, outcome()),
@@ -159,8 +153,8 @@ fn around(components: &[Component<'_>], view: &View<'_>) -> Around {
     around
 }
 
-/// The manifests of a component that are in, as objects with the release's images.
-fn made(
+/// Returns the selected manifests of a component as objects, with the release's images.
+fn selected_objects(
     view: &View<'_>,
     component: &str,
     selection: &Selection,
@@ -172,7 +166,7 @@ fn made(
 }
 
 fn object(place: usize, manifest: &Manifest, view: &View<'_>, catalogues: &images::Catalogues) -> Object {
-    let mut history = History::new(view.recording);
+    let mut history = History::new(view.context.recording);
     let mut root = manifest.object();
     history.note(&root, || Cause::Manifest);
     catalogues.fill_in(&mut root, &view.payload.file(manifest).path);
@@ -199,11 +193,12 @@ fn in_place_of(place: usize, manifest: &Manifest, root: Node, history: History, 
 
 /// The profile's namespace with its parameters put in.
 fn target_namespace(namespace: &Marked<String>, view: &View<'_>) -> Result<Marked<String>, Diagnostic> {
-    let text = substitute_text(&namespace.value, namespace.mark, view.parameters, view.sources)?;
+    let text =
+        substitute_text(&namespace.value, namespace.mark, view.context.parameters, view.context.sources)?;
     if Label::is(&text) {
         return Ok(Marked { value: text, mark: namespace.mark });
     }
     Err(Diagnostic::error(format!("`{}` is no name of a namespace", namespace.value))
-        .at(Location::of(namespace.mark, view.sources))
+        .at(Location::of(namespace.mark, view.context.sources))
         .help("it is at most 63 lower-case letters, digits and `-`, and neither begins nor ends with `-`"))
 }

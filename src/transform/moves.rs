@@ -3,10 +3,10 @@
 use super::{in_place_of, patch};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::expand::{Names, View};
+use crate::language::unmet;
 use crate::nearest::nearest;
 use crate::object::{Cause, DELETE, History, Object};
 use crate::payload::Manifest;
-use crate::language::unmet;
 use crate::select::Selection;
 use crate::yaml::{Entry, Map, Mark, Node, Value};
 
@@ -17,10 +17,12 @@ pub(super) fn tombstones(
     selection: &Selection,
 ) -> Result<Vec<Object>, Diagnostic> {
     let Some(page) = view.payload.page(component) else { return Ok(Vec::new()) };
-    let names = Names::of(*view, component);
+    let names = Names::of(view, component);
     let mut tombstones = Vec::new();
     for (selector, omission) in &page.moved.0 {
-        if !view.profile.is_in(&omission.profiles) || unmet(&omission.when, &names, view.sources)?.is_some() {
+        if !view.profile.is_in(&omission.profiles)
+            || unmet(&omission.when, &names, view.context.sources)?.is_some()
+        {
             continue;
         }
         let manifests = view.payload.of_component(component);
@@ -47,7 +49,7 @@ fn tombstone(place: usize, manifest: &Manifest, mark: Mark, view: &View<'_>) -> 
     }
     let kind = text(&manifest.id.kind);
     let root = map(vec![("apiVersion", text(api_version)), ("kind", kind), ("metadata", map(metadata))]);
-    let mut history = History::new(view.recording);
+    let mut history = History::new(view.context.recording);
     history.note(&root, || Cause::Left(mark));
     in_place_of(place, manifest, root, history, view)
 }
@@ -64,7 +66,7 @@ pub(super) fn pin(objects: &mut [Object], view: &View<'_>) -> Result<(), Diagnos
             let known: Vec<String> =
                 objects.iter().map(|object| format!("{}/{}", object.id.kind, object.id.name)).collect();
             let error = Diagnostic::error(format!("there is no `{}` to hold fields in", selector.value))
-                .at(Location::of(selector.mark, view.sources));
+                .at(Location::of(selector.mark, view.context.sources));
             errors.0.push(match nearest(&selector.value.to_string(), known.iter().map(String::as_str)) {
                 Some(near) => error.help(format!("did you mean `{near}`?")),
                 None => error.help("remove the entry"),

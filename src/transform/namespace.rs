@@ -3,8 +3,8 @@
 use std::collections::{BTreeSet, HashSet};
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
-use crate::object::{Cause, ISSUED, Object, RULES, Scope, Scopes, Where};
 use crate::language::Marked;
+use crate::object::{Cause, ISSUED, Object, RULES, Scope, Scopes, Where};
 use crate::yaml::{Entry, Mark, Node, Sources, Value};
 
 /// Objects that were moved: kind, the namespace they came from, and name.

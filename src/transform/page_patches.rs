@@ -5,9 +5,9 @@ use super::patch::{self, PatchError, Position};
 use super::target;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::expand::{Names, View};
+use crate::language::{Component, ItemPosition, Marked, PatchEntry, unmet};
 use crate::nearest::nearest;
 use crate::object::{Cause, Object, ObjectId, Shape, is_tombstone};
-use crate::language::{Component, ItemPosition, Marked, PatchEntry, unmet};
 use crate::yaml::Node;
 
 /// Applies the patches of a component's page.
@@ -15,7 +15,7 @@ pub(super) fn apply(objects: &mut [Object], view: &View<'_>, component: &str) ->
     let mut errors = Diagnostics::default();
     let Some(page) = view.payload.page(component) else { return Ok(()) };
     for entry in page.patches.iter().filter(|entry| view.profile.is_in(&entry.value.profiles)) {
-        match unmet(&entry.value.when, &Names::of(*view, component), view.sources) {
+        match unmet(&entry.value.when, &Names::of(view, component), view.context.sources) {
             Ok(Some(_)) => {}
             Ok(None) => {
                 let patcher = Patcher { view, component, page, entry };
@@ -33,8 +33,9 @@ pub(super) fn outcome(object: &Object, view: &View<'_>, component: &str) -> Node
     let Some(page) = view.payload.page(component) else { return object.root };
     for entry in page.patches.iter().filter(|entry| view.profile.is_in(&entry.value.profiles)) {
         let patcher = Patcher { view, component, page, entry };
-        let holds =
-            || matches!(unmet(&entry.value.when, &Names::of(*view, component), view.sources), Ok(None));
+        let holds = || {
+            matches!(unmet(&entry.value.when, &Names::of(view, component), view.context.sources), Ok(None))
+        };
         if may_mean(&entry.value, &object.id) && holds() {
             // What is wrong with a patch is said when it is applied for good.
             let _ = patcher.apply(std::slice::from_mut(&mut object));
@@ -67,21 +68,21 @@ impl Patcher<'_> {
         let patches = self.view.payload.patches(self.component, self.page, self.entry)?;
         if patches.is_empty() && !self.entry.value.optional {
             return Err(Diagnostic::error("the patch is empty")
-                .at(Location::of(self.entry.mark, self.view.sources))
+                .at(Location::of(self.entry.mark, self.view.context.sources))
                 .help("remove it, or write what it changes"));
         }
         if self.entry.value.position.is_some() && patches.iter().any(|patch| patch.as_list().is_some()) {
             return Err(Diagnostic::error("operations say themselves where an item goes")
-                .at(Location::of(self.entry.mark, self.view.sources))
+                .at(Location::of(self.entry.mark, self.view.context.sources))
                 .help("remove `position`; it is for strategic merge patches"));
         }
         for patch in &patches {
             if patch.get("$patch").and_then(Node::as_str) == Some("delete") {
                 return Err(Diagnostic::error("a patch cannot take a whole object away")
-                    .at(Location::of(patch.mark, self.view.sources))
+                    .at(Location::of(patch.mark, self.view.context.sources))
                     .help("leave it out with `omit`, whose reason `list` shows"));
             }
-            let target = target::Matcher::of(&self.entry.value, patch, self.view.sources)?;
+            let target = target::Matcher::of(&self.entry.value, patch, self.view.context.sources)?;
             let mut hits = 0;
             let mut changed = false;
             for object in objects.iter_mut().filter(|object| !is_tombstone(&object.root)) {
@@ -128,7 +129,7 @@ impl Patcher<'_> {
         // A patch may rename an object.
         let (id, _) = ObjectId::of(&object.root).map_err(|error| {
             Diagnostic::error(error.message)
-                .at(Location::of(self.entry.mark, self.view.sources))
+                .at(Location::of(self.entry.mark, self.view.context.sources))
                 .object(&object.id)
         })?;
         object.id = id;
@@ -137,11 +138,11 @@ impl Patcher<'_> {
 
     fn failed(&self, error: PatchError, object: &Object) -> Diagnostic {
         let diagnostic = Diagnostic::error(error.message)
-            .at(Location::of(error.mark, self.view.sources))
+            .at(Location::of(error.mark, self.view.context.sources))
             .object(&object.id);
         Diagnostic { help: error.help, ..diagnostic }.note(format!(
             "applied by {}, because {}",
-            self.view.sources.show(self.entry.mark),
+            self.view.context.sources.show(self.entry.mark),
             self.entry.value.reason
         ))
     }
@@ -154,7 +155,7 @@ impl Patcher<'_> {
         objects: &[Object],
         target: &target::Matcher,
     ) -> Result<(), Diagnostic> {
-        let at = || Location::of(self.entry.mark, self.view.sources);
+        let at = || Location::of(self.entry.mark, self.view.context.sources);
         if hits == 0 {
             let names: Vec<String> =
                 objects.iter().map(|object| format!("{}/{}", object.id.kind, object.id.name)).collect();

@@ -6,12 +6,12 @@ use super::add;
 use super::patch;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::expand::{Around, Names, View, Workload};
+use crate::language::template::substitute;
+use crate::language::{Marked, PolicyRule, PolicyTarget, unmet};
 use crate::object::{
     Cause, Object, containers as containers_in_order, containers_mut, has_pods, is_workload, pod, pod_mut,
     pod_path,
 };
-use crate::language::template::substitute;
-use crate::language::{PolicyRule, Marked, PolicyTarget, unmet};
 use crate::yaml::{Entry, Map, Mark, Node, Sources, Value};
 
 /// What `set` entries have set so far in one object: by field, the value and the line.
@@ -37,7 +37,7 @@ pub(super) fn apply(
     for layer in [Layer::Add, Layer::Default, Layer::Set] {
         // Each layer sees what the one before it made.
         let workload = Workload { id: object.id.clone(), root: object.root.clone() };
-        let scope = Names { workload: Some(workload), around: Some(around), ..Names::of(*view, component) };
+        let scope = Names { workload: Some(workload), around: Some(around), ..Names::of(view, component) };
         for entry in &view.profile.policy {
             match entry_to(object, entry, layer, &scope, &mut set) {
                 Ok(true) => object.history.note(&object.root, || Cause::Policy(entry.mark)),
@@ -65,7 +65,9 @@ fn entry_to(
     let (Some(body), true) = (body, concerns(&entry.value.target, object)) else { return Ok(false) };
     let kind = object.id.kind.clone();
     match entry.value.target {
-        PolicyTarget::Kind(_) | PolicyTarget::Workload => one(&mut object.root, "", entry, body, layer, scope, set),
+        PolicyTarget::Kind(_) | PolicyTarget::Workload => {
+            one(&mut object.root, "", entry, body, layer, scope, set)
+        }
         PolicyTarget::Pod => match pod_mut(&mut object.root, &kind) {
             Some(pod) => one(pod, &pod_path(&kind), entry, body, layer, scope, set),
             None => Ok(false),
@@ -104,7 +106,7 @@ fn one(
     scope: &Names<'_>,
     set: &mut Set,
 ) -> Result<bool, Diagnostic> {
-    let sources = scope.view.sources;
+    let sources = scope.view.context.sources;
     if unmet(&entry.value.when, scope, sources)?.is_some() {
         return Ok(false);
     }

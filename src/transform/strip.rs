@@ -1,8 +1,8 @@
 //! Annotations that have done their work.
 
 use crate::glob;
-use crate::object::{Cause, ISSUED, Object};
 use crate::language::Marked;
+use crate::object::{Cause, ISSUED, Object};
 use crate::yaml::{Node, Text, Value};
 
 /// Removes annotations by pattern; ours, which no cluster should see, always.

@@ -3,8 +3,8 @@
 use regex_lite::Regex;
 
 use crate::diagnostic::{Diagnostic, Location};
-use crate::object::ObjectId;
 use crate::language::{Marked, PatchEntry, Target};
+use crate::object::ObjectId;
 use crate::yaml::{Node, Sources};
 
 /// The conditions of a target, ready to be asked.

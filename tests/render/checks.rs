@@ -83,8 +83,7 @@ fn nothing_is_found_in_manifests_that_are_right() {
 #[test]
 fn nothing_is_found_where_nothing_is_wrong() {
     let folder = folder("one", &data("valid.yaml"));
-    let checks =
-        "kinds:\n  ServiceMonitor.monitoring.coreos.com: {servedBy: prometheus-operator, scope: Namespaced}\n";
+    let checks = "kinds:\n  ServiceMonitor.monitoring.coreos.com: {servedBy: prometheus-operator, scope: Namespaced}\n";
     folder.write("profiles/checks.yaml", file("Checks", "checks", checks));
     let run = lint(&folder, &[]);
     assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (0, "", "nothing is wrong\n"));

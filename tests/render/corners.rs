@@ -74,7 +74,11 @@ fn a_secret_parameter_is_in_no_message() {
     );
     folder.write(
         "profiles/fragments/w.yaml",
-        file("Fragment", "w", "description: w\ninputs: {kind: {type: string, enum: [a]}}\nadds: [{nothing: x}]\n"),
+        file(
+            "Fragment",
+            "w",
+            "description: w\ninputs: {kind: {type: string, enum: [a]}}\nadds: [{nothing: x}]\n",
+        ),
     );
     let given = ["--set", "p.word=hunter2", "--set", "p.pin=424242"];
     let run = |arguments: &[&str]| folder.run(&[arguments, &given[..]].concat());

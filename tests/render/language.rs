@@ -427,8 +427,10 @@ fn entries_that_disagree_are_an_error_that_names_both() {
          object: Deployment.apps/a in ns\n  note: the other is at profiles/test.yaml:7:46\n  \
          help: limit one of them with `when`, or say it once\n"
     );
-    let shown =
-        refused(&folder("", "cluster: both\npolicy:\n- {for: pod, add: {spec: {hostNetwork: false}}}\n"), &[]);
+    let shown = refused(
+        &folder("", "cluster: both\npolicy:\n- {for: pod, add: {spec: {hostNetwork: false}}}\n"),
+        &[],
+    );
     assert!(
         shown.starts_with("error: profiles/test.yaml:7:40: two authors say different things about one field\n  object: Deployment.apps/a in ns\n  note: the other is at payload/op/1.yaml:11:20"),
         "{shown}"
@@ -587,7 +589,8 @@ fn an_include_annotation_places_an_object() {
 fn the_schema_of_uses_is_what_the_fragments_say() {
     let folder = folder("", "cluster: both\n");
     let inputs = "inputs: {workload: workload, port: port, kind: {type: string, enum: [a, b], optional: true}}\nadds: [{nothing: x}]\n";
-    let fragment = format!("{HEADER}kind: Fragment\nmetadata: {{name: word}}\ndescription: what it says\n{inputs}");
+    let fragment =
+        format!("{HEADER}kind: Fragment\nmetadata: {{name: word}}\ndescription: what it says\n{inputs}");
     folder.write("profiles/fragments/word.yaml", fragment);
     let schema: serde_json::Value = serde_json::from_str(&folder.run(&["schema"]).stdout).unwrap();
     assert_eq!(schema["oneOf"][1]["properties"]["uses"]["items"], serde_json::json!({"$ref": "#/$defs/use"}));
@@ -600,7 +603,8 @@ fn the_schema_of_uses_is_what_the_fragments_say() {
 
 #[test]
 fn the_list_shows_what_a_profile_adds() {
-    let body = "adds: [{objects: [{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: new, namespace: ns}}]}]\n";
+    let body =
+        "adds: [{objects: [{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: new, namespace: ns}}]}]\n";
     let run = folder(body, "cluster: both\n").run(&["list", "--profile", "test", "-o", "json"]);
     let rows: Vec<serde_json::Value> = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(

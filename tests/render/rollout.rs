@@ -124,7 +124,13 @@ fn a_level_is_a_stage_and_a_job_one_of_its_own() {
 #[test]
 fn nothing_to_do_is_no_step() {
     assert_eq!(graph(&[]), [""; 0]);
-    let empty = Plan { objects: Vec::new(), stages: Vec::new(), namespace: None, warnings: Vec::new() };
+    let empty = Plan {
+        profile: "one".to_owned(),
+        objects: Vec::new(),
+        stages: Vec::new(),
+        namespace: None,
+        warnings: Vec::new(),
+    };
     assert_eq!(graph(&standalone(&empty)), [""; 0]);
 }
 

@@ -1,7 +1,7 @@
 //! The cluster-version-operator's filters: each with what passes and what fails, and the operator's own words.
 
-use transship::payload::{Manifest, cvo_hash};
 use transship::language::{Capabilities, Filters, Override};
+use transship::payload::{Manifest, cvo_hash};
 use transship::select::{implicitly_enabled, include};
 
 use crate::support::Folder;

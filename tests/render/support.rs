@@ -5,9 +5,9 @@ use std::process::{Command, Output, Stdio};
 
 use transship::Project;
 use transship::diagnostic::Diagnostics;
+use transship::language::Profiles;
 use transship::order::Plan;
 use transship::payload::Payload;
-use transship::language::Profiles;
 
 /// The repository.
 pub(crate) fn repository() -> PathBuf {

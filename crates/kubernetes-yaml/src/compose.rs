@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
+use crate::collections::{Composed, Entries, Items, Open};
 use crate::cursor::Place;
 use crate::error::SyntaxError;
-use crate::collections::{Composed, Entries, Items, Open};
 use crate::node::{DuplicateKey, Entry, Mark, Node, SourceId, Text, Value};
 use crate::resolve::{self, Scalar};
 use crate::scan::{Scanner, Token, TokenKind};

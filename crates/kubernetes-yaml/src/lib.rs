@@ -8,10 +8,10 @@
 //! One reader serves payload, patches, profiles and parameters, so `0640` means 416 in all of them.
 
 mod bytes;
+mod collections;
 mod compose;
 mod cursor;
 mod error;
-mod collections;
 pub mod json;
 mod node;
 mod number;

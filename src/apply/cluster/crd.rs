@@ -6,16 +6,20 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
 use crate::apply::Options;
-use crate::apply::wire::error::Problem;
-use crate::apply::wire::discovery::Resource;
 use crate::apply::cluster::live_cluster::Side;
+use crate::apply::wire::discovery::Resource;
+use crate::apply::wire::error::Problem;
 
 pub(in crate::apply) const DEFINITION: &str = "CustomResourceDefinition";
 
 const PAUSE: Duration = Duration::from_millis(300);
 
 /// Waits until what a definition defines is served.
-pub(in crate::apply) async fn served(side: &Side<'_>, definition: &Value, options: &Options) -> Result<(), Problem> {
+pub(in crate::apply) async fn served(
+    side: &Side<'_>,
+    definition: &Value,
+    options: &Options,
+) -> Result<(), Problem> {
     for (kind, resource) in defines(definition) {
         let known = side.kinds.borrow().find(&resource.group, &resource.version, &kind).is_some();
         while !known && !is_served(side, &resource, options).await? {

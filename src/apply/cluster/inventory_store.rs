@@ -4,11 +4,11 @@ use http::Method;
 use serde_json::{Value, json};
 
 use crate::apply::MANAGER;
-use crate::apply::wire::error::Failure;
-use crate::apply::decide::inventory::{Home, Inventory};
-use crate::apply::wire::api_server::{Content, Server};
 use crate::apply::cluster::live_cluster::Side;
+use crate::apply::decide::inventory::{Home, Inventory};
 use crate::apply::object::server_side_apply::TRIES;
+use crate::apply::wire::api_server::{Content, Server};
+use crate::apply::wire::error::Failure;
 
 /// The inventory as it is in the cluster.
 pub(in crate::apply) struct Kept {

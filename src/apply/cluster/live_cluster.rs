@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use http::Method;
 use serde_json::Value;
 
-use crate::apply::decide::desired::{Body, Policy};
-use crate::apply::wire::error::{Failure, Problem};
-use crate::apply::decide::inventory::{Entry, Home, Inventory, PART_OF};
 use crate::apply::cluster::inventory_store::Kept;
-use crate::apply::wire::discovery::{Kinds, Resource};
+use crate::apply::decide::desired::{Body, Policy};
+use crate::apply::decide::inventory::{Entry, Home, Inventory, PART_OF};
 use crate::apply::wire::api_server::{Content, Server};
+use crate::apply::wire::discovery::{Kinds, Resource};
+use crate::apply::wire::error::{Failure, Problem};
 use crate::object::{Cluster, Object, ObjectId, is_tombstone};
 
 /// More objects than this come in several answers.
@@ -93,7 +93,10 @@ impl<'a> Side<'a> {
     }
 
     /// All objects of a kind that belong to a set.
-    pub(in crate::apply) async fn list(&self, resource: &Resource) -> Result<Vec<(ObjectId, Value)>, Failure> {
+    pub(in crate::apply) async fn list(
+        &self,
+        resource: &Resource,
+    ) -> Result<Vec<(ObjectId, Value)>, Failure> {
         // A hosted cluster's objects never leave its namespace, and neither do our questions.
         let namespace = if self.cluster == Cluster::Management { self.home.namespace.as_str() } else { "" };
         let selector = format!("labelSelector={}&", PART_OF.replace('/', "%2F"));

@@ -5,12 +5,12 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use crate::apply::decide::desired::{Body, digest, unlabelled};
-use crate::apply::wire::error::Problem;
-use crate::apply::decide::managed_fields as fields;
-use crate::apply::decide::inventory::Entry;
-use crate::apply::decide::rollout::Action;
 use crate::apply::cluster::live_cluster::{Side, set_of};
+use crate::apply::decide::desired::{Body, digest, unlabelled};
+use crate::apply::decide::inventory::Entry;
+use crate::apply::decide::managed_fields as fields;
+use crate::apply::decide::rollout::Action;
+use crate::apply::wire::error::Problem;
 use crate::object::ObjectId;
 
 /// What is to be done with an object.

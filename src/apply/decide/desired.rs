@@ -9,11 +9,11 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::apply::decide::inventory::{Home, PART_OF};
-use crate::apply::{MANAGER, SEEDER};
 use crate::apply::decide::managed_fields as fields;
+use crate::apply::{MANAGER, SEEDER};
+use crate::language::{Left, Marked, Profile};
 use crate::object::{Annotations, ISSUED, Object, ObjectId, is_tombstone};
 use crate::order::Plan;
-use crate::language::{Left, Marked, Profile};
 use crate::transform::patch::{Step, places};
 use crate::yaml;
 

@@ -86,7 +86,12 @@ impl Event {
     }
 
     /// About an object that left the payload, and so is at no level.
-    pub(in crate::apply) fn of_object(cluster: Cluster, id: &ObjectId, what: What, message: impl Into<String>) -> Self {
+    pub(in crate::apply) fn of_object(
+        cluster: Cluster,
+        id: &ObjectId,
+        what: What,
+        message: impl Into<String>,
+    ) -> Self {
         Self { object: Some(id.clone()), ..Self::of_cluster(cluster, what, message.into()) }
     }
 }

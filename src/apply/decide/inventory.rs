@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::apply::wire::discovery::escaped;
+use crate::language::Profile;
 use crate::object::ObjectId;
 use crate::order::Plan;
-use crate::language::Profile;
 
 /// The label of every object that belongs to a set.
 pub(in crate::apply) const PART_OF: &str = "applyset.kubernetes.io/part-of";

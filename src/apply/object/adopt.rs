@@ -3,14 +3,14 @@
 use http::Method;
 use serde_json::{Map, Value};
 
-use crate::apply::wire::error::{Failure, Problem};
-use crate::apply::wire::api_server::{Answer, Content};
-use crate::apply::object::apply_object::One;
-use crate::apply::object::server_side_apply::{Rehearsal, union_loser};
 use crate::apply::MANAGER;
 use crate::apply::decide::desired as body;
 use crate::apply::decide::managed_fields as fields;
 use crate::apply::decide::orphaned_fields as left_behind;
+use crate::apply::object::apply_object::One;
+use crate::apply::object::server_side_apply::{Rehearsal, union_loser};
+use crate::apply::wire::api_server::{Answer, Content};
+use crate::apply::wire::error::{Failure, Problem};
 use crate::object::Shape;
 use crate::transform::patch::{Position, strategic};
 use crate::yaml;

@@ -4,17 +4,17 @@ use http::Method;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::apply::decide::desired::Body;
-use crate::apply::decide::decision::{self as deed, Deed, deed};
-use crate::apply::decide::event::What;
-use crate::apply::wire::error::{Failure, Problem};
-use crate::apply::decide::managed_fields as fields;
-use crate::apply::decide::inventory::Entry;
-use crate::apply::object::delete_objects::{take_away, until_gone};
-use crate::apply::decide::rollout::Action;
-use crate::apply::wire::api_server::Content;
 use crate::apply::cluster::live_cluster::{Side, version_of};
+use crate::apply::decide::decision::{self as deed, Deed, deed};
+use crate::apply::decide::desired::Body;
+use crate::apply::decide::event::What;
+use crate::apply::decide::inventory::Entry;
+use crate::apply::decide::managed_fields as fields;
+use crate::apply::decide::rollout::Action;
+use crate::apply::object::delete_objects::{take_away, until_gone};
 use crate::apply::object::server_side_apply::{Rehearsal, TRIES};
+use crate::apply::wire::api_server::Content;
+use crate::apply::wire::error::{Failure, Problem};
 use crate::apply::{MANAGER, Options, SEEDER};
 use crate::object::Object;
 

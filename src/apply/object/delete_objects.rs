@@ -10,12 +10,12 @@ use tokio::time::{Instant, sleep};
 
 use crate::apply::OVERTAKEN;
 use crate::apply::cluster::crd::{self as definition, DEFINITION};
-use crate::apply::decide::event::{Event, What};
-use crate::apply::wire::error::{Problem, Verdict};
-use crate::apply::decide::managed_fields as fields;
-use crate::apply::decide::inventory::Entry;
-use crate::apply::wire::api_server::Content;
 use crate::apply::cluster::live_cluster::Side;
+use crate::apply::decide::event::{Event, What};
+use crate::apply::decide::inventory::Entry;
+use crate::apply::decide::managed_fields as fields;
+use crate::apply::wire::api_server::Content;
+use crate::apply::wire::error::{Problem, Verdict};
 use crate::object::{ObjectId, Scopes};
 
 /// So often an object is asked about that somebody else changes; the last time it goes as it is.

@@ -7,13 +7,13 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
 use crate::apply::MANAGER;
-use crate::apply::object::adopt::essence;
 use crate::apply::decide::event::What;
-use crate::apply::wire::error::{Failure, Problem, Refusal};
 use crate::apply::decide::managed_fields as fields;
 use crate::apply::decide::prune::precious;
-use crate::apply::wire::api_server::{Answer, Content};
+use crate::apply::object::adopt::essence;
 use crate::apply::object::apply_object::{One, early};
+use crate::apply::wire::api_server::{Answer, Content};
+use crate::apply::wire::error::{Failure, Problem, Refusal};
 use crate::object::ObjectId;
 
 /// How often a write that another one has overtaken is tried.
@@ -94,7 +94,12 @@ impl One<'_> {
         Problem::of(&Failure::Refused(refusal.clone()), &self.object.id)
     }
 
-    pub(in crate::apply) async fn send(&self, body: &Value, manager: &str, force: bool) -> Result<Answer, Failure> {
+    pub(in crate::apply) async fn send(
+        &self,
+        body: &Value,
+        manager: &str,
+        force: bool,
+    ) -> Result<Answer, Failure> {
         self.patch(body, &format!("fieldManager={manager}&force={force}")).await
     }
 

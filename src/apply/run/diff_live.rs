@@ -2,15 +2,15 @@
 
 use serde_json::{Value, json};
 
-use crate::apply::object::adopt::essence;
-use crate::apply::decide::decision::{Deed, deed};
-use crate::apply::wire::error::Problem;
-use crate::apply::decide::rollout::Step;
 use crate::apply::cluster::live_cluster::Side;
+use crate::apply::decide::decision::{Deed, deed};
+use crate::apply::decide::desired as body;
+use crate::apply::decide::rollout::Step;
+use crate::apply::object::adopt::essence;
 use crate::apply::object::apply_object::One;
 use crate::apply::object::server_side_apply::Rehearsal;
+use crate::apply::wire::error::Problem;
 use crate::apply::{Event, Options, Target, look};
-use crate::apply::decide::desired as body;
 use crate::object::{Cluster, ObjectId};
 use crate::show;
 use crate::yaml::Node;

@@ -2,12 +2,12 @@
 
 use futures_util::future::join_all;
 
+use crate::apply::cluster::live_cluster::Side;
 use crate::apply::decide::decision::{Deed, deed};
 use crate::apply::decide::event::{Event, Summary, What};
-use crate::apply::wire::error::Problem;
 use crate::apply::decide::rollout::{Need, Rollout, Step};
 use crate::apply::run::inventory_update::what_leaves;
-use crate::apply::cluster::live_cluster::Side;
+use crate::apply::wire::error::Problem;
 use crate::apply::{Options, Target, guest_first, look};
 
 /// What is said about an object that others made.

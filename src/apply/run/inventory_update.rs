@@ -3,22 +3,26 @@
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
+use crate::apply::Options;
+use crate::apply::cluster::live_cluster::{Side, version_of};
 use crate::apply::decide::desired::hex;
 use crate::apply::decide::event::{Event, What};
-use crate::apply::wire::error::Failure;
 use crate::apply::decide::inventory::{Entry, Inventory};
 use crate::apply::decide::prune::{Approval, Leaving, leaving};
 use crate::apply::decide::rollout::{Action, Rollout, Step};
-use crate::apply::run::rollout_run::Ended;
-use crate::apply::cluster::live_cluster::{Side, version_of};
-use crate::apply::Options;
 use crate::apply::object::delete_objects as remove;
+use crate::apply::run::rollout_run::Ended;
+use crate::apply::wire::error::Failure;
 use crate::object::is_tombstone;
 use crate::yaml;
 
 /// Everything that will be there is in the inventory before it is: whatever cuts us off, nothing is forgotten. And whoever
 /// is on the way with something else sees that he is not the last one.
-pub(in crate::apply) async fn write_ahead(side: &Side<'_>, rollout: &Rollout<'_>, half: usize) -> Result<(), Failure> {
+pub(in crate::apply) async fn write_ahead(
+    side: &Side<'_>,
+    rollout: &Rollout<'_>,
+    half: usize,
+) -> Result<(), Failure> {
     let mut ahead = Inventory { revision: revision(rollout, half), ..side.known.clone() };
     for step in rollout.steps.iter().filter(|step| step.half == half && step.action != Action::Delete) {
         if ahead.find(&step.object.id).is_none() {

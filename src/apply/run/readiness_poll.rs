@@ -7,14 +7,14 @@ use futures_util::future::{join, join_all};
 use serde_json::Value;
 use tokio::time::{sleep, timeout_at};
 
-use crate::apply::run::retry::may_pass;
 use crate::apply::cluster::crd::{self as definition, DEFINITION};
+use crate::apply::cluster::live_cluster::Side;
 use crate::apply::decide::event::What;
-use crate::apply::wire::error::Problem;
 use crate::apply::decide::readiness::{Readiness, readiness};
 use crate::apply::decide::rollout::{Action, Rollout};
+use crate::apply::run::retry::may_pass;
 use crate::apply::run::rollout_run::{Outcome, Run, State, Work};
-use crate::apply::cluster::live_cluster::Side;
+use crate::apply::wire::error::Problem;
 use crate::object::ObjectId;
 
 /// How soon what is waited for is looked at: soon at first, since definitions are established in no time.
@@ -80,7 +80,11 @@ impl<'r, 'a> Run<'r, 'a> {
         })
     }
 
-    pub(in crate::apply) fn looked(&mut self, at: usize, live: Result<Value, Problem>) -> Option<Work<'r, 'a>> {
+    pub(in crate::apply) fn looked(
+        &mut self,
+        at: usize,
+        live: Result<Value, Problem>,
+    ) -> Option<Work<'r, 'a>> {
         let State::There { manifest, seen, .. } = &mut self.states[at] else { return None };
         let readiness = match &live {
             Ok(Value::Null) => Readiness::Waiting("it is not there any more".to_owned()),

@@ -6,8 +6,8 @@ use tokio::time::{Instant, sleep};
 
 use crate::apply::Options;
 use crate::apply::decide::event::What;
-use crate::apply::wire::error::{Problem, Verdict};
 use crate::apply::run::rollout_run::{Outcome, Run, State, Work};
+use crate::apply::wire::error::{Problem, Verdict};
 
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(8);

@@ -11,17 +11,17 @@ use futures_util::stream::FuturesUnordered;
 use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout_at};
 
-use crate::apply::run::retry::{Tried, may_pass};
+use crate::apply::cluster::live_cluster::Side;
 use crate::apply::decide::desired as body;
 use crate::apply::decide::event::{Event, What};
-use crate::apply::wire::error::{Failure, Problem, Verdict};
 use crate::apply::decide::inventory::Entry;
 use crate::apply::decide::rollout::{Need, Rollout, Step};
-use crate::apply::cluster::live_cluster::Side;
 use crate::apply::object::apply_object::{self as step, Done};
-use crate::apply::run::readiness_poll::{FIRST_LOOK, LAST_LOOK, Looked, Looks};
-use crate::apply::{OVERTAKEN, Options, Target};
 use crate::apply::run::inventory_update as settle;
+use crate::apply::run::readiness_poll::{FIRST_LOOK, LAST_LOOK, Looked, Looks};
+use crate::apply::run::retry::{Tried, may_pass};
+use crate::apply::wire::error::{Failure, Problem, Verdict};
+use crate::apply::{OVERTAKEN, Options, Target};
 
 /// How far a step is.
 pub(in crate::apply) enum State {
@@ -177,7 +177,8 @@ impl<'r, 'a> Run<'r, 'a> {
                 None
             }
             Err(failure) if is_passing(&failure) && options.begun.elapsed() < patience => {
-                let (why, pause) = (failure.words(false), failure.retry_after().unwrap_or(crate::apply::PAUSE));
+                let (why, pause) =
+                    (failure.words(false), failure.retry_after().unwrap_or(crate::apply::PAUSE));
                 if self.silent[half].as_ref().is_none_or(|before| before.words(false) != why) {
                     (self.tell)(Event::of_cluster(cluster, What::Waiting, why));
                 }

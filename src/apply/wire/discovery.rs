@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 
-use crate::apply::wire::error::Failure;
 use crate::apply::wire::api_server::Server;
+use crate::apply::wire::error::Failure;
 
 /// Where the objects of a kind are.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -13,9 +13,9 @@ mod webhook;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::diagnostic::{Diagnostic, Location};
-use crate::object::{Object, ObjectId};
 use crate::language::Intent;
 use crate::language::template::{Lookup, Scope};
+use crate::object::{Object, ObjectId};
 use crate::yaml::{Mark, Node, Sources, Value};
 
 pub(super) use proxy::inject as inject_proxy;

@@ -2,9 +2,9 @@
 
 use super::{Fact, annotation, named, of_group};
 use crate::diagnostic::{Diagnostic, Location};
-use crate::object::{Object, containers_mut, has_pods, pod_mut};
 use crate::language::Intent;
 use crate::language::template::Scope;
+use crate::object::{Object, containers_mut, has_pods, pod_mut};
 use crate::yaml::{Entry, Map, Mark, Node, Sources, Value};
 
 pub(super) const ANNOTATION: &str = "config.openshift.io/inject-proxy";

@@ -2,8 +2,8 @@
 //! drivers give it to them; the cluster-version-operator does not know the annotation.
 
 use super::{Fact, annotation, named, text};
-use crate::object::{Object, has_pods};
 use crate::language::Intent;
+use crate::object::{Object, has_pods};
 
 pub(super) const ANNOTATION: &str = "config.openshift.io/inject-proxy-cabundle";
 

@@ -1,8 +1,8 @@
 //! A Service that asks for a certificate.
 
 use super::{Fact, annotation, named};
-use crate::object::{Object, SERVING_CERT};
 use crate::language::Intent;
+use crate::object::{Object, SERVING_CERT};
 use crate::yaml::Node;
 
 pub(super) fn find(object: &Object) -> Option<Fact> {

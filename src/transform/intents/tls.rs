@@ -2,9 +2,9 @@
 
 use super::{Fact, annotation, named, of_group};
 use crate::diagnostic::Diagnostic;
-use crate::object::Object;
 use crate::language::Intent;
 use crate::language::template::Scope;
+use crate::object::Object;
 use crate::yaml::{self, Entry, Map, Mark, Node, Sources, Value};
 
 pub(super) const ANNOTATION: &str = "config.openshift.io/inject-tls";

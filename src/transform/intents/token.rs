@@ -2,8 +2,8 @@
 //! would issue it, not the cluster whose identity is meant.
 
 use super::{Fact, named, text};
-use crate::object::{Object, pod, pod_mut};
 use crate::language::Intent;
+use crate::object::{Object, pod, pod_mut};
 use crate::yaml::{Node, Value};
 
 pub(super) fn find(object: &Object) -> Vec<Fact> {

@@ -1,8 +1,8 @@
 //! A ConfigMap that asks for the bundle of certificates that the cluster trusts.
 
 use super::{Fact, annotation, named};
-use crate::object::Object;
 use crate::language::Intent;
+use crate::object::Object;
 use crate::yaml::Node;
 
 const LABEL: &str = "config.openshift.io/inject-trusted-cabundle";

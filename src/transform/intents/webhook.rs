@@ -1,8 +1,8 @@
 //! A webhook, an aggregated API or a conversion whose Service lives in the other cluster.
 
 use super::{Elsewhere, Fact, annotation, named, text};
-use crate::object::{Needs, Object, ObjectId, RULES, Rule};
 use crate::language::Intent;
+use crate::object::{Needs, Object, ObjectId, RULES, Rule};
 use crate::yaml::{Node, Number, Value};
 
 /// Asks service-ca for the certificate authority, which knows only the Services of its own cluster.

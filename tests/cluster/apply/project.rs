@@ -4,9 +4,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use transship::apply::{self, Approval, Endpoint, Event, Options, Summary, Target};
+use transship::language::Profile;
 use transship::object::Cluster;
 use transship::order::Plan;
-use transship::language::Profile;
 
 use crate::side::Side;
 

@@ -4,18 +4,24 @@
 use std::collections::BTreeSet;
 
 use super::intents::{self, Elsewhere, Fact};
-use super::{Component, Half, contribute};
+use super::{Assembled, Component, contribute};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::expand::{self, View};
+use crate::language::{Intent, IntentRule, Intents, Marked, Profile, Use};
 use crate::object::{Cause, Object, ObjectId, Position};
-use crate::language::{Intent, IntentRule, Intents, Marked, Use};
 use crate::yaml::{Mark, Node, Sources};
 
-/// A cluster whose facts are honoured.
-pub struct Honoured<'a> {
-    /// The cluster.
-    pub half: Half<'a>,
-    pub(super) facts: Seen,
+/// A profile whose intents are handled.
+pub struct WithIntents<'a> {
+    pub(super) assembled: Assembled<'a>,
+    pub(super) found: Seen,
+}
+
+impl<'a> WithIntents<'a> {
+    /// Returns the profile.
+    pub fn profile(&self) -> &'a Profile {
+        self.assembled.expanded.view.profile
+    }
 }
 
 /// What was seen when facts could still be honoured.
@@ -34,40 +40,42 @@ struct Wish {
     entry: Marked<Use>,
 }
 
-/// Intents the facts of all clusters of a topology.
-pub fn honour(halves: Vec<Half<'_>>) -> Result<Vec<Honoured<'_>>, Diagnostics> {
-    let elsewhere = services_elsewhere(&halves).into_iter();
-    let seen = elsewhere.map(|elsewhere| Seen { elsewhere, facts: BTreeSet::new() });
-    let mut honoured: Vec<Honoured<'_>> =
-        halves.into_iter().zip(seen).map(|(half, facts)| Honoured { half, facts }).collect();
-    let wishes = Diagnostics::gather(honoured.iter_mut().flat_map(|Honoured { half, facts }| {
-        let view = half.view;
-        half.components.iter_mut().map(move |component| honour_component(component, &view, facts))
-    }))?;
-    let wishes: Vec<Wish> = wishes.into_iter().flatten().collect();
-    Diagnostics::gather(honoured.iter_mut().map(|honoured| grant(&mut honoured.half, &wishes)))?;
-    Ok(honoured)
+/// Handles the intents of all clusters of a topology, as each profile says.
+pub fn handle_intents(clusters: Vec<Assembled<'_>>) -> Result<Vec<WithIntents<'_>>, Diagnostics> {
+    let mut handled = Vec::new();
+    for (elsewhere, assembled) in services_elsewhere(&clusters).into_iter().zip(clusters) {
+        handled.push(WithIntents { assembled, found: Seen { elsewhere, facts: BTreeSet::new() } });
+    }
+    let mut wishes = Vec::new();
+    for WithIntents { assembled: Assembled { expanded, components, .. }, found } in &mut handled {
+        for component in components {
+            wishes.push(honour_component(component, &expanded.view, found));
+        }
+    }
+    let wishes: Vec<Wish> = Diagnostics::gather(wishes)?.into_iter().flatten().collect();
+    Diagnostics::gather(handled.iter_mut().map(|cluster| grant(&mut cluster.assembled, &wishes)))?;
+    Ok(handled)
 }
 
 /// For each cluster, the Services that live in another one of the topology and not in itself.
-fn services_elsewhere(halves: &[Half<'_>]) -> Vec<Elsewhere> {
-    let services = |half: &Half<'_>| -> Elsewhere {
-        let objects = half.components.iter().flat_map(|component| &component.objects);
+fn services_elsewhere(clusters: &[Assembled<'_>]) -> Vec<Elsewhere> {
+    let services = |cluster: &Assembled<'_>| -> Elsewhere {
+        let objects = cluster.components.iter().flat_map(|component| &component.objects);
         let services = objects.filter(|object| object.id.kind == "Service" && object.id.group.is_empty());
         services.map(|object| (object.id.namespace.clone(), object.id.name.clone())).collect()
     };
-    let all: Vec<Elsewhere> = halves.iter().map(services).collect();
+    let all: Vec<Elsewhere> = clusters.iter().map(services).collect();
     let everywhere: BTreeSet<_> = all.iter().flatten().cloned().collect();
     all.iter().map(|own| everywhere.difference(own).cloned().collect()).collect()
 }
 
 /// Does what can be done in the object itself, and says which fragments are wished for.
 fn honour_component(
-    component: &mut Component<'_>,
+    component: &mut Component,
     view: &View<'_>,
     seen: &mut Seen,
 ) -> Result<Vec<Wish>, Diagnostics> {
-    let honours = expand::honours(view, component.name)?;
+    let honours = expand::honours(view, &component.name)?;
     let mut errors = Diagnostics::default();
     let mut wishes = Vec::new();
     for object in &mut component.objects {
@@ -75,7 +83,7 @@ fn honour_component(
             seen.facts.insert((object.position, fact.finder));
             match honour_fact(object, &fact, &honours, view) {
                 Ok(entry) => wishes.extend(entry.map(|entry| Wish {
-                    component: component.name.to_owned(),
+                    component: component.name.clone(),
                     objects: fact.objects.clone(),
                     entry,
                 })),
@@ -97,35 +105,38 @@ fn honour_fact(
     };
     match honour {
         IntentRule::Keep => Ok(None),
-        IntentRule::Refuse(reason) => Err(refused(&object.id, fact, reason, *mark, view.sources)),
+        IntentRule::Refuse(reason) => Err(refused(&object.id, fact, reason, *mark, view.context.sources)),
         IntentRule::Parameters(group) => {
             let inject = match fact.finder {
                 Intent::Proxy => intents::inject_proxy,
                 Intent::Tls => intents::inject_tls,
-                _ => return Err(no_parameters(fact, *mark, view.sources)),
+                _ => return Err(no_parameters(fact, *mark, view.context.sources)),
             };
-            inject(object, group, view.parameters, *mark, view.sources)?;
+            inject(object, group, view.context.parameters, *mark, view.context.sources)?;
             object.history.note(&object.root, || Cause::Honoured { entry: *mark, found: fact.mark });
             Ok(None)
         }
-        IntentRule::Fragment(name) if fact.fixed.is_some() => {
-            Err(Diagnostic::error(format!("`{name}` cannot honour this: {}", fact.fixed.unwrap_or_default()))
-                .at(Location::of(fact.mark, view.sources))
-                .object(&object.id)
-                .help("write `intents: {webhook: keep}` in an `adds` entry of its page, and give it a Service there"))
-        }
+        IntentRule::Fragment(name) if fact.fixed.is_some() => Err(Diagnostic::error(format!(
+            "`{name}` cannot honour this: {}",
+            fact.fixed.unwrap_or_default()
+        ))
+        .at(Location::of(fact.mark, view.context.sources))
+        .object(&object.id)
+        .help(
+            "write `intents: {webhook: keep}` in an `adds` entry of its page, and give it a Service there",
+        )),
         IntentRule::Fragment(_) if fact.entangled => {
             Err(Diagnostic::error(format!("a {} shares its volume with other sources", fact.finder.name()))
-                .at(Location::of(fact.mark, view.sources))
+                .at(Location::of(fact.mark, view.context.sources))
                 .object(&object.id)
-                .note(format!("{} would take away all of them", view.sources.show(*mark)))
+                .note(format!("{} would take away all of them", view.context.sources.show(*mark)))
                 .help("give the token a volume of its own"))
         }
         IntentRule::Fragment(name) => {
             intents::take_away(&mut object.root, &object.id.kind, fact);
             object.history.note(&object.root, || Cause::Honoured { entry: *mark, found: fact.mark });
             // A fragment is told what it asks for; the rest it need not know.
-            let wanted = view.profiles.fragments.get(name).map(|fragment| &fragment.body.inputs);
+            let wanted = view.context.profiles.fragments.get(name).map(|fragment| &fragment.body.inputs);
             let inputs = fact
                 .inputs
                 .iter()
@@ -141,17 +152,17 @@ fn honour_fact(
 
 /// Adds what all fragments contribute in this cluster, to whichever components have the objects: at once, so that the
 /// order of the facts cannot matter.
-fn grant(half: &mut Half<'_>, wishes: &[Wish]) -> Result<(), Diagnostics> {
-    let view = &half.view;
+fn grant(cluster: &mut Assembled<'_>, wishes: &[Wish]) -> Result<(), Diagnostics> {
+    let Assembled { expanded, components, scopes } = cluster;
+    let view = &expanded.view;
     let contributions = Diagnostics::gather(wishes.iter().map(|wish| {
         let all = expand::honouring(view, &wish.component, &wish.objects, &wish.entry)?;
         Ok(all.into_iter().map(|one| (wish.component.as_str(), one)).collect::<Vec<_>>())
     }))?;
     let by_owner = contribute::by_owner(contributions.into_iter().flatten(), view);
-    let Half { view, components, expanded, scopes, .. } = half;
     let granted = components.iter_mut().filter_map(|component| {
-        let own = by_owner.get(component.name)?;
-        Some(contribute::apply(&mut component.objects, own, component.name, view, expanded, scopes))
+        let own = by_owner.get(&component.name)?;
+        Some(contribute::apply(&mut component.objects, own, &component.name, expanded, scopes))
     });
     Diagnostics::gather(granted).map(drop)
 }
@@ -170,7 +181,8 @@ pub(super) fn check(
         for fact in intents::find(object, &seen.elsewhere) {
             match honours.0.get(&fact.finder).map(|honour| (&honour.value, honour.mark)) {
                 Some((IntentRule::Keep, _)) => {}
-                Some((IntentRule::Parameters(_), _)) if seen.facts.contains(&(object.position, fact.finder)) => {}
+                Some((IntentRule::Parameters(_), _))
+                    if seen.facts.contains(&(object.position, fact.finder)) => {}
                 // The fragment asks for it itself, since it knows when somebody else will see to it.
                 Some((IntentRule::Fragment(name), _)) if is_of(fact.mark, name, view) => {}
                 Some((IntentRule::Parameters(name) | IntentRule::Fragment(name), mark)) => errors.0.push(
@@ -178,13 +190,13 @@ pub(super) fn check(
                         "a {} that was not there when it could be honoured",
                         fact.finder.name()
                     ))
-                    .at(Location::of(fact.mark, view.sources))
+                    .at(Location::of(fact.mark, view.context.sources))
                     .object(&object.id)
-                    .note(format!("{} honours it by `{name}`", view.sources.show(mark)))
+                    .note(format!("{} honours it by `{name}`", view.context.sources.show(mark)))
                     .help("ask for it in the manifest or in a part, not in a patch or in `policy`"),
                 ),
                 Some((IntentRule::Refuse(reason), mark)) => {
-                    errors.0.push(refused(&object.id, &fact, reason, mark, view.sources));
+                    errors.0.push(refused(&object.id, &fact, reason, mark, view.context.sources));
                 }
                 None => errors.0.push(undecided(&object.id, &fact, view)),
             }
@@ -194,13 +206,13 @@ pub(super) fn check(
 }
 
 fn is_of(mark: Mark, fragment: &str, view: &View<'_>) -> bool {
-    view.profiles.fragments.get(fragment).is_some_and(|fragment| fragment.mark.source == mark.source)
+    view.context.profiles.fragments.get(fragment).is_some_and(|fragment| fragment.mark.source == mark.source)
 }
 
 fn undecided(id: &ObjectId, fact: &Fact, view: &View<'_>) -> Diagnostic {
     let finder = fact.finder.name();
     Diagnostic::error(format!("the profile `{}` does not say how it honours a {finder}", view.profile.name))
-        .at(Location::of(fact.mark, view.sources))
+        .at(Location::of(fact.mark, view.context.sources))
         .object(id)
         .help(format!("write `{finder}: keep`, a fragment, or `refuse: why` under its `intents`"))
 }
