@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 
+use crate::nearest::nearest;
 use crate::yaml::{DuplicateKey, Mark, Sources, SyntaxError};
 
 /// How bad it is.
@@ -98,7 +99,7 @@ impl Diagnostic {
         Self { severity, code: None, message, location: None, object: None, notes: Vec::new(), help: None }
     }
 
-    /// Says where.
+    /// Sets the location.
     #[must_use]
     pub fn at(mut self, location: Location) -> Self {
         self.location = Some(location);
@@ -112,18 +113,27 @@ impl Diagnostic {
         self
     }
 
-    /// Says why it matters, or what else belongs to it.
+    /// Adds a note: why it matters, or another location that belongs to it.
     #[must_use]
     pub fn note(mut self, note: impl Into<String>) -> Self {
         self.notes.push(note.into());
         self
     }
 
-    /// Says what to do.
+    /// Sets what the user can do about it.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
+    }
+
+    /// Suggests the candidate that a misspelt name is closest to. Without a close one, keeps the help that is set.
+    #[must_use]
+    pub fn suggest<'n>(self, name: &str, candidates: impl IntoIterator<Item = &'n str>) -> Self {
+        match nearest(name, candidates) {
+            Some(near) => self.help(format!("did you mean `{near}`?")),
+            None => self,
+        }
     }
 }
 

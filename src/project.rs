@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::diagnostic::Diagnostics;
 use crate::expand::{self, Context};
-use crate::language::{DEFAULT_SET, Given, Parameters, Profiles, Set};
+use crate::language::{DEFAULT_SET, ParameterSet, Parameters, Profiles, ValueSources};
 use crate::payload::Payload;
 use crate::yaml::Sources;
 
@@ -27,7 +27,7 @@ impl Project {
         let payload = Payload::load(&folder.join("payload"));
         let (payload, profiles) = Self::fit(payload, Profiles::load(&folder.join("profiles")))?;
         let set = profiles.sets.get(DEFAULT_SET).cloned().unwrap_or_default();
-        Self::new(payload, profiles, &set, Given::default())
+        Self::new(payload, profiles, &set, ValueSources::default())
     }
 
     /// A payload and the profiles for it; what is wrong with either is told at once.
@@ -51,8 +51,8 @@ impl Project {
     pub fn new(
         payload: Payload,
         mut profiles: Profiles,
-        set: &Set,
-        given: Given<'_>,
+        set: &ParameterSet,
+        given: ValueSources<'_>,
     ) -> Result<Self, Diagnostics> {
         let parameters = profiles.bind(set, given, &payload.private_parameters())?;
         let sources = payload.sources.and(&profiles.sources);

@@ -5,27 +5,27 @@ use std::collections::HashMap;
 use super::finding::Fault;
 use crate::language::Check;
 use crate::nearest::nearest;
-use crate::object::{Expected, Shape};
+use crate::object::{Expected, Schema};
 use crate::yaml::{Entry, Map, Node, Number, Value, json};
 
 /// Every fault of an object's fields.
-pub(super) fn check<'n>(root: &'n Node, shape: Shape<'_>, faults: &mut Vec<Fault<'n>>) {
-    value(root, shape, "", "", faults);
+pub(super) fn check<'n>(root: &'n Node, schema: Schema<'_>, faults: &mut Vec<Fault<'n>>) {
+    value(root, schema, "", "", faults);
 }
 
 /// A value, the key it stands under, and the key of the map that has it. Null is as good as nothing, for the API server
 /// too.
-fn value<'n>(node: &'n Node, shape: Shape<'_>, key: &str, within: &str, faults: &mut Vec<Fault<'n>>) {
-    let expected = shape.expected();
+fn value<'n>(node: &'n Node, schema: Schema<'_>, key: &str, within: &str, faults: &mut Vec<Fault<'n>>) {
+    let expected = schema.expected();
     match (&node.value, expected) {
         (Value::Null, _) => {}
-        (Value::Map(map), Expected::Map | Expected::Anything) => fields(node, map, shape, key, faults),
+        (Value::Map(map), Expected::Map | Expected::Anything) => fields(node, map, schema, key, faults),
         (Value::List(items), Expected::List | Expected::Anything) => {
             for item in items {
-                value(item, shape.item(), key, within, faults);
+                value(item, schema.item(), key, within, faults);
             }
             if items.len() > 1 {
-                repeated(items, shape, faults);
+                repeated(items, schema, faults);
             }
         }
         _ if is_expected(&node.value, expected) => {}
@@ -33,16 +33,16 @@ fn value<'n>(node: &'n Node, shape: Shape<'_>, key: &str, within: &str, faults: 
     }
 }
 
-fn fields<'n>(node: &'n Node, map: &'n Map, shape: Shape<'_>, key: &str, faults: &mut Vec<Fault<'n>>) {
+fn fields<'n>(node: &'n Node, map: &'n Map, schema: Schema<'_>, key: &str, faults: &mut Vec<Fault<'n>>) {
     // What is below `status` another endpoint takes; here it is dropped unseen.
-    let elsewhere = |key: &str| key == "status" && matches!(shape, Shape::CustomRoot(_));
+    let elsewhere = |key: &str| key == "status" && matches!(schema, Schema::CustomRoot(_));
     for entry in map.iter().filter(|entry| !elsewhere(&entry.key)) {
-        match shape.field(&entry.key) {
-            Some(shape) => value(&entry.value, shape, &entry.key, key, faults),
-            None => faults.push(unknown_field(entry, shape)),
+        match schema.field(&entry.key) {
+            Some(schema) => value(&entry.value, schema, &entry.key, key, faults),
+            None => faults.push(unknown_field(entry, schema)),
         }
     }
-    for required in shape.required().iter() {
+    for required in schema.required().iter() {
         if map.get(required).is_none_or(|node| node.value == Value::Null) {
             faults.push(
                 Fault::new(Check::MissingField, node, format!("the field `{required}` is missing"))
@@ -66,7 +66,7 @@ fn is_expected(value: &Value, expected: Expected) -> bool {
     }
 }
 
-fn unknown_field<'n>(entry: &'n Entry, shape: Shape<'_>) -> Fault<'n> {
+fn unknown_field<'n>(entry: &'n Entry, schema: Schema<'_>) -> Fault<'n> {
     let fault = Fault::new(
         Check::UnknownField,
         &entry.value,
@@ -74,7 +74,7 @@ fn unknown_field<'n>(entry: &'n Entry, shape: Shape<'_>) -> Fault<'n> {
     )
     .at(entry.mark)
     .why("server-side apply refuses the object, with an answer that looks like a failure of the server");
-    let known = shape.fields();
+    let known = schema.fields();
     match nearest(&entry.key, known.iter().copied()) {
         Some(near) => fault.help(format!("did you mean `{near}`?")),
         None => fault.help(format!("the fields are {}", listed(&known))),
@@ -116,9 +116,9 @@ pub(super) fn listed(names: &[&str]) -> String {
 }
 
 /// Items with the same keys.
-fn repeated<'n>(items: &'n [Node], shape: Shape<'_>, faults: &mut Vec<Fault<'n>>) {
-    let keys = shape.list_keys();
-    if keys.is_empty() && !shape.is_set() {
+fn repeated<'n>(items: &'n [Node], schema: Schema<'_>, faults: &mut Vec<Fault<'n>>) {
+    let keys = schema.list_keys();
+    if keys.is_empty() && !schema.is_set() {
         return;
     }
     let identity = |item: &Node| -> Option<String> {

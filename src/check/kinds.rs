@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::finding::Fault;
 use crate::expand::View;
 use crate::language::Check;
-use crate::object::{Object, Scopes, Shape, versions};
+use crate::object::{Object, Schema, Scopes, versions};
 use crate::transform::Rendered;
 use crate::yaml::{Node, Value};
 
@@ -30,16 +30,16 @@ impl<'a> Kinds<'a> {
     }
 
     /// What is known about the fields of an object.
-    pub(super) fn shape(&self, object: &Object) -> Option<Shape<'_>> {
+    pub(super) fn schema(&self, object: &Object) -> Option<Schema<'_>> {
         let api_version = api_version(object);
         match self.crds.get(&(object.id.group.as_str(), object.id.kind.as_str())) {
             Some(crd) => {
                 let version = served(crd).find(|(name, _)| api_version.ends_with(&format!("/{name}")));
                 version
                     .and_then(|(_, version)| version.get("schema")?.get("openAPIV3Schema"))
-                    .map(Shape::CustomRoot)
+                    .map(Schema::CustomRoot)
             }
-            None => self.view.shape(&object.id, api_version),
+            None => self.view.schema(&object.id, api_version),
         }
     }
 

@@ -94,8 +94,8 @@ fn check_cluster(cluster: &Rendered<'_>, world: &World<'_>) -> Checked {
         let mut faults = Vec::new();
         uniqueness::scope(object, &scopes, profile.cluster, &mut faults);
         if !is_tombstone(&object.root) {
-            match kinds.shape(object) {
-                Some(shape) => fields::check(&object.root, shape, &mut faults),
+            match kinds.schema(object) {
+                Some(schema) => fields::check(&object.root, schema, &mut faults),
                 None => faults.extend(kinds.not_served(object, &scopes)),
             }
             one_of::check(object, &mut faults);

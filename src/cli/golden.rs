@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use transship::diagnostic::Diagnostics;
 use transship::emit::{self, Folder};
-use transship::language::{Profile, Profiles, Set};
+use transship::language::{ParameterSet, Profile, Profiles};
 use transship::payload::Payload;
 use transship::show;
 
@@ -142,7 +142,7 @@ impl Options {
     fn render_set(
         &self,
         name: &str,
-        set: &Set,
+        set: &ParameterSet,
         payload: &Payload,
         profiles: &Profiles,
     ) -> Result<Vec<Rendered>, Diagnostics> {
@@ -167,8 +167,9 @@ impl Options {
         }
         let profiles = Profiles::load(&self.inputs.profiles)?;
         let known = |set: &str, profile: &str| {
-            let concerned =
-                |set: &Set| profiles.iter().any(|other| other.name == profile && set.concerns(other));
+            let concerned = |set: &ParameterSet| {
+                profiles.iter().any(|other| other.name == profile && set.concerns(other))
+            };
             profiles.sets.get(set).is_some_and(concerned)
         };
         Ok(emit::strangers(&self.golden, known)?)

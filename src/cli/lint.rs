@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use clap::{Args, ValueEnum};
 use transship::check::{Checked, Finding};
 use transship::diagnostic::Diagnostics;
-use transship::language::{Profiles, Set};
+use transship::language::{ParameterSet, Profiles};
 use transship::payload::Payload;
 use transship::show;
 use transship::yaml::Sources;
@@ -58,7 +58,12 @@ impl Lint {
         Ok(if found.is_empty() { Outcome::Done } else { Outcome::Found })
     }
 
-    fn of_set(&self, set: &Set, payload: &Payload, profiles: &Profiles) -> Result<Vec<Checked>, Diagnostics> {
+    fn of_set(
+        &self,
+        set: &ParameterSet,
+        payload: &Payload,
+        profiles: &Profiles,
+    ) -> Result<Vec<Checked>, Diagnostics> {
         let project = self.inputs.project(payload.clone(), profiles.clone(), set)?;
         let mut chosen = project.profiles.named(self.profile.as_deref())?;
         chosen.retain(|profile| set.concerns(profile));

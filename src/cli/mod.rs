@@ -28,7 +28,7 @@ use std::str::FromStr;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use transship::Project;
 use transship::diagnostic::Diagnostics;
-use transship::language::{DEFAULT_SET, Given, Profiles, Readable, Set};
+use transship::language::{DEFAULT_SET, ParameterSet, Profiles, Readable, ValueSources};
 use transship::object::Cluster;
 use transship::payload::Payload;
 
@@ -137,7 +137,12 @@ impl Inputs {
     }
 
     /// The payload and the profiles, with values from a set and from the command line.
-    fn project(&self, payload: Payload, profiles: Profiles, set: &Set) -> Result<Project, Diagnostics> {
+    fn project(
+        &self,
+        payload: Payload,
+        profiles: Profiles,
+        set: &ParameterSet,
+    ) -> Result<Project, Diagnostics> {
         let readable = |kind, path: &Option<PathBuf>| path.clone().map(|path| (kind, path));
         let objects: Vec<(Readable, PathBuf)> = [
             readable(Readable::HostedControlPlane, &self.hosted_control_plane),
@@ -147,7 +152,7 @@ impl Inputs {
         .into_iter()
         .flatten()
         .collect();
-        let given = Given { files: &self.params, settings: &self.set, objects: &objects };
+        let given = ValueSources { files: &self.params, settings: &self.set, objects: &objects };
         Project::new(payload, profiles, set, given)
     }
 }

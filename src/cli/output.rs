@@ -16,7 +16,7 @@ pub(super) fn result(text: &str) -> Result<(), Diagnostics> {
     }
 }
 
-/// Says something about the run.
+/// Prints a message about the run.
 pub(super) fn note(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use transship::diagnostic::{Diagnostic, Diagnostics, Location};
-use transship::object::Shape;
+use transship::object::Schema;
 use transship::transform::patch::{self, PatchError, Position};
 use transship::yaml::{self, Node, SourceId};
 
@@ -56,8 +56,8 @@ impl Patch {
             Type::Json => patch::apply_operations(target, &patch::operations(patch)?),
             Type::Strategic => {
                 let text = |field: &str| target.get(field).and_then(Node::as_str).unwrap_or_default();
-                let shape = Shape::built_in(text("apiVersion"), text("kind")).unwrap_or(Shape::Unknown);
-                patch::strategic(target, patch, shape, Position::Last)
+                let schema = Schema::built_in(text("apiVersion"), text("kind")).unwrap_or(Schema::Unknown);
+                patch::strategic(target, patch, schema, Position::Last)
             }
             Type::Merge => {
                 patch::merge(target, patch);

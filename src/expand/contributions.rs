@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::View;
 use super::fragment_walk::{Visitor, Walk, wrong};
-use super::scope::Names;
+use super::variables::Variables;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::language::template::substitute;
 use crate::language::{
@@ -17,7 +17,7 @@ use crate::yaml::{Mark, Node, Sources, Value};
 #[derive(Clone, Debug)]
 pub struct Contribution {
     /// What it is added to.
-    pub target: Target,
+    pub target: ContributionTarget,
     /// What is added, with its values put in.
     pub node: Node,
     /// The part that says so.
@@ -34,7 +34,7 @@ pub struct Contribution {
 
 /// What a contribution is added to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
+pub enum ContributionTarget {
     /// The pod template of this workload.
     Pod(ObjectId),
     /// This workload.
@@ -47,21 +47,21 @@ pub enum Target {
 pub(super) fn contributions(view: &View<'_>, component: &str) -> Result<Vec<Contribution>, Diagnostics> {
     let Some(page) = view.payload.page(component) else { return Ok(Vec::new()) };
     let mut walk = walk(view, component);
-    let mut names = Names::of(view, component);
+    let mut names = Variables::of(view, component);
     walk.values(&page.values, &mut names)?;
     walk.body(&page.adds, &page.uses, &names, &[]);
     walk.errors.or(walk.visitor.all)
 }
 
 /// What one use of a fragment contributes in this profile, asked for by whoever honours a fact.
-pub fn honouring(
+pub fn contributions_for_intent(
     view: &View<'_>,
     component: &str,
     objects: &[ObjectId],
     entry: &Marked<Use>,
 ) -> Result<Vec<Contribution>, Diagnostics> {
     let mut walk = Walk { meant: objects, ..walk(view, component) };
-    let mut names = Names::of(view, component);
+    let mut names = Variables::of(view, component);
     if let Some(page) = view.payload.page(component) {
         walk.values(&page.values, &mut names)?;
     }
@@ -75,7 +75,7 @@ pub fn honouring(
 
 /// How facts of a component are honoured in this profile: as the profile says, unless a part of its page or of a fragment
 /// that it uses says otherwise.
-pub fn honours(view: &View<'_>, component: &str) -> Result<Intents, Diagnostics> {
+pub fn intent_rules(view: &View<'_>, component: &str) -> Result<Intents, Diagnostics> {
     let honours = view.profile.intents.clone();
     let Some(page) = view.payload.page(component) else { return Ok(honours) };
     let overrides = |parts: &[Marked<Addition>]| parts.iter().any(|part| !part.value.intents.0.is_empty());
@@ -87,7 +87,7 @@ pub fn honours(view: &View<'_>, component: &str) -> Result<Intents, Diagnostics>
     let errors = Diagnostics::default();
     let visitor = Overrides { intents: honours, said: BTreeMap::new(), sources: view.context.sources };
     let mut walk = Walk { manifests, meant: &[], complete: true, visitor, errors };
-    let mut names = Names::of(view, component);
+    let mut names = Variables::of(view, component);
     walk.values(&page.values, &mut names)?;
     walk.body(&page.adds, &page.uses, &names, &[]);
     walk.errors.or(walk.visitor.intents)
@@ -100,7 +100,7 @@ struct Overrides<'a> {
 }
 
 impl Visitor for Overrides<'_> {
-    fn part(&mut self, part: &Marked<Addition>, _: &Names<'_>, _: &[Mark]) -> Result<(), Diagnostic> {
+    fn part(&mut self, part: &Marked<Addition>, _: &Variables<'_>, _: &[Mark]) -> Result<(), Diagnostic> {
         for (finder, honour) in &part.value.intents.0 {
             let said = self.said.insert(*finder, (honour.value.clone(), honour.mark));
             if let Some((_, mark)) = said.filter(|(other, _)| *other != honour.value) {
@@ -114,7 +114,7 @@ impl Visitor for Overrides<'_> {
         Ok(())
     }
 
-    fn fragment(&mut self, _: &Fragment, _: &Names<'_>) -> Result<(), Diagnostic> {
+    fn fragment(&mut self, _: &Fragment, _: &Variables<'_>) -> Result<(), Diagnostic> {
         Ok(())
     }
 }
@@ -166,10 +166,15 @@ struct Collector {
 }
 
 impl Visitor for Collector {
-    fn part(&mut self, part: &Marked<Addition>, names: &Names<'_>, uses: &[Mark]) -> Result<(), Diagnostic> {
+    fn part(
+        &mut self,
+        part: &Marked<Addition>,
+        names: &Variables<'_>,
+        uses: &[Mark],
+    ) -> Result<(), Diagnostic> {
         let sources = names.view.context.sources;
         let workload = names.workload.as_ref().map(|workload| workload.id.clone());
-        let mut push = |target: Target, node: Node| {
+        let mut push = |target: ContributionTarget, node: Node| {
             self.all.push(Contribution {
                 target,
                 node,
@@ -187,20 +192,23 @@ impl Visitor for Collector {
                     .help("give the input `workload`")
             })?;
             if let Some(node) = substitute(node, names, sources)? {
-                push(if is_pod { Target::Pod(id) } else { Target::Workload(id) }, node);
+                push(
+                    if is_pod { ContributionTarget::Pod(id) } else { ContributionTarget::Workload(id) },
+                    node,
+                );
             }
         }
         let objects = Node { value: Value::List(part.value.objects.clone()), mark: part.mark };
         let objects = substitute(&objects, names, sources)?.map(|node| node.value);
         if let Some(Value::List(objects)) = objects {
             for node in objects {
-                push(Target::Object, node);
+                push(ContributionTarget::Object, node);
             }
         }
         Ok(())
     }
 
-    fn fragment(&mut self, _: &Fragment, _: &Names<'_>) -> Result<(), Diagnostic> {
+    fn fragment(&mut self, _: &Fragment, _: &Variables<'_>) -> Result<(), Diagnostic> {
         Ok(())
     }
 }

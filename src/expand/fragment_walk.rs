@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::scope::{Names, Workload};
+use super::variables::{Variables, Workload};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::language::template::{self, Lookup, substitute};
 use crate::language::{Addition, Fragment, Input, InputType, Marked, Use, unmet};
@@ -17,10 +17,15 @@ const DEEPEST: usize = 5;
 /// Looks at every part and every fragment that a page comes to, in the order in which they are written.
 pub(super) trait Visitor {
     /// A part that holds in this profile.
-    fn part(&mut self, part: &Marked<Addition>, names: &Names<'_>, uses: &[Mark]) -> Result<(), Diagnostic>;
+    fn part(
+        &mut self,
+        part: &Marked<Addition>,
+        names: &Variables<'_>,
+        uses: &[Mark],
+    ) -> Result<(), Diagnostic>;
 
     /// A fragment with its inputs bound.
-    fn fragment(&mut self, fragment: &Fragment, names: &Names<'_>) -> Result<(), Diagnostic>;
+    fn fragment(&mut self, fragment: &Fragment, names: &Variables<'_>) -> Result<(), Diagnostic>;
 }
 
 /// A walk through what a component uses.
@@ -41,7 +46,7 @@ impl<V: Visitor> Walk<'_, V> {
         &mut self,
         parts: &[Marked<Addition>],
         uses: &[Marked<Use>],
-        names: &Names<'_>,
+        names: &Variables<'_>,
         above: &[Mark],
     ) {
         for part in parts {
@@ -54,7 +59,12 @@ impl<V: Visitor> Walk<'_, V> {
         }
     }
 
-    fn part(&mut self, part: &Marked<Addition>, names: &Names<'_>, above: &[Mark]) -> Result<(), Diagnostic> {
+    fn part(
+        &mut self,
+        part: &Marked<Addition>,
+        names: &Variables<'_>,
+        above: &[Mark],
+    ) -> Result<(), Diagnostic> {
         let view = names.view;
         if !view.profile.is_in(&part.value.profiles)
             || unmet(&part.value.when, names, view.context.sources)?.is_some()
@@ -69,7 +79,7 @@ impl<V: Visitor> Walk<'_, V> {
     }
 
     /// One use of a fragment; a list given to an input that takes no list uses it once for each item.
-    pub(super) fn fragment(&mut self, entry: &Marked<Use>, names: &Names<'_>, above: &[Mark]) {
+    pub(super) fn fragment(&mut self, entry: &Marked<Use>, names: &Variables<'_>, above: &[Mark]) {
         if let Err(error) = self.try_fragment(entry, names, above) {
             self.errors.0.push(error);
         }
@@ -78,7 +88,7 @@ impl<V: Visitor> Walk<'_, V> {
     fn try_fragment(
         &mut self,
         entry: &Marked<Use>,
-        names: &Names<'_>,
+        names: &Variables<'_>,
         above: &[Mark],
     ) -> Result<(), Diagnostic> {
         let view = names.view;
@@ -136,9 +146,10 @@ impl<V: Visitor> Walk<'_, V> {
         fragment: &Fragment,
         mut given: BTreeMap<String, Node>,
         mark: Mark,
-        user: &Names<'a>,
-    ) -> Result<Names<'a>, Diagnostic> {
-        let mut bound = Names { workload: user.workload.clone(), ..Names::of(user.view, user.component) };
+        user: &Variables<'a>,
+    ) -> Result<Variables<'a>, Diagnostic> {
+        let mut bound =
+            Variables { workload: user.workload.clone(), ..Variables::of(user.view, user.component) };
         if let Some(node) = given.get("workload") {
             bound.workload = Some(self.workload(node, user)?);
         }
@@ -157,7 +168,7 @@ impl<V: Visitor> Walk<'_, V> {
     pub(super) fn values(
         &self,
         values: &BTreeMap<String, Marked<Node>>,
-        names: &mut Names<'_>,
+        names: &mut Variables<'_>,
     ) -> Result<(), Diagnostic> {
         let mut bound = Vec::new();
         for (name, node) in values {
@@ -183,7 +194,7 @@ impl<V: Visitor> Walk<'_, V> {
         name: &str,
         input: &Input,
         value: Option<Node>,
-        names: &mut Names<'_>,
+        names: &mut Variables<'_>,
     ) -> Result<(), Diagnostic> {
         let Some(node) = value else {
             names.own.insert(name.to_owned(), Lookup::Absent);
@@ -223,7 +234,7 @@ impl<V: Visitor> Walk<'_, V> {
     }
 
     /// The workload that a text such as `Deployment/name` means, among the component's manifests.
-    fn workload(&self, node: &Node, names: &Names<'_>) -> Result<Workload, Diagnostic> {
+    fn workload(&self, node: &Node, names: &Variables<'_>) -> Result<Workload, Diagnostic> {
         let text = node.as_str().unwrap_or_default();
         let found = self.object(text, node.mark, names, false)?;
         if has_pods(&found.id.kind) {
@@ -234,7 +245,13 @@ impl<V: Visitor> Walk<'_, V> {
     }
 
     /// The manifest that `Kind/name` or `Kind.group/name` means: the component's, or where it may be any, another's.
-    fn object(&self, text: &str, mark: Mark, names: &Names<'_>, any: bool) -> Result<Workload, Diagnostic> {
+    fn object(
+        &self,
+        text: &str,
+        mark: Mark,
+        names: &Variables<'_>,
+        any: bool,
+    ) -> Result<Workload, Diagnostic> {
         let shown = |manifest: &Manifest| format!("{}/{}", manifest.id.kind, manifest.id.name);
         let (kind, name) = text.split_once('/').unwrap_or((text, ""));
         let (kind, group) = kind.split_once('.').map_or((kind, None), |(kind, group)| (kind, Some(group)));
@@ -346,8 +363,8 @@ fn missing(
     name: &str,
     input: &Input,
     mark: Mark,
-    user: &Names<'_>,
-    bound: &Names<'_>,
+    user: &Variables<'_>,
+    bound: &Variables<'_>,
     fragment: &Fragment,
 ) -> Result<Option<Node>, Diagnostic> {
     if input.inherit
@@ -429,6 +446,6 @@ fn one_by_one(
     all
 }
 
-pub(super) fn wrong(names: &Names<'_>, mark: Mark, message: &str) -> Diagnostic {
+pub(super) fn wrong(names: &Variables<'_>, mark: Mark, message: &str) -> Diagnostic {
     Diagnostic::error(message).at(Location::of(mark, names.view.context.sources))
 }

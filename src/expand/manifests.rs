@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::View;
 use super::contributions::{Contribution, contributions};
 use super::fragment_walk::{Visitor, Walk, wrong};
-use super::scope::Names;
+use super::variables::Variables;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::language::template::{substitute, substitute_text};
 use crate::language::{
@@ -14,7 +14,7 @@ use crate::language::{
 };
 use crate::object::{Cluster, ObjectId};
 use crate::parallel::{self, Worth};
-use crate::payload::{Manifest, ShapeFile};
+use crate::payload::{ExpandedManifest, Manifest};
 use crate::yaml::Mark;
 
 /// A profile's view with values filled in, and what pages and fragments say about it.
@@ -22,14 +22,14 @@ pub struct Expanded<'a> {
     /// What the profile sees, with the manifests of fragments.
     pub view: View<'a>,
     /// What the shapes that a component uses say, by component.
-    pub says: BTreeMap<String, Vec<Says>>,
+    pub fragment_placements: BTreeMap<String, Vec<FragmentPlacement>>,
     /// What pages contribute, by component.
     pub contributions: BTreeMap<String, Vec<Contribution>>,
 }
 
 /// Where a shape's objects live, and which are left out.
 #[derive(Clone, Debug, Default)]
-pub struct Says {
+pub struct FragmentPlacement {
     /// Where they live.
     pub place: Place,
     /// Which are left out.
@@ -45,7 +45,7 @@ impl Expanded<'_> {
         if !entries.is_empty() {
             return entries;
         }
-        let says = self.says.get(component).into_iter().flatten();
+        let says = self.fragment_placements.get(component).into_iter().flatten();
         let mut entries: Vec<_> = says.flat_map(|says| says.place.of(id)).collect();
         let named = entries.iter().any(|(entry, _)| entry.value.name.is_some());
         entries.retain(|(entry, _)| entry.value.name.is_some() == named);
@@ -65,8 +65,8 @@ pub fn expand(view: View<'_>) -> Result<Expanded<'_>, Diagnostics> {
                 if !written.shapes.is_empty() {
                     shapes.insert(component.clone(), written.shapes);
                 }
-                if !written.says.is_empty() {
-                    says.insert(component.clone(), written.says);
+                if !written.fragment_placements.is_empty() {
+                    says.insert(component.clone(), written.fragment_placements);
                 }
             }
             Err(found) => errors.0.extend(found.0),
@@ -78,7 +78,7 @@ pub fn expand(view: View<'_>) -> Result<Expanded<'_>, Diagnostics> {
         view.payload = Arc::new(view.payload.with(changed, shapes, view.context.sources)?);
     }
     let contributions = all_contributions(&view)?;
-    Ok(Expanded { view, says, contributions })
+    Ok(Expanded { view, fragment_placements: says, contributions })
 }
 
 fn all_contributions(view: &View<'_>) -> Result<BTreeMap<String, Vec<Contribution>>, Diagnostics> {
@@ -102,8 +102,8 @@ struct Written {
     /// Its own, where a value was put in: their place in the payload, and what they became.
     own: Vec<(usize, Manifest)>,
     /// Those of shapes.
-    shapes: Vec<ShapeFile>,
-    says: Vec<Says>,
+    shapes: Vec<ExpandedManifest>,
+    fragment_placements: Vec<FragmentPlacement>,
 }
 
 fn written(view: &View<'_>, component: &str, page: &Component) -> Result<Written, Diagnostics> {
@@ -111,7 +111,7 @@ fn written(view: &View<'_>, component: &str, page: &Component) -> Result<Written
     let manifests = payload.of_component(component).map(|(_, manifest)| manifest).collect();
     let visitor = Shapes { written: Written::default() };
     let mut walk = Walk { manifests, meant: &[], complete: false, visitor, errors: Diagnostics::default() };
-    let mut names = Names::of(view, component);
+    let mut names = Variables::of(view, component);
     walk.values(&page.values, &mut names)?;
     walk.body(&page.adds, &page.uses, &names, &[]);
     let Walk { visitor: Shapes { mut written }, mut errors, .. } = walk;
@@ -126,7 +126,7 @@ fn written(view: &View<'_>, component: &str, page: &Component) -> Result<Written
 }
 
 /// A manifest with its values put in; nothing if it mentions none.
-fn with_values(manifest: &Manifest, names: &Names<'_>) -> Result<Option<Manifest>, Diagnostic> {
+fn with_values(manifest: &Manifest, names: &Variables<'_>) -> Result<Option<Manifest>, Diagnostic> {
     let sources = names.view.context.sources;
     let root = substitute(&manifest.root, names, sources).map_err(|error| error.object(&manifest.id))?;
     match root {
@@ -141,16 +141,16 @@ struct Shapes {
 }
 
 impl Visitor for Shapes {
-    fn part(&mut self, _: &Marked<Addition>, _: &Names<'_>, _: &[Mark]) -> Result<(), Diagnostic> {
+    fn part(&mut self, _: &Marked<Addition>, _: &Variables<'_>, _: &[Mark]) -> Result<(), Diagnostic> {
         Ok(())
     }
 
-    fn fragment(&mut self, fragment: &Fragment, names: &Names<'_>) -> Result<(), Diagnostic> {
+    fn fragment(&mut self, fragment: &Fragment, names: &Variables<'_>) -> Result<(), Diagnostic> {
         for manifest in &fragment.manifests {
             let filled = substitute(&manifest.root, names, names.view.context.sources)?.ok_or_else(|| {
                 wrong(names, manifest.root.mark, "this manifest is nothing but an absent value")
             })?;
-            self.written.shapes.push(ShapeFile {
+            self.written.shapes.push(ExpandedManifest {
                 file: manifest.file.clone(),
                 document: manifest.document,
                 root: filled,
@@ -168,13 +168,13 @@ impl Visitor for Shapes {
                     omit.push((fill(selector, names)?, omission));
                 }
             }
-            self.written.says.push(Says { place, omit: Omissions(omit) });
+            self.written.fragment_placements.push(FragmentPlacement { place, omit: Omissions(omit) });
         }
         Ok(())
     }
 }
 
-fn fill_place(place: &Place, names: &Names<'_>) -> Result<Place, Diagnostic> {
+fn fill_place(place: &Place, names: &Variables<'_>) -> Result<Place, Diagnostic> {
     let all = |entries: &[Marked<Selector>]| -> Result<Vec<_>, Diagnostic> {
         entries.iter().map(|entry| fill(entry, names)).collect()
     };
@@ -182,7 +182,7 @@ fn fill_place(place: &Place, names: &Names<'_>) -> Result<Place, Diagnostic> {
 }
 
 /// A selector whose name may mention inputs.
-fn fill(selector: &Marked<Selector>, names: &Names<'_>) -> Result<Marked<Selector>, Diagnostic> {
+fn fill(selector: &Marked<Selector>, names: &Variables<'_>) -> Result<Marked<Selector>, Diagnostic> {
     let name = selector.value.name.as_ref();
     let name = name
         .map(|name| substitute_text(name, selector.mark, names, names.view.context.sources))

@@ -6,20 +6,20 @@ mod fragment_walk;
 mod manifests;
 mod name_check;
 mod pod_context;
-mod scope;
+mod variables;
 
 use std::sync::Arc;
 
 use crate::language::{Parameters, Profile, Profiles};
-use crate::object::{ObjectId, Scopes, Shape};
+use crate::object::{ObjectId, Schema, Scopes};
 use crate::payload::Payload;
 use crate::yaml::Sources;
 
-pub use contributions::{Contribution, Target, brings, honouring, honours};
-pub use manifests::{Expanded, Says, expand};
+pub use contributions::{Contribution, ContributionTarget, brings, contributions_for_intent, intent_rules};
+pub use manifests::{Expanded, FragmentPlacement, expand};
 pub use name_check::check_names;
-pub use pod_context::{Around, mentions};
-pub use scope::{Names, Workload};
+pub use pod_context::{PodContext, mentions};
+pub use variables::{Variables, Workload};
 
 /// Everything that a rendering is a function of.
 #[derive(Clone, Copy, Debug)]
@@ -65,11 +65,11 @@ impl View<'_> {
     }
 
     /// What is known about the fields of an object; nothing if nobody knows its kind.
-    pub fn shape(&self, id: &ObjectId, api_version: &str) -> Option<Shape<'_>> {
+    pub fn schema(&self, id: &ObjectId, api_version: &str) -> Option<Schema<'_>> {
         let version = api_version.rsplit('/').next().unwrap_or_default();
         let declared = || self.context.profiles.checks.kinds.get(&(id.group.clone(), id.kind.clone()));
-        Shape::built_in(api_version, &id.kind)
-            .or_else(|| self.payload.custom_shape(id, version))
-            .or_else(|| declared().map(|declared| Shape::CustomRoot(&declared.schema)))
+        Schema::built_in(api_version, &id.kind)
+            .or_else(|| self.payload.custom_schema(id, version))
+            .or_else(|| declared().map(|declared| Schema::CustomRoot(&declared.schema)))
     }
 }

@@ -1,4 +1,4 @@
-//! Names are checked before anything runs, over all profiles: what nobody declares, what nobody uses, and names that
+//! Variables are checked before anything runs, over all profiles: what nobody declares, what nobody uses, and names that
 //! would mean two things.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -10,14 +10,14 @@ use crate::yaml::{Node, json};
 
 /// Objects of one cluster that pods depend on.
 #[derive(Clone, Debug, Default)]
-pub struct Around {
+pub struct PodContext {
     /// Service accounts, by namespace and name, that some binding gives rights.
     bound: BTreeSet<(String, String)>,
     /// ConfigMaps and Secrets as they will be.
     config: BTreeMap<(String, String, String), Node>,
 }
 
-impl Around {
+impl PodContext {
     /// Notes what a binding says.
     pub fn bind(&mut self, id: &ObjectId, root: &Node) {
         for subject in root.get("subjects").and_then(Node::as_list).unwrap_or_default() {

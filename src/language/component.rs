@@ -98,7 +98,7 @@ typed! {
         /// The patch itself: a map, a list of operations, or either as text.
         "patch" patch: Option<Node>,
         /// The objects it means; without it, the one that the patch itself names.
-        "target" target: Option<Target>,
+        "target" target: Option<PatchTarget>,
         /// It may match nothing, or change nothing.
         "optional" optional: bool,
         /// Where new items of a list go.
@@ -118,7 +118,7 @@ words! {
 
 typed! {
     /// The objects that a patch means. Texts are regular expressions that must match as a whole.
-    pub struct Target ("a target") {
+    pub struct PatchTarget ("a target") {
         /// The API group.
         "group" group: Option<Marked<String>>,
         /// The API version.

@@ -25,14 +25,14 @@ pub struct Fragment {
     /// What its file says.
     pub body: FragmentFile,
     /// The manifests in its folder, where it is a shape: documents in which its inputs and values are not yet put in.
-    pub manifests: Vec<ShapeManifest>,
+    pub manifests: Vec<FragmentManifest>,
     /// Where it is written.
     pub mark: Mark,
 }
 
 /// A document of a shape's folder.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ShapeManifest {
+pub struct FragmentManifest {
     /// The file, as messages show it.
     pub file: String,
     /// Its place among the file's documents, from one.

@@ -23,13 +23,13 @@ mod when;
 
 pub use checks::{Allowance, Check, Checks, External, Pattern};
 pub use common::{Label, Omission, Omissions};
-pub use component::{Component, ImageHomes, ItemPosition, PatchEntry, Place, Target};
+pub use component::{Component, ImageHomes, ItemPosition, PatchEntry, PatchTarget, Place};
 pub use filters::{Capabilities, Filters, Override};
-pub use fragment::{Addition, Fragment, FragmentFile, Input, InputType, ShapeManifest, Use};
+pub use fragment::{Addition, Fragment, FragmentFile, FragmentManifest, Input, InputType, Use};
 pub use intents::{Intent, IntentRule, Intents};
-pub use parameter_sets::{DEFAULT_SET, Given, Set};
+pub use parameter_sets::{DEFAULT_SET, ParameterSet, ValueSources};
 pub use parameters::{Parameter, Parameters, Readable};
-pub use profile::{Left, Pins, PolicyRule, PolicyTarget, Profile};
+pub use profile::{FieldRule, Pins, PolicyRule, PolicyTarget, Profile};
 pub use profiles::Profiles;
 pub use schema::schema;
 pub use selector::Selector;

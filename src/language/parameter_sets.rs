@@ -17,14 +17,14 @@ pub const DEFAULT_SET: &str = "default";
 
 /// Values that belong together, and the profiles that are rendered with them.
 #[derive(Clone, Debug, Default)]
-pub struct Set {
+pub struct ParameterSet {
     /// The profiles it concerns, all if empty.
     profiles: Vec<Marked<String>>,
     /// The values, as a tree.
     values: Option<Node>,
 }
 
-impl Set {
+impl ParameterSet {
     /// Whether a profile is rendered with these values.
     pub fn concerns(&self, profile: &Profile) -> bool {
         profile.is_in(&self.profiles)
@@ -72,7 +72,7 @@ pub(super) fn unknown_profile(name: &Marked<String>, profiles: &[Profile], reade
 
 /// What the user gives.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Given<'g> {
+pub struct ValueSources<'g> {
     /// Files with values; later ones win.
     pub files: &'g [PathBuf],
     /// Settings such as `a.b=value`, stronger than files.
@@ -86,8 +86,8 @@ impl Profiles {
     /// from files in turn, then from settings.
     pub fn bind(
         &mut self,
-        set: &Set,
-        given: Given<'_>,
+        set: &ParameterSet,
+        given: ValueSources<'_>,
         private: &BTreeMap<String, Marked<Parameter>>,
     ) -> Result<Parameters, Diagnostics> {
         let mut errors = Diagnostics::default();

@@ -49,9 +49,9 @@ typed! {
         /// Fields that are held in the live object, whoever edits them.
         "pins" pins: Pins,
         /// Fields that are given a value when their object is created, and are others' from then on.
-        "seeds" seeds: Vec<Marked<Left>>,
+        "seeds" seeds: Vec<Marked<FieldRule>>,
         /// Fields that are others' from the start.
-        "unmanaged" unmanaged: Vec<Marked<Left>>,
+        "unmanaged" unmanaged: Vec<Marked<FieldRule>>,
         /// What holds for every pod, container, workload or kind.
         "policy" policy: Vec<Marked<PolicyRule>>,
     }
@@ -59,7 +59,7 @@ typed! {
 
 typed! {
     /// A field that is left to others when objects are applied.
-    pub struct Left ("a field that is left to others") {
+    pub struct FieldRule ("a field that is left to others") {
         /// The objects: a kind, or `Kind/name`.
         "for" target: Selector,
         /// The field: a JSON pointer, with `[name=x]` or `[*]` for items of lists.
@@ -69,7 +69,7 @@ typed! {
     }
 }
 
-impl Left {
+impl FieldRule {
     /// The path is one.
     pub(super) fn check(&self, reader: &mut Reader<'_>) {
         if !self.path.value.starts_with('/') {
@@ -205,9 +205,9 @@ pub struct Profile {
     /// Fields that are held in the live object, whoever edits them.
     pub pins: Pins,
     /// Fields that are given a value when their object is created, and are others' from then on.
-    pub seeds: Vec<Marked<Left>>,
+    pub seeds: Vec<Marked<FieldRule>>,
     /// Fields that are others' from the start.
-    pub unmanaged: Vec<Marked<Left>>,
+    pub unmanaged: Vec<Marked<FieldRule>>,
     /// What holds for every pod, container, workload or kind.
     pub policy: Vec<Marked<PolicyRule>>,
     /// Where the profile is written.

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use super::checks::Checks;
 use super::component::Component;
-use super::fragment::{Fragment, FragmentFile, ShapeManifest, check_additions};
-use super::parameter_sets::Set;
+use super::fragment::{Fragment, FragmentFile, FragmentManifest, check_additions};
+use super::parameter_sets::ParameterSet;
 use super::parameters::{Parameter, ParametersFile};
 use super::profile::{Profile, ProfileFile, lineage, resolve};
 use super::read_folder::Found;
@@ -27,7 +27,7 @@ pub struct Profiles {
     /// Pages of components whose manifests cannot hold one.
     pub pages: Vec<Marked<Component>>,
     /// The parameter sets, by name. There is always one called `default`.
-    pub sets: BTreeMap<String, Set>,
+    pub sets: BTreeMap<String, ParameterSet>,
     /// The names of the files.
     pub sources: Sources,
 }
@@ -68,7 +68,7 @@ impl Profiles {
         let mut profiles: Vec<Profile> =
             concrete.filter_map(|file| resolve(file, &files, &mut reader)).collect();
         profiles.sort_by(|a, b| a.name.cmp(&b.name));
-        let sets = Set::all(&found.sets, &profiles, &mut reader);
+        let sets = ParameterSet::all(&found.sets, &profiles, &mut reader);
         if profiles.is_empty() && reader.errors.0.is_empty() {
             let error = Diagnostic::error("no profile in this folder")
                 .at(Location::file(folder.display().to_string()));
@@ -134,7 +134,7 @@ fn declare(node: &Node, declared: &mut BTreeMap<String, Marked<Parameter>>, read
     }
 }
 
-fn define(found: Vec<(Node, Vec<ShapeManifest>)>, reader: &mut Reader<'_>) -> BTreeMap<String, Fragment> {
+fn define(found: Vec<(Node, Vec<FragmentManifest>)>, reader: &mut Reader<'_>) -> BTreeMap<String, Fragment> {
     let mut fragments: BTreeMap<String, Fragment> = BTreeMap::new();
     for (node, manifests) in found {
         let before = reader.errors.0.len();
@@ -168,7 +168,7 @@ fn all_profiles_are_covered(
     let lineages: Vec<Vec<String>> = concrete
         .map(|file| lineage(file, files, reader).unwrap_or_default().into_iter().map(name).collect())
         .collect();
-    // PolicyTarget a profile whose parent is not there, that is said already.
+    // Of a profile whose parent is not there, that is said already.
     let lineages: Vec<Vec<String>> = lineages.into_iter().filter(|lineage| !lineage.is_empty()).collect();
     for fragment in fragments.values() {
         let parts = &fragment.body.adds;

@@ -8,7 +8,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::fragment::ShapeManifest;
+use super::fragment::FragmentManifest;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::file;
 use crate::yaml::{Node, Sources};
@@ -20,7 +20,7 @@ const FRAGMENT: &str = "fragment.yaml";
 pub(super) struct Found {
     pub(super) profiles: Vec<Node>,
     /// A fragment's file, and the manifests beside it if it has a folder of its own.
-    pub(super) fragments: Vec<(Node, Vec<ShapeManifest>)>,
+    pub(super) fragments: Vec<(Node, Vec<FragmentManifest>)>,
     pub(super) pages: Vec<Node>,
     /// Parameter sets with the names of their files.
     pub(super) sets: Vec<(String, Node)>,
@@ -75,13 +75,13 @@ impl Loader<'_> {
         paths.iter().filter_map(|path| self.document(path)).collect()
     }
 
-    fn shape_manifests(&mut self, folder: &Path) -> Result<Vec<ShapeManifest>, Diagnostic> {
+    fn shape_manifests(&mut self, folder: &Path) -> Result<Vec<FragmentManifest>, Diagnostic> {
         let mut manifests = Vec::new();
         for path in files(folder)?.iter().filter(|path| !path.ends_with(FRAGMENT)) {
             let file = path.display().to_string();
             let source = self.sources.add(file.clone());
             let documents = self.errors.collect(file::read_documents(path, source)).unwrap_or_default();
-            manifests.extend(documents.into_iter().enumerate().map(|(index, document)| ShapeManifest {
+            manifests.extend(documents.into_iter().enumerate().map(|(index, document)| FragmentManifest {
                 file: file.clone(),
                 document: index + 1,
                 root: document.root,

@@ -218,7 +218,7 @@ impl<'a> Fields<'a> {
         value
     }
 
-    /// Reports every field that the struct does not have. Says whether all that it has were read.
+    /// Reports every field that the struct does not have. Returns whether all that it has were read.
     pub(super) fn finish(self, known: &[&'static str], reader: &mut Reader<'_>) -> bool {
         for entry in self.map.iter().filter(|entry| !known.contains(&entry.key.as_str())) {
             let help = match nearest(&entry.key, known.iter().copied()) {

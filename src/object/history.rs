@@ -30,7 +30,7 @@ pub enum Cause {
         uses: Vec<Mark>,
     },
     /// A fact that was found in it was honoured by taking it away.
-    Honoured {
+    Intent {
         /// The entry of `honours`.
         entry: Mark,
         /// Where the fact was found.

@@ -16,14 +16,14 @@ pub use edges::{Because, Edge, edges};
 pub use history::{Cause, History, Step};
 pub use pod::{containers, containers_mut, has_pods, is_workload, pod, pod_mut, pod_path};
 pub use reference::{Needs, Of, RULES, Reference, Rule, Where};
-pub use schema::{Expected, ListStrategy, Shape, is_built_in_kind, versions};
+pub use schema::{Expected, ListStrategy, Schema, is_built_in_kind, versions};
 pub use scope::{Scope, Scopes};
 pub use subject::{EVERYBODY, account};
 
 /// Tells the cluster-version-operator, and us, to take an object away.
 pub const DELETE: &str = "release.openshift.io/delete";
 
-/// Says where the material of an issued Secret will come from. The only annotation of ours that is rendered.
+/// Names where the material of an issued Secret will come from. The only annotation of ours that is rendered.
 pub const ISSUED: &str = "transship.openshift.io/issued";
 
 /// What a Service asks for a certificate with.
@@ -74,6 +74,13 @@ pub struct Object {
     pub manifest: Option<usize>,
     /// What each step made of it, where somebody asked for that.
     pub history: History,
+}
+
+impl Object {
+    /// Returns whether the object is to be deleted.
+    pub fn is_tombstone(&self) -> bool {
+        is_tombstone(&self.root)
+    }
 }
 
 /// Where an object comes in the order of the payload: with a manifest, or right before or behind one.

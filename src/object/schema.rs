@@ -32,7 +32,7 @@ struct Type {
 }
 
 #[derive(Debug)]
-struct Schema {
+struct SchemaTable {
     kinds: HashMap<(&'static str, &'static str), (Scope, usize)>,
     /// By group and kind: the version makes no difference.
     scopes: HashMap<(&'static str, &'static str), Scope>,
@@ -79,7 +79,7 @@ pub enum Expected {
 
 /// The part of a schema that describes one value.
 #[derive(Clone, Copy, Debug)]
-pub enum Shape<'s> {
+pub enum Schema<'s> {
     /// A field of Kubernetes' own kinds.
     BuiltIn(&'s Field),
     /// A kind of Kubernetes' own, from its root.
@@ -122,7 +122,7 @@ pub fn is_built_in_kind(kind: &str) -> bool {
     schema().scopes.keys().any(|(_, other)| *other == kind)
 }
 
-impl<'s> Shape<'s> {
+impl<'s> Schema<'s> {
     /// The shape of a kind of Kubernetes' own.
     pub fn built_in(api_version: &str, kind: &str) -> Option<Self> {
         // The table lives as long as the program, so its keys can be borrowed from any text.
@@ -130,14 +130,14 @@ impl<'s> Shape<'s> {
     }
 
     /// The shape of a field. Nothing if the schema is known and does not have it.
-    pub fn field(self, key: &str) -> Option<Shape<'s>> {
+    pub fn field(self, key: &str) -> Option<Schema<'s>> {
         match self {
             Self::Unknown | Self::BuiltIn(Field { form: Form::Scalar(Expected::Anything), .. }) => {
                 Some(Self::Unknown)
             }
             Self::Root(number) => field_of(number, key),
             Self::BuiltIn(Field { form: Form::Object(number), .. }) => field_of(*number, key),
-            Self::BuiltIn(Field { form: Form::Map(value), .. }) => Some(Shape::BuiltIn(value)),
+            Self::BuiltIn(Field { form: Form::Map(value), .. }) => Some(Schema::BuiltIn(value)),
             Self::BuiltIn(_) => None,
             // What every object has, a CRD need not declare.
             Self::CustomRoot(_) if matches!(key, "apiVersion" | "kind" | "metadata") => {
@@ -146,7 +146,7 @@ impl<'s> Shape<'s> {
             Self::CustomRoot(schema) => Self::Custom(schema).field(key),
             Self::Custom(schema) => {
                 let named = schema.get("properties").and_then(|properties| properties.get(key));
-                let shape = named.or_else(|| schema.get("additionalProperties")).map(Shape::Custom);
+                let field = named.or_else(|| schema.get("additionalProperties")).map(Schema::Custom);
                 let says =
                     |field: &str| matches!(schema.get(field), Some(Node { value: Value::Bool(true), .. }));
                 let embedded = says("x-kubernetes-embedded-resource")
@@ -154,7 +154,7 @@ impl<'s> Shape<'s> {
                 // Without a type, nothing is said about what is in it.
                 let open =
                     embedded || says("x-kubernetes-preserve-unknown-fields") || schema.get("type").is_none();
-                shape.or(open.then_some(Shape::Unknown))
+                field.or(open.then_some(Schema::Unknown))
             }
         }
     }
@@ -225,13 +225,13 @@ impl<'s> Shape<'s> {
 
     /// The shape of a list's items.
     #[must_use]
-    pub fn item(self) -> Shape<'s> {
+    pub fn item(self) -> Schema<'s> {
         match self {
-            Self::BuiltIn(Field { form: Form::List { item, .. }, .. }) => Shape::BuiltIn(item),
+            Self::BuiltIn(Field { form: Form::List { item, .. }, .. }) => Schema::BuiltIn(item),
             Self::Custom(schema) | Self::CustomRoot(schema) => {
-                schema.get("items").map_or(Shape::Unknown, Shape::Custom)
+                schema.get("items").map_or(Schema::Unknown, Schema::Custom)
             }
-            _ => Shape::Unknown,
+            _ => Schema::Unknown,
         }
     }
 
@@ -286,22 +286,22 @@ impl<'s> Shape<'s> {
     }
 }
 
-fn field_of<'s>(number: usize, key: &str) -> Option<Shape<'s>> {
+fn field_of<'s>(number: usize, key: &str) -> Option<Schema<'s>> {
     let fields = &schema().types.get(number)?.fields;
     let at = fields.binary_search_by(|(name, _)| (*name).cmp(key)).ok()?;
-    Some(Shape::BuiltIn(&fields[at].1))
+    Some(Schema::BuiltIn(&fields[at].1))
 }
 
 fn names_of(number: usize) -> Vec<&'static str> {
     schema().types.get(number).into_iter().flat_map(|known| &known.fields).map(|(name, _)| *name).collect()
 }
 
-fn schema() -> &'static Schema {
-    static SCHEMA: OnceLock<Schema> = OnceLock::new();
+fn schema() -> &'static SchemaTable {
+    static SCHEMA: OnceLock<SchemaTable> = OnceLock::new();
     SCHEMA.get_or_init(|| parse(include_str!("kubernetes.schema")))
 }
 
-fn parse(text: &'static str) -> Schema {
+fn parse(text: &'static str) -> SchemaTable {
     let (kinds, types) = text.split_once("\n\n").unwrap_or((text, ""));
     let kind = |line: &'static str| {
         let mut words = line.split(' ');
@@ -312,7 +312,7 @@ fn parse(text: &'static str) -> Schema {
     let kinds: HashMap<_, _> = kinds.lines().skip(1).filter_map(kind).collect();
     let group = |api_version: &'static str| api_version.split_once('/').map_or("", |(group, _)| group);
     let scopes = kinds.iter().map(|((api_version, kind), (scope, _))| ((group(api_version), *kind), *scope));
-    Schema { scopes: scopes.collect(), kinds, types: types.lines().map(parse_type).collect() }
+    SchemaTable { scopes: scopes.collect(), kinds, types: types.lines().map(parse_type).collect() }
 }
 
 fn parse_type(line: &'static str) -> Type {
@@ -362,7 +362,7 @@ fn parse_list(code: &'static str) -> Form {
 
 #[cfg(test)]
 mod tests {
-    use super::{Expected, ListStrategy, Scope, Shape, built_in_scope};
+    use super::{Expected, ListStrategy, Schema, Scope, built_in_scope};
 
     #[test]
     fn knows_scopes_fields_and_how_lists_merge() {
@@ -370,9 +370,9 @@ mod tests {
         assert_eq!(built_in_scope("", "Namespace"), Some(Scope::Cluster));
         assert_eq!(built_in_scope("storage.k8s.io", "CSIDriver"), Some(Scope::Cluster));
         assert_eq!(built_in_scope("example.com", "Deployment"), None);
-        let deployment = Shape::built_in("apps/v1", "Deployment").unwrap();
+        let deployment = Schema::built_in("apps/v1", "Deployment").unwrap();
         let pod =
-            ["spec", "template", "spec"].iter().fold(deployment, |shape, key| shape.field(key).unwrap());
+            ["spec", "template", "spec"].iter().fold(deployment, |schema, key| schema.field(key).unwrap());
         let containers = pod.field("containers").unwrap();
         assert_eq!(containers.list_strategy(), ListStrategy::MergeBy("name"));
         assert!(pod.field("emptydir").is_none());
@@ -383,7 +383,7 @@ mod tests {
         let metadata = deployment.field("metadata").unwrap();
         assert_eq!(metadata.field("finalizers").unwrap().list_strategy(), ListStrategy::Unite);
         assert!(metadata.field("labels").unwrap().field("anything").is_some());
-        let budget = Shape::built_in("policy/v1", "PodDisruptionBudget").unwrap();
+        let budget = Schema::built_in("policy/v1", "PodDisruptionBudget").unwrap();
         assert_eq!(pod.field("hostNetwork").unwrap().expected(), Expected::Boolean);
         assert_eq!(*container.field("ports").unwrap().item().required(), ["containerPort"]);
         assert_eq!(*deployment.field("spec").unwrap().required(), ["selector", "template"]);

@@ -21,7 +21,7 @@ use crate::yaml::{Node, Sources, Text};
 pub use digest::{Sha256, cvo_hash};
 pub use release::{Images, Release};
 pub use run_level::RunLevel;
-pub use with_fragments::ShapeFile;
+pub use with_fragments::ExpandedManifest;
 
 /// A payload: its manifests in the order in which the cluster-version-operator takes them.
 #[derive(Clone, Debug)]

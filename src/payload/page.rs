@@ -8,7 +8,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::file;
 use crate::glob;
 use crate::language::{Component, Marked, Parameter, PatchEntry, Profiles};
-use crate::object::{ObjectId, Scopes, Shape};
+use crate::object::{ObjectId, Schema, Scopes};
 use crate::yaml::{self, Entry, Map, Mark, Node, Sources, Value};
 
 /// The page of a component lies in its folder under this name.
@@ -183,7 +183,7 @@ impl Payload {
     }
 
     /// The shape of a custom kind, from the CRD in the payload.
-    pub fn custom_shape(&self, id: &ObjectId, version: &str) -> Option<Shape<'_>> {
+    pub fn custom_schema(&self, id: &ObjectId, version: &str) -> Option<Schema<'_>> {
         let crd = self.manifests.iter().find(|manifest| {
             let spec = |field: &[&str]| {
                 let node = field.iter().try_fold(manifest.root.get("spec")?, |node, key| node.get(key))?;
@@ -196,7 +196,7 @@ impl Payload {
         let versions = crd.root.get("spec")?.get("versions")?.as_list()?;
         let named = |node: &&Node| node.get("name").and_then(Node::as_str) == Some(version);
         let version = versions.iter().find(named)?;
-        version.get("schema")?.get("openAPIV3Schema").map(Shape::CustomRoot)
+        version.get("schema")?.get("openAPIV3Schema").map(Schema::CustomRoot)
     }
 
     /// The patches of an entry: from its file, or written in the page, as a tree or as text.

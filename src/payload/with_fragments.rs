@@ -9,7 +9,7 @@ use crate::yaml::{Node, Sources, json};
 
 /// A document of a shape, with its values put in.
 #[derive(Clone, Debug)]
-pub struct ShapeFile {
+pub struct ExpandedManifest {
     /// The file, as messages show it.
     pub file: String,
     /// Its place among the file's documents, from one.
@@ -32,7 +32,7 @@ impl Payload {
     pub fn with(
         &self,
         mut changed: BTreeMap<usize, Manifest>,
-        shapes: BTreeMap<String, Vec<ShapeFile>>,
+        shapes: BTreeMap<String, Vec<ExpandedManifest>>,
         sources: &Sources,
     ) -> Result<Self, Diagnostics> {
         let mut new = self.clone();
@@ -70,7 +70,7 @@ impl Payload {
     fn shape(
         &mut self,
         component: &str,
-        shape: ShapeFile,
+        shape: ExpandedManifest,
         ordered_as: Option<&str>,
         sources: &Sources,
     ) -> Result<Manifest, Diagnostic> {

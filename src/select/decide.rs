@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Code, Reason, check, include};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
-use crate::expand::{Expanded, Names, Says, View, brings};
+use crate::expand::{Expanded, FragmentPlacement, Variables, View, brings};
 use crate::glob;
 use crate::language::{Component, Filters, Omissions, Place, Profile, Selector, unmet};
 use crate::nearest::nearest;
@@ -148,8 +148,8 @@ impl Decider<'_> {
         self.view.payload.page(self.component(manifest))
     }
 
-    fn says(&self, component: &str) -> &[Says] {
-        self.expanded.says.get(component).map(Vec::as_slice).unwrap_or_default()
+    fn fragment_placements(&self, component: &str) -> &[FragmentPlacement] {
+        self.expanded.fragment_placements.get(component).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// The cluster-version-operator's filters; a manifest that names a profile of this topology is for that one.
@@ -179,7 +179,7 @@ impl Decider<'_> {
     /// Why the whole component is not there.
     fn absent(&self, manifest: &Manifest) -> Result<Option<Reason>, Diagnostic> {
         let Some(page) = self.page(manifest) else { return Ok(None) };
-        let names = Names::of(self.view, self.component(manifest));
+        let names = Variables::of(self.view, self.component(manifest));
         let why = unmet(&page.when, &names, self.view.context.sources)?;
         Ok(why.map(|why| omitted(&format!("the component does not exist: {why}"))))
     }
@@ -193,7 +193,7 @@ impl Decider<'_> {
             }
         }
         let page = self.page(manifest).map(|page| &page.omit);
-        let shapes = self.says(self.component(manifest)).iter().map(|says| &says.omit);
+        let shapes = self.fragment_placements(self.component(manifest)).iter().map(|says| &says.omit);
         for omissions in page.into_iter().chain(shapes).chain([&self.view.profile.omit]) {
             if let Some(reason) = self.by_list(omissions, manifest)? {
                 return Ok(Some(reason));
@@ -210,7 +210,7 @@ impl Decider<'_> {
         for (selector, omission) in &omissions.0 {
             let concerned =
                 selector.value.matches(&manifest.id) && self.view.profile.is_in(&omission.profiles);
-            let names = || Names::of(self.view, self.component(manifest));
+            let names = || Variables::of(self.view, self.component(manifest));
             if concerned && unmet(&omission.when, &names(), self.view.context.sources)?.is_none() {
                 return Ok(Some((omitted(&omission.reason), selector.mark)));
             }
@@ -218,7 +218,7 @@ impl Decider<'_> {
         Ok(None)
     }
 
-    /// Where an object lives: where its annotations say, or its page, or a shape, and then by which line;
+    /// Where an object lives: where its annotations say, or its page, or a schema, and then by which line;
     /// cluster-scoped ones in the guest.
     fn home(&self, manifest: &Manifest) -> Result<(Cluster, Option<Mark>), Diagnostic> {
         let cluster_scoped = self.scopes.of(&manifest.id.group, &manifest.id.kind) == Some(Scope::Cluster);

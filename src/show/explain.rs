@@ -203,7 +203,7 @@ impl Explainer<'_> {
                 let about = about.unwrap_or_else(|| format!(", a part of {}", show(part)));
                 about + &uses.collect::<String>()
             }
-            Cause::Honoured { entry, found } => {
+            Cause::Intent { entry, found } => {
                 format!(", honoured as {} says, found at {}", show(entry), show(found))
             }
             Cause::Issued => ", whose material only an apply can make".to_owned(),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::add;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
-use crate::expand::{Contribution, Expanded, Target, View};
+use crate::expand::{Contribution, ContributionTarget, Expanded, View};
 use crate::nearest::nearest;
 use crate::object::{
     Cause, Cluster, History, Object, ObjectId, Position, Scope, Scopes, Side, containers, is_tombstone, pod,
@@ -26,8 +26,8 @@ pub(super) fn by_owner<'c>(
     let mut by_owner: BTreeMap<String, Vec<Contribution>> = BTreeMap::new();
     for (component, contribution) in contributions {
         let id = match contribution.target {
-            Target::Object => ObjectId::of(&contribution.node).ok().map(|(id, _)| id),
-            Target::Pod(_) | Target::Workload(_) => None,
+            ContributionTarget::Object => ObjectId::of(&contribution.node).ok().map(|(id, _)| id),
+            ContributionTarget::Pod(_) | ContributionTarget::Workload(_) => None,
         };
         let owners = id.and_then(|id| owners.get(&id)).filter(|owners| !owners.contains(&component));
         let owner = owners.and_then(|owners| owners.first()).copied().unwrap_or(component);
@@ -55,7 +55,7 @@ pub(super) fn apply(
     };
     let idle = idle_uses(contributions, contributor.objects);
     for contribution in &in_order(contributions) {
-        if contribution.target == Target::Object && idle.contains(&&contribution.uses) {
+        if contribution.target == ContributionTarget::Object && idle.contains(&&contribution.uses) {
             continue;
         }
         errors.collect(contributor.one(contribution).map_err(|error| used(contribution, error)));
@@ -74,10 +74,10 @@ pub(super) fn apply(
 fn idle_uses<'c>(contributions: &'c [Contribution], objects: &[Object]) -> BTreeSet<&'c Vec<Mark>> {
     let is_here = |workload: &ObjectId| objects.iter().any(|object| object.id == *workload);
     let idle = |contribution: &&Contribution| match &contribution.target {
-        Target::Pod(workload) | Target::Workload(workload) => {
+        ContributionTarget::Pod(workload) | ContributionTarget::Workload(workload) => {
             contribution.limited && !contribution.uses.is_empty() && !is_here(workload)
         }
-        Target::Object => false,
+        ContributionTarget::Object => false,
     };
     contributions.iter().filter(idle).map(|contribution| &contribution.uses).collect()
 }
@@ -108,7 +108,7 @@ fn unknown_containers(
     before: &Containers,
     sources: &Sources,
 ) -> Vec<Diagnostic> {
-    let Target::Pod(workload) = &contribution.target else { return Vec::new() };
+    let ContributionTarget::Pod(workload) = &contribution.target else { return Vec::new() };
     let Some(object) = objects.iter().find(|object| object.id == *workload) else { return Vec::new() };
     let all = pod(&object.root, &workload.kind).map(containers).unwrap_or_default();
     let is_nobody = |name: &str| {
@@ -142,7 +142,7 @@ fn in_order(contributions: &[Contribution]) -> Vec<Contribution> {
     let (rest, unnamed): (Vec<Contribution>, Vec<Contribution>) =
         contributions.iter().cloned().map(without_init_containers).partition(|contribution| {
             let namespace = contribution.node.get("metadata").and_then(|metadata| metadata.get("namespace"));
-            contribution.target != Target::Object || namespace.is_some()
+            contribution.target != ContributionTarget::Object || namespace.is_some()
         });
     ordered.extend(rest);
     ordered.extend(unnamed);
@@ -152,7 +152,7 @@ fn in_order(contributions: &[Contribution]) -> Vec<Contribution> {
 /// The init containers that a contribution brings, alone.
 fn init_containers(contribution: &Contribution) -> Option<Contribution> {
     let list = contribution.node.get("spec")?.as_map()?.entry("initContainers")?.clone();
-    if !matches!(contribution.target, Target::Pod(_)) {
+    if !matches!(contribution.target, ContributionTarget::Pod(_)) {
         return None;
     }
     let mark = contribution.node.mark;
@@ -162,7 +162,7 @@ fn init_containers(contribution: &Contribution) -> Option<Contribution> {
 }
 
 fn without_init_containers(mut contribution: Contribution) -> Contribution {
-    if let (Target::Pod(_), Some(Value::Map(spec))) =
+    if let (ContributionTarget::Pod(_), Some(Value::Map(spec))) =
         (&contribution.target, contribution.node.get_mut("spec").map(|spec| &mut spec.value))
     {
         spec.remove("initContainers");
@@ -181,10 +181,10 @@ struct Contributor<'a, 'o> {
 impl Contributor<'_, '_> {
     fn one(&mut self, contribution: &Contribution) -> Result<(), Diagnostic> {
         match &contribution.target {
-            Target::Pod(workload) | Target::Workload(workload) => {
+            ContributionTarget::Pod(workload) | ContributionTarget::Workload(workload) => {
                 self.add_to_workload(workload, contribution)
             }
-            Target::Object => self.object(contribution),
+            ContributionTarget::Object => self.object(contribution),
         }
     }
 
@@ -200,7 +200,7 @@ impl Contributor<'_, '_> {
         };
         let sources = self.view.context.sources;
         let result = match contribution.target {
-            Target::Pod(_) => pod_mut(&mut object.root, &workload.kind)
+            ContributionTarget::Pod(_) => pod_mut(&mut object.root, &workload.kind)
                 .map_or(Ok(()), |pod| add::add_pod(pod, &contribution.node, sources)),
             _ => add::add(&mut object.root, &contribution.node, sources),
         };
@@ -248,7 +248,7 @@ impl Contributor<'_, '_> {
         Ok(())
     }
 
-    /// Whether a new object belongs into this profile's cluster: its part says so, the law does, the page or a shape.
+    /// Whether a new object belongs into this profile's cluster: its part says so, the law does, the page or a schema.
     fn is_here(
         &self,
         id: &ObjectId,

@@ -1,4 +1,4 @@
-//! Intents what manifests already ask for, as each profile says: a fact is left, refused, done from parameters, or taken
+//! Handles what manifests already ask for, as each profile says: a fact is left, refused, done from parameters, or taken
 //! away for a fragment to put something else in its place, in every cluster that the fragment speaks of.
 
 use std::collections::BTreeSet;
@@ -75,7 +75,7 @@ fn honour_component(
     view: &View<'_>,
     seen: &mut Seen,
 ) -> Result<Vec<Wish>, Diagnostics> {
-    let honours = expand::honours(view, &component.name)?;
+    let honours = expand::intent_rules(view, &component.name)?;
     let mut errors = Diagnostics::default();
     let mut wishes = Vec::new();
     for object in &mut component.objects {
@@ -113,7 +113,7 @@ fn honour_fact(
                 _ => return Err(no_parameters(fact, *mark, view.context.sources)),
             };
             inject(object, group, view.context.parameters, *mark, view.context.sources)?;
-            object.history.note(&object.root, || Cause::Honoured { entry: *mark, found: fact.mark });
+            object.history.note(&object.root, || Cause::Intent { entry: *mark, found: fact.mark });
             Ok(None)
         }
         IntentRule::Fragment(name) if fact.fixed.is_some() => Err(Diagnostic::error(format!(
@@ -134,7 +134,7 @@ fn honour_fact(
         }
         IntentRule::Fragment(name) => {
             intents::take_away(&mut object.root, &object.id.kind, fact);
-            object.history.note(&object.root, || Cause::Honoured { entry: *mark, found: fact.mark });
+            object.history.note(&object.root, || Cause::Intent { entry: *mark, found: fact.mark });
             // A fragment is told what it asks for; the rest it need not know.
             let wanted = view.context.profiles.fragments.get(name).map(|fragment| &fragment.body.inputs);
             let inputs = fact
@@ -156,7 +156,7 @@ fn grant(cluster: &mut Assembled<'_>, wishes: &[Wish]) -> Result<(), Diagnostics
     let Assembled { expanded, components, scopes } = cluster;
     let view = &expanded.view;
     let contributions = Diagnostics::gather(wishes.iter().map(|wish| {
-        let all = expand::honouring(view, &wish.component, &wish.objects, &wish.entry)?;
+        let all = expand::contributions_for_intent(view, &wish.component, &wish.objects, &wish.entry)?;
         Ok(all.into_iter().map(|one| (wish.component.as_str(), one)).collect::<Vec<_>>())
     }))?;
     let by_owner = contribute::by_owner(contributions.into_iter().flatten(), view);
@@ -175,7 +175,7 @@ pub(super) fn check(
     component: &str,
     seen: &Seen,
 ) -> Result<(), Diagnostics> {
-    let honours = expand::honours(view, component)?;
+    let honours = expand::intent_rules(view, component)?;
     let mut errors = Diagnostics::default();
     for object in objects {
         for fact in intents::find(object, &seen.elsewhere) {

@@ -15,7 +15,7 @@ mod strip;
 mod target;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
-use crate::expand::{Around, Expanded, View, mentions};
+use crate::expand::{Expanded, PodContext, View, mentions};
 use crate::language::template::substitute_text;
 use crate::language::{Label, Marked};
 use crate::object::{Cause, History, Object, Position, Scopes, Side, has_pods, is_tombstone};
@@ -85,7 +85,7 @@ pub struct Rendered<'a> {
 pub fn finish(cluster: WithIntents<'_>) -> Result<Rendered<'_>, Diagnostics> {
     let WithIntents { assembled: Assembled { expanded, mut components, .. }, found } = cluster;
     let view = expanded.view;
-    let nobody = Around::default();
+    let nobody = PodContext::default();
     let first =
         Diagnostics::gather(parallel::map(Worth::Little, &mut components, |component: &mut Component| {
             issued::apply(&mut component.objects, view.context.sources)?;
@@ -128,7 +128,7 @@ fn both<A, B>(first: Result<A, Diagnostics>, second: Result<B, Diagnostics>) -> 
 fn every_of(
     component: &mut Component,
     view: &View<'_>,
-    around: &Around,
+    around: &PodContext,
     chosen: impl Fn(&Object) -> bool,
 ) -> Result<(), Diagnostics> {
     let objects = component.objects.iter_mut().filter(|object| chosen(object) && !is_tombstone(&object.root));
@@ -136,8 +136,8 @@ fn every_of(
 }
 
 /// What pods will find around them, as far as the profile asks for it.
-fn around(components: &[Component], view: &View<'_>) -> Around {
-    let mut around = Around::default();
+fn around(components: &[Component], view: &View<'_>) -> PodContext {
+    let mut around = PodContext::default();
     let (bindings, config) =
         (mentions(view.profile, "pod.usesOwnApi"), mentions(view.profile, "pod.configHash"));
     for component in components {

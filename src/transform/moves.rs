@@ -2,7 +2,7 @@
 
 use super::{in_place_of, patch};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
-use crate::expand::{Names, View};
+use crate::expand::{Variables, View};
 use crate::language::unmet;
 use crate::nearest::nearest;
 use crate::object::{Cause, DELETE, History, Object};
@@ -17,7 +17,7 @@ pub(super) fn tombstones(
     selection: &Selection,
 ) -> Result<Vec<Object>, Diagnostic> {
     let Some(page) = view.payload.page(component) else { return Ok(Vec::new()) };
-    let names = Names::of(view, component);
+    let names = Variables::of(view, component);
     let mut tombstones = Vec::new();
     for (selector, omission) in &page.moved.0 {
         if !view.profile.is_in(&omission.profiles)

@@ -4,10 +4,10 @@
 use super::patch::{self, PatchError, Position};
 use super::target;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
-use crate::expand::{Names, View};
+use crate::expand::{Variables, View};
 use crate::language::{Component, ItemPosition, Marked, PatchEntry, unmet};
 use crate::nearest::nearest;
-use crate::object::{Cause, Object, ObjectId, Shape, is_tombstone};
+use crate::object::{Cause, Object, ObjectId, Schema, is_tombstone};
 use crate::yaml::Node;
 
 /// Applies the patches of a component's page.
@@ -15,7 +15,7 @@ pub(super) fn apply(objects: &mut [Object], view: &View<'_>, component: &str) ->
     let mut errors = Diagnostics::default();
     let Some(page) = view.payload.page(component) else { return Ok(()) };
     for entry in page.patches.iter().filter(|entry| view.profile.is_in(&entry.value.profiles)) {
-        match unmet(&entry.value.when, &Names::of(view, component), view.context.sources) {
+        match unmet(&entry.value.when, &Variables::of(view, component), view.context.sources) {
             Ok(Some(_)) => {}
             Ok(None) => {
                 let patcher = Patcher { view, component, page, entry };
@@ -34,7 +34,10 @@ pub(super) fn outcome(object: &Object, view: &View<'_>, component: &str) -> Node
     for entry in page.patches.iter().filter(|entry| view.profile.is_in(&entry.value.profiles)) {
         let patcher = Patcher { view, component, page, entry };
         let holds = || {
-            matches!(unmet(&entry.value.when, &Names::of(view, component), view.context.sources), Ok(None))
+            matches!(
+                unmet(&entry.value.when, &Variables::of(view, component), view.context.sources),
+                Ok(None)
+            )
         };
         if may_mean(&entry.value, &object.id) && holds() {
             // What is wrong with a patch is said when it is applied for good.
@@ -116,13 +119,13 @@ impl Patcher<'_> {
                 .and_then(|operations| patch::apply_operations(&mut object.root, &operations))
         } else {
             let api_version = before.get("apiVersion").and_then(Node::as_str).unwrap_or_default();
-            let shape = self.view.shape(&object.id, api_version).unwrap_or(Shape::Unknown);
+            let schema = self.view.schema(&object.id, api_version).unwrap_or(Schema::Unknown);
             let position = match self.entry.value.position {
                 Some(ItemPosition::First) => Position::First,
                 _ => Position::Last,
             };
-            patch::no_empty_lists(patch, shape)
-                .and_then(|()| patch::strategic(&mut object.root, patch, shape, position))
+            patch::no_empty_lists(patch, schema)
+                .and_then(|()| patch::strategic(&mut object.root, patch, schema, position))
         };
         result.map_err(|error| self.failed(error, object))?;
         object.history.note(&object.root, || Cause::Patch(self.entry.mark));

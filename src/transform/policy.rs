@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::add;
 use super::patch;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
-use crate::expand::{Around, Names, View, Workload};
+use crate::expand::{PodContext, Variables, View, Workload};
 use crate::language::template::substitute;
 use crate::language::{Marked, PolicyRule, PolicyTarget, unmet};
 use crate::object::{
@@ -30,14 +30,15 @@ pub(super) fn apply(
     object: &mut Object,
     view: &View<'_>,
     component: &str,
-    around: &Around,
+    around: &PodContext,
 ) -> Result<(), Diagnostics> {
     let mut errors = Diagnostics::default();
     let mut set = Set::new();
     for layer in [Layer::Add, Layer::Default, Layer::Set] {
         // Each layer sees what the one before it made.
         let workload = Workload { id: object.id.clone(), root: object.root.clone() };
-        let scope = Names { workload: Some(workload), around: Some(around), ..Names::of(view, component) };
+        let scope =
+            Variables { workload: Some(workload), around: Some(around), ..Variables::of(view, component) };
         for entry in &view.profile.policy {
             match entry_to(object, entry, layer, &scope, &mut set) {
                 Ok(true) => object.history.note(&object.root, || Cause::Policy(entry.mark)),
@@ -49,12 +50,12 @@ pub(super) fn apply(
     errors.or(())
 }
 
-/// Applies an entry to an object, if it belongs to the layer and concerns the object. Says whether it did.
+/// Applies an entry to an object, if it belongs to the layer and concerns the object. Returns whether it did.
 fn entry_to(
     object: &mut Object,
     entry: &Marked<PolicyRule>,
     layer: Layer,
-    scope: &Names<'_>,
+    scope: &Variables<'_>,
     set: &mut Set,
 ) -> Result<bool, Diagnostic> {
     let body = match layer {
@@ -80,7 +81,7 @@ fn entry_to(
             let mut any = false;
             for (index, container) in containers.into_iter().enumerate() {
                 let seen = before.get(index).map_or_else(|| container.clone(), |before| (*before).clone());
-                let scope = Names { container: Some(seen), ..scope.clone() };
+                let scope = Variables { container: Some(seen), ..scope.clone() };
                 any |= one(
                     container,
                     &format!("{}/spec/containers/{index}", pod_path(&kind)),
@@ -103,7 +104,7 @@ fn one(
     entry: &Marked<PolicyRule>,
     body: &Node,
     layer: Layer,
-    scope: &Names<'_>,
+    scope: &Variables<'_>,
     set: &mut Set,
 ) -> Result<bool, Diagnostic> {
     let sources = scope.view.context.sources;
@@ -140,7 +141,7 @@ fn concerns(of: &PolicyTarget, object: &Object) -> bool {
 /// Absent values in a `set` remove their field, as null does.
 fn substitute_keeping_null(
     body: &Node,
-    scope: &Names<'_>,
+    scope: &Variables<'_>,
     sources: &Sources,
 ) -> Result<Option<Node>, Diagnostic> {
     if let Value::Map(map) = &body.value {

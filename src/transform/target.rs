@@ -3,7 +3,7 @@
 use regex_lite::Regex;
 
 use crate::diagnostic::{Diagnostic, Location};
-use crate::language::{Marked, PatchEntry, Target};
+use crate::language::{Marked, PatchEntry, PatchTarget};
 use crate::object::ObjectId;
 use crate::yaml::{Node, Sources};
 
@@ -40,7 +40,7 @@ impl Matcher {
         }
     }
 
-    fn of_target(target: &Target, sources: &Sources) -> Result<Self, Diagnostic> {
+    fn of_target(target: &PatchTarget, sources: &Sources) -> Result<Self, Diagnostic> {
         let mut fields = Vec::new();
         for (field, text) in [
             (Field::Group, &target.group),

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use serde_json::Value as Json;
-use transship::object::Shape;
+use transship::object::Schema;
 use transship::transform::patch::{self, PatchError, Position};
 use transship::yaml::{self, Node, SourceId};
 
@@ -20,7 +20,7 @@ fn truth(file: &str) -> Vec<Json> {
 fn strategic(original: &str, change: &str, position: Position) -> Result<Node, PatchError> {
     let mut target = node(original);
     let text = |field: &str| target.get(field).and_then(Node::as_str).unwrap().to_owned();
-    let shape = Shape::built_in(&text("apiVersion"), &text("kind")).unwrap();
+    let shape = Schema::built_in(&text("apiVersion"), &text("kind")).unwrap();
     patch::strategic(&mut target, &node(change), shape, position)?;
     Ok(target)
 }
@@ -132,7 +132,7 @@ fn a_custom_kind_merges_by_the_keys_of_its_crd() {
     );
     let mut target = node("spec: {rules: [{id: one, v: 1, tags: [x]}, {id: two}], plain: [1]}");
     let change = node("spec: {rules: [{id: one, w: 2, tags: [x, z]}, {id: three}]}");
-    patch::strategic(&mut target, &change, Shape::Custom(&crd), Position::Last).unwrap();
+    patch::strategic(&mut target, &change, Schema::Custom(&crd), Position::Last).unwrap();
     assert_eq!(
         yaml::json::write(&target),
         r#"{"spec":{"plain":[1],"rules":[{"id":"one","tags":["x","z"],"v":1,"w":2},{"id":"two"},{"id":"three"}]}}"#

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use crate::apply::decide::inventory::{Home, PART_OF};
 use crate::apply::decide::managed_fields as fields;
 use crate::apply::{MANAGER, SEEDER};
-use crate::language::{Left, Marked, Profile};
+use crate::language::{FieldRule, Marked, Profile};
 use crate::object::{Annotations, ISSUED, Object, ObjectId, is_tombstone};
 use crate::order::Plan;
 use crate::transform::patch::{Step, places};
@@ -178,7 +178,12 @@ pub fn as_applied(profile: &Profile, plan: &mut Plan) {
 }
 
 /// Where an object has fields that are left to others.
-fn places_of(id: &ObjectId, root: &yaml::Node, left: &[Marked<Left>], also: Option<&str>) -> Vec<Vec<Step>> {
+fn places_of(
+    id: &ObjectId,
+    root: &yaml::Node,
+    left: &[Marked<FieldRule>],
+    also: Option<&str>,
+) -> Vec<Vec<Step>> {
     let meant = left.iter().filter(|left| left.value.target.matches(id));
     let paths = meant.map(|left| left.value.path.value.as_str()).chain(also);
     paths.flat_map(|path| places(root, path)).collect()

@@ -11,7 +11,7 @@ use crate::apply::object::apply_object::One;
 use crate::apply::object::server_side_apply::{Rehearsal, union_loser};
 use crate::apply::wire::api_server::{Answer, Content};
 use crate::apply::wire::error::{Failure, Problem};
-use crate::object::Shape;
+use crate::object::Schema;
 use crate::transform::patch::{Position, strategic};
 use crate::yaml;
 
@@ -88,7 +88,7 @@ pub(in crate::apply) fn essence(mut object: Value) -> Value {
 /// What we want, laid over what stays: lists as the schema of the kind says. Nothing where they do not fit together.
 fn laid_over(rest: &Value, fields: &Value) -> Option<Value> {
     let text = |key: &str| fields[key].as_str().unwrap_or_default();
-    let shape = Shape::built_in(text("apiVersion"), text("kind")).unwrap_or(Shape::Unknown);
+    let shape = Schema::built_in(text("apiVersion"), text("kind")).unwrap_or(Schema::Unknown);
     let mut target = body::node(rest)?;
     strategic(&mut target, &body::node(fields)?, shape, Position::Last).ok()?;
     serde_json::from_str(&yaml::json::write(&target)).ok()

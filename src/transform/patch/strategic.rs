@@ -5,7 +5,7 @@
 //! people expect them, unless a [`Position`] says otherwise.
 
 use super::{PatchError, Result};
-use crate::object::{ListStrategy, Shape};
+use crate::object::{ListStrategy, Schema};
 use crate::yaml::{Entry, Map, Node, Value};
 
 const PATCH: &str = "$patch";
@@ -23,11 +23,11 @@ pub enum Position {
     First,
 }
 
-/// Applies a strategic merge patch to an object of a shape.
-pub fn strategic(target: &mut Node, patch: &Node, shape: Shape<'_>, position: Position) -> Result<()> {
+/// Applies a strategic merge patch to an object of a schema.
+pub fn strategic(target: &mut Node, patch: &Node, schema: Schema<'_>, position: Position) -> Result<()> {
     let merger = Merger { position };
     match (&mut target.value, &patch.value) {
-        (Value::Map(map), Value::Map(changes)) => merger.map(map, patch, changes, shape),
+        (Value::Map(map), Value::Map(changes)) => merger.map(map, patch, changes, schema),
         _ => Err(PatchError::new(
             patch.mark,
             format!("a strategic merge patch is a map, not {}", patch.value.kind()),
@@ -37,11 +37,11 @@ pub fn strategic(target: &mut Node, patch: &Node, shape: Shape<'_>, position: Po
 
 /// Refuses a null in the place of a list that merges by a key: an empty `containers:` would delete them all. Kubernetes
 /// allows it, so the merge itself does.
-pub fn no_empty_lists(patch: &Node, shape: Shape<'_>) -> Result<()> {
+pub fn no_empty_lists(patch: &Node, schema: Schema<'_>) -> Result<()> {
     let Value::Map(changes) = &patch.value else { return Ok(()) };
     for change in changes {
-        let Some(shape) = shape.field(&change.key) else { continue };
-        match (&change.value.value, shape.list_strategy()) {
+        let Some(schema) = schema.field(&change.key) else { continue };
+        match (&change.value.value, schema.list_strategy()) {
             (Value::Null, ListStrategy::MergeBy(_)) => {
                 return Err(PatchError::new(
                     change.mark,
@@ -50,9 +50,9 @@ pub fn no_empty_lists(patch: &Node, shape: Shape<'_>) -> Result<()> {
                 .help("write the items; where all are meant, write `- $patch: delete` for each"));
             }
             (Value::List(items), _) => {
-                items.iter().try_for_each(|item| no_empty_lists(item, shape.item()))?;
+                items.iter().try_for_each(|item| no_empty_lists(item, schema.item()))?;
             }
-            _ => no_empty_lists(&change.value, shape)?,
+            _ => no_empty_lists(&change.value, schema)?,
         }
     }
     Ok(())
@@ -63,7 +63,7 @@ struct Merger {
 }
 
 impl Merger {
-    fn map(&self, target: &mut Map, patch: &Node, changes: &Map, shape: Shape<'_>) -> Result<()> {
+    fn map(&self, target: &mut Map, patch: &Node, changes: &Map, schema: Schema<'_>) -> Result<()> {
         if let Some(directive) = changes.get(PATCH) {
             *target = match directive.as_str() {
                 Some("replace") => without_directive(changes),
@@ -77,16 +77,16 @@ impl Merger {
         }
         for change in changes {
             if &*change.key != RETAIN_KEYS && !change.key.starts_with(SET_ORDER) {
-                self.entry(target, change, shape)?;
+                self.entry(target, change, schema)?;
             }
         }
         for order in changes.iter().filter(|change| change.key.starts_with(SET_ORDER)) {
-            set_order(target, order, patch, shape)?;
+            set_order(target, order, patch, schema)?;
         }
         Ok(())
     }
 
-    fn entry(&self, target: &mut Map, change: &Entry, shape: Shape<'_>) -> Result<()> {
+    fn entry(&self, target: &mut Map, change: &Entry, schema: Schema<'_>) -> Result<()> {
         if change.key.starts_with(DELETE_FROM_LIST) {
             return delete_from_list(target, change);
         }
@@ -103,16 +103,16 @@ impl Merger {
         };
         match (&mut current.value, &patch.value) {
             (Value::Map(map), Value::Map(nested)) => {
-                let shape = known(shape, change)?;
-                if shape.replaces_map() {
+                let schema = known(schema, change)?;
+                if schema.replaces_map() {
                     *current = patch.clone();
                     return Ok(());
                 }
-                self.map(map, patch, nested, shape)
+                self.map(map, patch, nested, schema)
             }
             (Value::List(items), Value::List(nested)) => {
-                let shape = known(shape, change)?;
-                self.list(items, patch, nested, shape)
+                let schema = known(schema, change)?;
+                self.list(items, patch, nested, schema)
             }
             _ => {
                 match clean(patch) {
@@ -124,8 +124,8 @@ impl Merger {
         }
     }
 
-    fn list(&self, items: &mut Vec<Node>, patch: &Node, changes: &[Node], shape: Shape<'_>) -> Result<()> {
-        match shape.list_strategy() {
+    fn list(&self, items: &mut Vec<Node>, patch: &Node, changes: &[Node], schema: Schema<'_>) -> Result<()> {
+        match schema.list_strategy() {
             ListStrategy::Replace => {
                 *items = changes.to_vec();
                 Ok(())
@@ -144,12 +144,18 @@ impl Merger {
             }
             ListStrategy::MergeBy(key) => {
                 same_types(items, changes, patch)?;
-                self.keyed_list(items, changes, key, shape.item())
+                self.keyed_list(items, changes, key, schema.item())
             }
         }
     }
 
-    fn keyed_list(&self, items: &mut Vec<Node>, changes: &[Node], key: &str, shape: Shape<'_>) -> Result<()> {
+    fn keyed_list(
+        &self,
+        items: &mut Vec<Node>,
+        changes: &[Node],
+        key: &str,
+        schema: Schema<'_>,
+    ) -> Result<()> {
         if changes.iter().any(|change| directive(change) == Some("replace")) {
             *items = changes.iter().filter(|change| directive(change).is_none()).cloned().collect();
             return Ok(());
@@ -174,7 +180,7 @@ impl Merger {
             let current =
                 items.iter_mut().find(|item| item.get(key).is_some_and(|other| same_key(other, value)));
             match (current.map(|item| &mut item.value), &change.value) {
-                (Some(Value::Map(map)), Value::Map(nested)) => self.map(map, change, nested, shape)?,
+                (Some(Value::Map(map)), Value::Map(nested)) => self.map(map, change, nested, schema)?,
                 _ => fresh.extend(clean(change)),
             }
         }
@@ -190,8 +196,8 @@ impl Merger {
     }
 }
 
-fn known<'s>(shape: Shape<'s>, change: &Entry) -> Result<Shape<'s>> {
-    shape.field(&change.key).ok_or_else(|| {
+fn known<'s>(schema: Schema<'s>, change: &Entry) -> Result<Schema<'s>> {
+    schema.field(&change.key).ok_or_else(|| {
         PatchError::new(change.mark, format!("the kind has no field `{}`", change.key))
             .help("both the object and the patch have it, so nobody can say how to merge them")
     })
@@ -252,16 +258,16 @@ fn delete_from_list(target: &mut Map, change: &Entry) -> Result<()> {
 }
 
 /// `$setElementOrder/field: [items]`: the items that it names, in that order, each at a place that one of them had.
-fn set_order(target: &mut Map, order: &Entry, patch: &Node, shape: Shape<'_>) -> Result<()> {
+fn set_order(target: &mut Map, order: &Entry, patch: &Node, schema: Schema<'_>) -> Result<()> {
     let field = order.key.strip_prefix(SET_ORDER).unwrap_or_default();
     let Some(wanted) = order.value.as_list() else {
         let message = format!("`{}` is a list, not {}", order.key, order.value.value.kind());
         return Err(PatchError::new(order.mark, message));
     };
-    let shape = shape.field(field).ok_or_else(|| {
+    let schema = schema.field(field).ok_or_else(|| {
         PatchError::new(order.mark, format!("the kind has no field `{field}` whose order could be set"))
     })?;
-    let key = match shape.list_strategy() {
+    let key = match schema.list_strategy() {
         ListStrategy::MergeBy(key) => Some(key),
         ListStrategy::Unite | ListStrategy::Replace => None,
     };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::View;
-use super::pod_context::{Around, local_volumes, mounts_tmp};
+use super::pod_context::{PodContext, local_volumes, mounts_tmp};
 use crate::language::template::{Lookup, Scope};
 use crate::object::{Cluster, ObjectId, containers, pod};
 use crate::payload::Manifest;
@@ -20,7 +20,7 @@ pub struct Workload {
 
 /// Inputs and values, then what is known about image, release, component and workload, then parameters.
 #[derive(Clone)]
-pub struct Names<'a> {
+pub struct Variables<'a> {
     /// The profile and what it sees.
     pub view: &'a View<'a>,
     /// The component.
@@ -32,10 +32,10 @@ pub struct Names<'a> {
     /// The container in scope, where one is.
     pub container: Option<Node>,
     /// The objects around a pod, where they are known.
-    pub around: Option<&'a Around>,
+    pub around: Option<&'a PodContext>,
 }
 
-impl<'a> Names<'a> {
+impl<'a> Variables<'a> {
     /// The names of a component's page.
     pub fn of(view: &'a View<'a>, component: &'a str) -> Self {
         Self { view, component, own: BTreeMap::new(), workload: None, container: None, around: None }
@@ -94,7 +94,7 @@ impl<'a> Names<'a> {
     }
 }
 
-impl Names<'_> {
+impl Variables<'_> {
     /// What is known about the pod of the workload in scope.
     fn of_pod(&self, field: &str) -> Result<Lookup, String> {
         let around = self.around.ok_or("a pod is known only where a profile speaks of every one")?;
@@ -129,7 +129,7 @@ fn of_container(container: &Node, field: &str) -> Result<Lookup, String> {
     }
 }
 
-impl Scope for Names<'_> {
+impl Scope for Variables<'_> {
     fn get(&self, name: &str) -> Result<Lookup, String> {
         match self.own.get(name) {
             Some(value) => Ok(value.clone()),
