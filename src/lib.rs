@@ -19,6 +19,7 @@ pub mod expand;
 mod file;
 mod glob;
 pub mod language;
+mod log;
 mod nearest;
 pub mod object;
 pub mod order;
@@ -102,6 +103,7 @@ fn render_topology<'a>(
     let profiles = wanted.first().into_iter().flat_map(|first| context.profiles.beside(first));
     let expanded = each(profiles, |profile| expand::expand(context.view(profile)))?;
     let selected = each(expanded, select::select)?;
+    selected.iter().for_each(log::selected);
     for selected in selected.iter().filter(|selected| is_wanted(selected.profile())) {
         selected.require_any()?;
     }
@@ -110,12 +112,15 @@ fn render_topology<'a>(
     if extent == Extent::Wanted {
         with_intents.retain(|cluster| is_wanted(cluster.profile()));
     }
-    each(with_intents, transform::finish)
+    let rendered = each(with_intents, transform::finish)?;
+    rendered.iter().for_each(log::rendered);
+    Ok(rendered)
 }
 
 /// Runs the checks on all clusters of a topology, and returns the findings of the requested profiles.
 fn check_wanted(rendered: &[Rendered<'_>], wanted: &[&Profile]) -> Result<Vec<Checked>, Diagnostics> {
     let mut checked = check::check(rendered)?;
+    checked.iter().for_each(log::checked);
     checked.retain(|checked| wanted.iter().any(|profile| profile.name == checked.profile));
     Ok(checked)
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::diagnostic::Diagnostics;
 use crate::expand::{self, Context};
 use crate::language::{DEFAULT_SET, ParameterSet, Parameters, Profiles, ValueSources};
+use crate::log;
 use crate::payload::Payload;
 use crate::yaml::Sources;
 
@@ -58,6 +59,7 @@ impl Project {
         let sources = payload.sources.and(&profiles.sources);
         let project = Self { payload: Arc::new(payload), profiles, parameters, sources };
         expand::check_names(&project.context())?;
+        log::loaded(&project);
         Ok(project)
     }
 

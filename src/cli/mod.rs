@@ -10,6 +10,7 @@ mod fmt;
 mod golden;
 mod lint;
 mod list;
+mod logging;
 mod output;
 mod patch;
 #[cfg(feature = "apply")]
@@ -36,6 +37,8 @@ use transship::payload::Payload;
 #[derive(Parser)]
 #[command(version, max_term_width = 110, after_help = EXIT_CODES)]
 struct Cli {
+    #[command(flatten)]
+    logging: logging::Logging,
     #[command(subcommand)]
     command: Command,
 }
@@ -178,7 +181,9 @@ enum Outcome {
 }
 
 pub(crate) fn run() -> ExitCode {
-    let result = match Cli::parse().command {
+    let Cli { logging, command } = Cli::parse();
+    logging.start();
+    let result = match command {
         Command::Render(command) => command.run(),
         Command::List(command) => command.run(),
         Command::Fmt(command) => command.run(),

@@ -1,11 +1,13 @@
-//! Results on stdout, everything else on stderr.
+//! Output: results on stdout, everything else on stderr.
 
 use std::io::{ErrorKind, IsTerminal, Write};
 
 use transship::diagnostic::{Diagnostic, Diagnostics};
 use transship::show::Paint;
 
-/// Writes a result. A reader that has seen enough, such as `head`, is no error.
+use super::logging::{self, LogFormat};
+
+/// Writes a result to stdout. A reader that stops early, such as `head`, is not an error.
 pub(super) fn result(text: &str) -> Result<(), Diagnostics> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -16,25 +18,48 @@ pub(super) fn result(text: &str) -> Result<(), Diagnostics> {
     }
 }
 
-/// Prints a message about the run.
+/// Prints a message about the run, unless `--quiet` is given.
 pub(super) fn note(text: &str) {
+    let style = logging::style();
+    match style.format {
+        LogFormat::Json => tracing::info!("{text}"),
+        LogFormat::Text if style.quiet => {}
+        LogFormat::Text => print_error_line(text),
+    }
+}
+
+/// Prints warnings, unless `--quiet` is given.
+pub(super) fn warn(warnings: &[Diagnostic]) {
+    let style = logging::style();
+    for warning in warnings {
+        match style.format {
+            LogFormat::Json => tracing::warn!("{warning}"),
+            LogFormat::Text if style.quiet => {}
+            LogFormat::Text => print_error_line(&warning.to_string()),
+        }
+    }
+}
+
+/// Prints errors, and how many there are.
+pub(super) fn fail(errors: &Diagnostics) {
+    if logging::style().format == LogFormat::Json {
+        for error in &errors.0 {
+            tracing::error!("{error}");
+        }
+        return;
+    }
+    print_error_line(&errors.to_string());
+    if errors.0.len() > 1 {
+        print_error_line(&format!("{} errors", errors.0.len()));
+    }
+}
+
+fn print_error_line(text: &str) {
+    // Nobody can be told that stderr is closed.
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 
-pub(super) fn warn(warnings: &[Diagnostic]) {
-    for warning in warnings {
-        note(&warning.to_string());
-    }
-}
-
-pub(super) fn fail(errors: &Diagnostics) {
-    note(&errors.to_string());
-    if errors.0.len() > 1 {
-        note(&format!("{} errors", errors.0.len()));
-    }
-}
-
-/// Colour for a terminal, unless the user does not want it.
+/// Returns whether to use colour: on a terminal, unless `NO_COLOR` is set.
 pub(super) fn paint() -> Paint {
     let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     if wanted && std::io::stdout().is_terminal() { Paint::Colour } else { Paint::Plain }

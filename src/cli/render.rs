@@ -7,35 +7,36 @@ use transship::diagnostic::{Diagnostic, Diagnostics};
 use transship::emit::{self, Folder};
 use transship::language::Profile;
 use transship::order::Plan;
+use transship::{Project, show};
 
 use super::{Format, Inputs, Outcome, output};
 
-/// Print the objects of a profile, in the order in which they are applied
+/// Render the objects of a profile, in the order in which they are applied
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  transship render --profile standalone
-  transship render --profile standalone --component csi-snapshot-controller -o json
-  transship render --output out           # every profile, one file an object: out/standalone/…")]
+  transship render --output rendered      # every profile into a folder of its own: rendered/standalone/…
+  transship render --profile standalone   # one profile as a stream of YAML documents
+  transship render --profile standalone --component csi-snapshot-controller -o json")]
 pub(super) struct Render {
     #[command(flatten)]
     inputs: Inputs,
-    /// The profile; without it, every profile, each into a folder of its own
+    /// Profile to render; without it, all of them (needs --output)
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
-    /// Only the objects of this component
+    /// Render only the objects of this component
     #[arg(long, value_name = "NAME")]
     component: Option<String>,
-    /// The format of the stream
+    /// Format of the stream
     #[arg(short = 'o', value_enum, default_value_t = Format::Yaml, conflicts_with = "output")]
     format: Format,
-    /// Write one file an object into this folder, instead of a stream
+    /// Write one file per object into this folder, and print a table instead of the objects
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Do not check the result: to look at what is wrong with it
+    /// Skip the checks, to look at objects that fail them
     #[arg(long)]
     no_check: bool,
-    /// As an apply sends it: with the label of its set, and without fields that are left to others
+    /// Render the objects as `apply` sends them: with the inventory label, without seeds and unmanaged fields
     #[cfg(feature = "apply")]
     #[arg(long)]
     as_applied: bool,
@@ -44,60 +45,65 @@ pub(super) struct Render {
 impl Render {
     pub(super) fn run(self) -> Result<Outcome, Diagnostics> {
         let project = self.inputs.load()?;
-        let chosen = project.profiles.named(self.profile.as_deref())?;
-        if let Some(component) = &self.component {
-            project.payload.has_component(component)?;
-        }
-        if self.output.is_none() && chosen.len() > 1 {
-            let names: Vec<&str> = chosen.iter().map(|profile| profile.name.as_str()).collect();
-            return Err(Diagnostic::error("a stream can hold the objects of one profile only")
-                .note("those of several clusters in one stream would all be applied to one of them")
-                .help(format!(
-                    "choose one with --profile ({}), or name a folder with --output",
-                    names.join(", ")
-                ))
-                .into());
-        }
-        let render = if self.no_check { transship::render_unchecked } else { transship::render };
-        #[cfg_attr(not(feature = "apply"), expect(unused_mut, reason = "only what is applied is changed"))]
-        let mut rendered = render(&project.context(), &chosen)?;
+        let profiles = self.profiles(&project)?;
+        let mut plans = if self.no_check {
+            transship::render_unchecked(&project.context(), &profiles)?
+        } else {
+            transship::render(&project.context(), &profiles)?
+        };
         #[cfg(feature = "apply")]
         if self.as_applied {
-            for (profile, plan) in chosen.iter().zip(&mut rendered) {
+            for (profile, plan) in profiles.iter().zip(&mut plans) {
                 transship::apply::as_applied(profile, plan);
             }
         }
-        for plan in &rendered {
+        if let Some(component) = &self.component {
+            plans = plans.into_iter().map(|plan| plan.only(component)).collect();
+        }
+        for plan in &plans {
             output::warn(&plan.warnings);
         }
-        let only = |plan: Plan| match &self.component {
-            Some(component) => plan.only(component),
-            None => plan,
-        };
-        let rendered: Vec<(&Profile, Plan)> =
-            chosen.into_iter().zip(rendered).map(|(profile, plan)| (profile, only(plan))).collect();
         match &self.output {
-            Some(folder) => self.write(folder, &rendered)?,
-            None => self.print(&rendered)?,
+            Some(folder) => self.write(folder, &plans)?,
+            None => self.print(&plans)?,
         }
-        // The process ends here; giving a hundred thousand nodes back one by one would only take time.
-        std::mem::forget(rendered);
+        // The process ends here. Dropping a hundred thousand nodes one by one would only take time.
+        std::mem::forget(plans);
         std::mem::forget(project);
         Ok(Outcome::Done)
     }
 
-    /// One profile is the folder itself, several are folders in it.
-    fn write(&self, folder: &Path, rendered: &[(&Profile, Plan)]) -> Result<(), Diagnostics> {
-        for (profile, plan) in rendered {
-            let folder = if self.profile.is_some() { folder.to_owned() } else { folder.join(&profile.name) };
-            Folder::of(plan).write(&folder)?;
-            output::note(&format!("{} objects in {}", plan.objects.len(), folder.display()));
+    /// Returns the profiles to render.
+    fn profiles<'p>(&self, project: &'p Project) -> Result<Vec<&'p Profile>, Diagnostics> {
+        if let Some(component) = &self.component {
+            project.payload.has_component(component)?;
         }
-        Ok(())
+        let profiles = project.profiles.named(self.profile.as_deref())?;
+        if self.output.is_some() || profiles.len() == 1 {
+            return Ok(profiles);
+        }
+        let names: Vec<&str> = profiles.iter().map(|profile| profile.name.as_str()).collect();
+        Err(Diagnostic::error("a stream can contain the objects of only one profile")
+            .note("`kubectl apply` would apply the objects of all clusters to one of them")
+            .help(format!(
+                "choose one with --profile ({}), or write all of them to a folder with --output",
+                names.join(", ")
+            ))
+            .into())
     }
 
-    fn print(&self, rendered: &[(&Profile, Plan)]) -> Result<(), Diagnostics> {
-        for (_, plan) in rendered {
+    /// Writes one profile into the folder itself, several into folders below it.
+    fn write(&self, folder: &Path, plans: &[Plan]) -> Result<(), Diagnostics> {
+        for plan in plans {
+            let folder = if self.profile.is_some() { folder.to_owned() } else { folder.join(&plan.profile) };
+            Folder::of(plan).write(&folder)?;
+            output::note(&format!("wrote {}", folder.display()));
+        }
+        output::result(&show::rendered(plans))
+    }
+
+    fn print(&self, plans: &[Plan]) -> Result<(), Diagnostics> {
+        for plan in plans {
             let pieces = match self.format {
                 Format::Yaml => emit::stream(&plan.objects),
                 Format::Json => emit::json_lines(&plan.objects),

@@ -8,6 +8,7 @@ mod findings;
 mod golden;
 mod list;
 mod mask_secrets;
+mod rendered;
 
 pub use color::Paint;
 pub use diff::{Side, diff, fields};
@@ -16,3 +17,4 @@ pub use field_diff::{Change, changes};
 pub use findings::{json, merge, sarif, text};
 pub use golden::{github, report};
 pub use list::{Row, added, orphans, rows, selected, summary, table, to_json};
+pub use rendered::rendered;

@@ -24,6 +24,7 @@ mod honours;
 mod language;
 mod leaving;
 mod list;
+mod logging;
 mod misuse;
 mod moves;
 mod namespace;
