@@ -83,8 +83,7 @@ fn nothing_is_found_in_manifests_that_are_right() {
 #[test]
 fn nothing_is_found_where_nothing_is_wrong() {
     let folder = folder("one", &data("valid.yaml"));
-    let checks =
-        "kinds:\n  ServiceMonitor.monitoring.coreos.com: {servedBy: prometheus-operator, scope: Namespaced}\n";
+    let checks = "kinds:\n  ServiceMonitor.monitoring.coreos.com: {servedBy: prometheus-operator, scope: Namespaced}\n";
     folder.write("profiles/checks.yaml", file("Checks", "checks", checks));
     let run = lint(&folder, &[]);
     assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (0, "", "nothing is wrong\n"));
@@ -597,11 +596,11 @@ fn every_object_that_others_need_is_missed() {
     assert!(removed >= 5, "{removed}");
 }
 
-/// The README has a row for every check, with a message that a case above has seen.
+/// The page has a row for every check, with a message that a case above has seen.
 #[test]
-fn the_readme_lists_every_check() {
-    let readme = std::fs::read_to_string(repository().join("README.md")).unwrap();
-    let rows: Vec<Vec<&str>> = readme
+fn the_page_lists_every_check() {
+    let page = std::fs::read_to_string(repository().join("docs/checks.md")).unwrap();
+    let rows: Vec<Vec<&str>> = page
         .lines()
         .skip_while(|line| !line.starts_with("| check |"))
         .skip(2)
