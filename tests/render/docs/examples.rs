@@ -8,6 +8,8 @@
 //!
 //! A `console` block shows standard output, then standard error, then the exit code if it is not 0.
 
+use std::fmt::Write;
+
 use transship::yaml::{self, Node, SourceId, Value};
 
 use super::markdown::{Block, Shown, blocks, sections};
@@ -93,9 +95,8 @@ fn every_command_prints_what_its_page_shows() {
             commands += 1;
             if printed != output {
                 let path = &page.path;
-                wrong.push_str(&format!(
-                    "{path}:\n$ {command}\nprints\n{printed}and the page shows\n{output}\n"
-                ));
+                let _ =
+                    writeln!(wrong, "{path}:\n$ {command}\nprints\n{printed}and the page shows\n{output}");
             }
         }
     }
