@@ -125,7 +125,6 @@ fn plain_type_of(field: &str, schema: &Map<String, Json>) -> String {
             Some(values) if values.is_object() => format!("map of {}", type_of(field, values)),
             _ => "map".to_owned(),
         },
-        Some("string") => "text".to_owned(),
         Some(other) => other.to_owned(),
         None => "any".to_owned(),
     }
