@@ -27,8 +27,8 @@ bench: ## Beside kubectl and kustomize, as ratios (takes minutes: they do)
 golden: ## Rewrite golden/ from payload/ and profiles/
 	cargo run --locked --quiet -- golden update
 
-docs: ## Rewrite docs/storage.md, and what the commands in docs/language.md print
-	cargo test --locked --quiet --test render rewrite -- --ignored
+docs: ## Rewrite the generated pages of docs/, and the output of the commands in README.md and docs/
+	cargo test --locked --quiet --test render rewrite -- --ignored --test-threads=1
 
 schema: ## Write what is known about Kubernetes' own kinds, from the pinned release
 	cd tests/tools && go run ./schema $$(go list -m -f '{{.Version}} {{.Dir}}' k8s.io/kubernetes)/api/openapi-spec/v3 > ../../src/object/kubernetes.schema

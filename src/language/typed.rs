@@ -272,7 +272,7 @@ macro_rules! typed {
                     }
                 )*
                 let mut schema = serde_json::json!({
-                    "type": "object", "additionalProperties": false, "properties": properties,
+                    "title": $what, "type": "object", "additionalProperties": false, "properties": properties,
                 });
                 if !required.is_empty() {
                     schema["required"] = required.into();

@@ -596,11 +596,11 @@ fn every_object_that_others_need_is_missed() {
     assert!(removed >= 5, "{removed}");
 }
 
-/// The README has a row for every check, with a message that a case above has seen.
+/// The page has a row for every check, with a message that a case above has seen.
 #[test]
-fn the_readme_lists_every_check() {
-    let readme = std::fs::read_to_string(repository().join("README.md")).unwrap();
-    let rows: Vec<Vec<&str>> = readme
+fn the_page_lists_every_check() {
+    let page = std::fs::read_to_string(repository().join("docs/checks.md")).unwrap();
+    let rows: Vec<Vec<&str>> = page
         .lines()
         .skip_while(|line| !line.starts_with("| check |"))
         .skip(2)

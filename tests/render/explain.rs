@@ -51,8 +51,8 @@ fn a_field_that_a_fragment_added_names_the_fragment_and_its_use() {
         said(path),
         format!(
             "{path}: \"--guest-kubeconfig=/etc/guest-kubeconfig/kubeconfig\"\n  \
-             from {fragment}:{}:11, the fragment guest-api: a container talks to the guest's API, as its workload's \
-             ServiceAccount there, used at {page}:{}:3\n",
+             from {fragment}:{}:11, the fragment guest-api: a container uses the guest's API as the ServiceAccount of its \
+             workload in the guest, used at {page}:{}:3\n",
             line(fragment, "- ${arg}="),
             line(page, "- guest-api:"),
         )
