@@ -21,8 +21,8 @@ deny: ## Licences, sources and bans of every dependency
 	cargo deny check bans licenses sources
 
 bench: ## Beside kubectl and kustomize, as ratios (takes minutes: they do)
-	cargo bench --locked --bench beside
-	TRANSSHIP_BENCH=1 cargo test --locked --release --quiet --test cluster
+	cargo bench --locked --profile dist --bench beside
+	TRANSSHIP_BENCH=1 cargo test --locked --profile dist --quiet --test cluster
 
 golden: ## Rewrite golden/ from payload/ and profiles/
 	cargo run --locked --quiet -- golden update

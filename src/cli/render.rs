@@ -97,7 +97,7 @@ impl Render {
         for plan in plans {
             let folder = if self.profile.is_some() { folder.to_owned() } else { folder.join(&plan.profile) };
             Folder::of(plan).write(&folder)?;
-            output::note(&format!("wrote {}", folder.display()));
+            output::result(&format!("wrote {}\n", folder.display()))?;
         }
         output::result(&show::rendered(plans))
     }
