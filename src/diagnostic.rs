@@ -79,8 +79,7 @@ impl Diagnostic {
     /// A text that cannot be read.
     pub fn syntax(error: SyntaxError, file: &str) -> Self {
         let location = Location { file: file.to_owned(), position: Some((error.line, error.column)) };
-        let words = *error.words;
-        Self { help: words.help, ..Self::error(words.message).at(location) }
+        Self { help: error.help().map(str::to_owned), ..Self::error(error.message()).at(location) }
     }
 
     /// A key that is written twice: Kubernetes takes it, and other readers do not.

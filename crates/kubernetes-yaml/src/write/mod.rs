@@ -1,37 +1,50 @@
-//! A tree to canonical YAML: keys in the order of `sigs.k8s.io/yaml`, lists not indented under their key, long lines
-//! not folded, text of several lines as literal blocks.
+//! Writes a tree as YAML.
 
-use std::cmp::Ordering;
+mod key_order;
+mod style;
 
-use crate::node::{Entry, Map, Node, Value};
-use crate::style::{self, Style};
+use crate::{Entry, Map, Node, Value};
+use style::Style;
 
-/// Writes a node as one YAML document, with a line break at the end.
+/// Writes a node as a YAML document, as `sigs.k8s.io/yaml` does. The document ends with a newline.
+///
+/// Keys are sorted, lists are not indented under their key, and strings of several lines are literal blocks. Long lines
+/// are not folded.
+///
+/// ```
+/// use kubernetes_yaml::{SourceId, read, write};
+///
+/// let root = &read(r#"{"args": ["-v", "on"], "a10": 1, "a9": "x\ny\n"}"#, SourceId::default())?[0].root;
+/// assert_eq!(write(root), "a9: |\n  x\n  y\na10: 1\nargs:\n- -v\n- \"on\"\n");
+/// # Ok::<(), kubernetes_yaml::SyntaxError>(())
+/// ```
 pub fn write(node: &Node) -> String {
     let mut out = String::new();
     write_into(node, &mut out);
     out
 }
 
-/// Appends a node as one YAML document, with a line break at the end.
+/// Appends a node to a text as [`write`] writes it.
 pub fn write_into(node: &Node, out: &mut String) {
     match &node.value {
-        // The lines of a block are indented, even where nothing is around it.
+        // The lines of a block are indented even at the top level.
         Value::String(_) => write_inline(&node.value, 2, out),
         value => write_inline(value, 0, out),
     }
 }
 
-/// Writes the entries of a map that is not empty, the first of them where `out` stands.
+/// Writes the entries of a map that is not empty. The first one continues the last line of `out`.
 fn write_map(map: &Map, column: usize, out: &mut String) {
-    let natural: Vec<&Entry>;
-    let entries: &mut dyn Iterator<Item = &Entry> =
-        if map.iter().is_sorted_by(|a, b| natural_less(&a.key, &b.key)) {
-            &mut map.iter()
-        } else {
-            natural = merge_sort(map.iter().collect(), &|a, b| natural_less(&a.key, &b.key));
-            &mut natural.iter().copied()
-        };
+    // The order of keys in a map is nearly always their order in YAML as well.
+    if map.iter().is_sorted_by(|a, b| key_order::is_less(&a.key, &b.key)) {
+        write_entries(map.iter(), column, out);
+    } else {
+        let sorted = key_order::sort(map.iter().collect(), &|a, b| key_order::is_less(&a.key, &b.key));
+        write_entries(sorted.into_iter(), column, out);
+    }
+}
+
+fn write_entries<'a>(entries: impl Iterator<Item = &'a Entry>, column: usize, out: &mut String) {
     for (index, entry) in entries.enumerate() {
         if index > 0 {
             indent(column, out);
@@ -59,7 +72,7 @@ fn write_entry(entry: &Entry, column: usize, out: &mut String) {
     write_inline(&entry.value.value, column + 2, out);
 }
 
-/// Writes what stands behind a key, up to the end of its last line.
+/// Writes what follows a key and its `:`, up to the end of the last line.
 fn write_value(value: &Value, column: usize, out: &mut String) {
     match value {
         Value::Map(map) if !map.is_empty() => {
@@ -80,7 +93,7 @@ fn write_value(value: &Value, column: usize, out: &mut String) {
     }
 }
 
-/// Writes the items of a list that is not empty, the first of them where `out` stands.
+/// Writes the items of a list that is not empty. The first one continues the last line of `out`.
 fn write_list(items: &[Node], column: usize, out: &mut String) {
     for (index, item) in items.iter().enumerate() {
         if index > 0 {
@@ -91,7 +104,7 @@ fn write_list(items: &[Node], column: usize, out: &mut String) {
     }
 }
 
-/// Writes a value that begins where `out` stands, up to the end of its last line.
+/// Writes a value that continues the last line of `out`, up to the end of its own last line.
 fn write_inline(value: &Value, column: usize, out: &mut String) {
     match value {
         Value::Map(map) if !map.is_empty() => write_map(map, column, out),
@@ -103,7 +116,7 @@ fn write_inline(value: &Value, column: usize, out: &mut String) {
     }
 }
 
-/// Writes a scalar or an empty collection; the lines of a block are indented to `column`.
+/// Writes a scalar or an empty collection. The lines of a block are indented to `column`.
 fn write_scalar(value: &Value, column: usize, out: &mut String) {
     match value {
         Value::Null => out.push_str("null"),
@@ -124,7 +137,8 @@ fn write_text(text: &str, style: Style, column: usize, out: &mut String) {
     }
 }
 
-/// A block: the header says how it ends, and how deep it is where its first line begins with a space.
+/// Writes a literal block. Its header gives the indentation if the first line begins with a space, and says which line
+/// breaks at the end belong to the text.
 fn write_literal(text: &str, column: usize, out: &mut String) {
     out.push('|');
     if text.starts_with(|first: char| first == ' ' || style::is_break(first)) {
@@ -153,56 +167,4 @@ fn indent(columns: usize, out: &mut String) {
         out.push_str(&SPACES[..step]);
         left -= step;
     }
-}
-
-/// go-yaml's order of keys: letters behind everything else, runs of digits by their number.
-fn natural_less(a: &str, b: &str) -> bool {
-    natural_order(a, b) == Ordering::Less
-}
-
-fn natural_order(a: &str, b: &str) -> Ordering {
-    let same = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
-    let mut at = same;
-    while !a.is_char_boundary(at) {
-        at -= 1;
-    }
-    let (rest_a, rest_b) = (&a[at..], &b[at..]);
-    let (Some(first_a), Some(first_b)) = (rest_a.chars().next(), rest_b.chars().next()) else {
-        return rest_a.len().cmp(&rest_b.len());
-    };
-    match (first_a.is_alphabetic(), first_b.is_alphabetic()) {
-        (true, true) => return first_a.cmp(&first_b),
-        (true, false) => return Ordering::Greater,
-        (false, true) => return Ordering::Less,
-        (false, false) => {}
-    }
-    // A zero behind other digits of the same number is not a leading one.
-    let inside_number = (first_a == '0' || first_b == '0')
-        && a[..at].bytes().rev().take_while(u8::is_ascii_digit).any(|digit| digit != b'0');
-    let run = |text: &str| {
-        let digits = text.bytes().take_while(u8::is_ascii_digit);
-        let start = i64::from(inside_number);
-        digits.fold((start, 0), |(number, length), digit| {
-            (number.wrapping_mul(10).wrapping_add(i64::from(digit - b'0')), length + 1)
-        })
-    };
-    run(rest_a).cmp(&run(rest_b)).then(first_a.cmp(&first_b))
-}
-
-/// A stable sort that cannot panic: go-yaml's order is not transitive for every set of keys, and the standard
-/// library's sort may notice.
-fn merge_sort<T: Copy>(mut items: Vec<T>, less: &impl Fn(&T, &T) -> bool) -> Vec<T> {
-    if items.len() < 2 {
-        return items;
-    }
-    let right = merge_sort(items.split_off(items.len() / 2), less);
-    let left = merge_sort(items, less);
-    let mut merged = Vec::with_capacity(left.len() + right.len());
-    let (mut left, mut right) = (left.into_iter().peekable(), right.into_iter().peekable());
-    while let (Some(a), Some(b)) = (left.peek(), right.peek()) {
-        merged.extend(if less(b, a) { right.next() } else { left.next() });
-    }
-    merged.extend(left);
-    merged.extend(right);
-    merged
 }

@@ -1,11 +1,11 @@
-//! Sets of bytes as tables, for the loops that look at every byte of a text.
+//! Sets of bytes as lookup tables, for the loops that look at every byte of a text.
 
-/// A table that is true for these bytes.
+/// Returns a table that is true for `members` only.
 pub(crate) const fn only(members: &[u8]) -> [bool; 256] {
     table(members, true)
 }
 
-/// A table that is true for every byte but these.
+/// Returns a table that is true for every byte except `members`.
 pub(crate) const fn all_but(members: &[u8]) -> [bool; 256] {
     table(members, false)
 }

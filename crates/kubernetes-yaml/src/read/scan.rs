@@ -1,21 +1,22 @@
-//! Text to tokens, by the rules of the scanner that Kubernetes reads with (YAML 1.1, go-yaml's second version).
+//! Splits a document into tokens, by the rules of the scanner in Kubernetes (YAML 1.1, go-yaml version 2).
 //!
-//! Where block structure begins and ends is known only by indentation, and whether a scalar is a key only once the
-//! `:` behind it is seen. So tokens wait in a queue: a `Key` is put in front of what turned out to be one.
+//! A scalar turns out to be a key only when the scanner reaches the `:` after it. Tokens therefore wait in a queue, and
+//! the scanner inserts a `Key` token, and the start of a map, before a scalar that turned out to be a key.
 
 use std::borrow::Cow;
 
-use crate::cursor::{Cursor, Place};
-use crate::error::SyntaxError;
+use super::cursor::{Cursor, Position};
+use super::scan_scalar::{BlockStyle, Quote};
+use crate::SyntaxError;
 
 #[derive(Debug)]
-pub(crate) struct Token<'a> {
-    pub(crate) kind: TokenKind<'a>,
-    pub(crate) at: Place,
+pub(super) struct Token<'a> {
+    pub(super) kind: TokenKind<'a>,
+    pub(super) at: Position,
 }
 
 #[derive(Debug, PartialEq)]
-pub(crate) enum TokenKind<'a> {
+pub(super) enum TokenKind<'a> {
     StreamEnd,
     DocumentStart,
     DocumentEnd,
@@ -36,44 +37,45 @@ pub(crate) enum TokenKind<'a> {
     Scalar { text: Cow<'a, str>, plain: bool },
 }
 
-/// A token that may turn out to be a key, if a `:` follows on its line within 1,024 characters.
+/// A token that is a key if a `:` follows it on the same line, within 1,024 characters.
 #[derive(Clone, Copy, Default)]
 struct KeyCandidate {
     possible: bool,
-    /// At this indentation only a key can stand, so its `:` must come.
+    /// Whether only a key is allowed at this indentation, so that a missing `:` is an error.
     required: bool,
+    /// The number of the token, counted from the start of the document.
     token: usize,
-    at: Place,
-    /// It was given up because of its length alone.
+    at: Position,
+    /// Whether it is no candidate any more because it is too long.
     too_long: bool,
 }
 
 const KEY_LENGTH_LIMIT: u32 = 1024;
 
-pub(crate) struct Scanner<'a> {
-    pub(crate) cursor: Cursor<'a>,
-    /// Tokens that were read, from `head` on not yet handed out.
+pub(super) struct Scanner<'a> {
+    pub(super) cursor: Cursor<'a>,
+    /// Tokens that were read. Those from `head` on wait to be taken.
     tokens: Vec<Token<'a>>,
     head: usize,
-    /// How many tokens have been handed out.
+    /// The number of tokens that were taken.
     taken: usize,
-    /// Whether the first waiting token is known to be what it is: no `Key` can come before it any more.
+    /// Whether the first waiting token is final, so that no `Key` can be inserted before it.
     settled: bool,
     ended: bool,
-    /// The indentation of the innermost block collection, -1 outside of any.
-    pub(crate) indent: i64,
+    /// The indentation of the innermost block collection, or -1 outside of all block collections.
+    pub(super) indent: i64,
     indents: Vec<i64>,
-    /// Whether a key may begin here.
-    pub(crate) key_allowed: bool,
-    /// One candidate for each open flow collection, and one for the block around them.
+    /// Whether a key may start here.
+    pub(super) key_allowed: bool,
+    /// A candidate for each open flow collection, and one for the block around them.
     candidates: Vec<KeyCandidate>,
 }
 
 type Result<T> = std::result::Result<T, SyntaxError>;
 
 impl<'a> Scanner<'a> {
-    pub(crate) fn new(text: &'a str, first_line: u32) -> Self {
-        // The byte-order mark of a document is not part of it.
+    pub(super) fn new(text: &'a str, first_line: u32) -> Self {
+        // A byte-order mark is not part of the document.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         Self {
             cursor: Cursor::new(text, first_line),
@@ -89,17 +91,17 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The next token, left where it is.
+    /// Returns the next token without taking it.
     #[inline]
-    pub(crate) fn peek(&mut self) -> Result<&Token<'a>> {
+    pub(super) fn peek(&mut self) -> Result<&Token<'a>> {
         if !self.settled {
             self.settle()?;
         }
         Ok(&self.tokens[self.head])
     }
 
-    /// The next token, taken.
-    pub(crate) fn next(&mut self) -> Result<Token<'a>> {
+    /// Takes the next token.
+    pub(super) fn next(&mut self) -> Result<Token<'a>> {
         let at = self.peek()?.at;
         let kind = std::mem::replace(&mut self.tokens[self.head].kind, TokenKind::StreamEnd);
         self.taken += 1;
@@ -108,6 +110,7 @@ impl<'a> Scanner<'a> {
         Ok(Token { kind, at })
     }
 
+    /// Reads on until the first waiting token is final.
     #[inline(never)]
     fn settle(&mut self) -> Result<()> {
         if self.head == self.tokens.len() {
@@ -118,7 +121,7 @@ impl<'a> Scanner<'a> {
             self.fetch()?;
         }
         if self.waiting() == 0 {
-            self.push(TokenKind::StreamEnd, self.cursor.place());
+            self.push(TokenKind::StreamEnd, self.cursor.position());
         }
         self.settled = true;
         Ok(())
@@ -128,32 +131,32 @@ impl<'a> Scanner<'a> {
         self.tokens.len() - self.head
     }
 
-    pub(crate) fn flow_depth(&self) -> usize {
+    pub(super) fn flow_depth(&self) -> usize {
         self.candidates.len() - 1
     }
 
-    pub(crate) fn in_flow(&self) -> bool {
+    pub(super) fn in_flow(&self) -> bool {
         self.flow_depth() > 0
     }
 
     fn head_may_be_key(&mut self) -> Result<bool> {
         let head = self.taken;
         let is_head = |candidate: &KeyCandidate| candidate.token == head && candidate.possible;
-        // Outside of flow collections, which is nearly everywhere, there is one candidate.
-        let found = match &self.candidates[..] {
+        // There is only one candidate outside of flow collections, which is the common case.
+        let index = match &self.candidates[..] {
             [only] => is_head(only).then_some(0),
             all => all.iter().rposition(is_head),
         };
-        match found {
-            Some(at) => self.still_candidate(at),
+        match index {
+            Some(index) => self.still_candidate(index),
             None => Ok(false),
         }
     }
 
-    /// Whether the candidate can still become a key here; if not, and it had to, that is an error.
-    fn still_candidate(&mut self, at: usize) -> Result<bool> {
-        let here = self.cursor.place();
-        let candidate = &mut self.candidates[at];
+    /// Returns whether a candidate can still become a key here. Returns an error if it cannot and only a key is allowed.
+    fn still_candidate(&mut self, index: usize) -> Result<bool> {
+        let here = self.cursor.position();
+        let candidate = &mut self.candidates[index];
         if !candidate.possible {
             return Ok(false);
         }
@@ -167,21 +170,20 @@ impl<'a> Scanner<'a> {
         Ok(candidate.possible)
     }
 
+    /// Reads one more token, and the start and end tokens of block collections that come with it.
     fn fetch(&mut self) -> Result<()> {
         self.skip_to_token();
         self.close_blocks(self.cursor.column());
-        let at = self.cursor.place();
+        let at = self.cursor.position();
         let first = self.cursor.byte(0);
         if first == 0 {
             return self.fetch_end();
         }
         if at.column == 0 {
             if first == b'%' {
-                return Err(SyntaxError::new(
-                    at,
-                    "directives such as %YAML and %TAG cannot be read in a stream",
-                )
-                .help("remove the directive: kubectl and the cluster-version-operator refuse it as well"));
+                let message = "directives such as `%YAML` and `%TAG` are not supported";
+                return Err(SyntaxError::new(at, message)
+                    .with_help("remove the directive; kubectl refuses it as well"));
             }
             if let Some(kind) = self.document_indicator() {
                 return self.fetch_document_indicator(kind);
@@ -196,21 +198,26 @@ impl<'a> Scanner<'a> {
             b'-' if self.cursor.is_blank_break_or_end(1) => self.fetch_block_entry(),
             b'?' if self.in_flow() || self.cursor.is_blank_break_or_end(1) => self.fetch_key(),
             b':' if self.in_flow() || self.cursor.is_blank_break_or_end(1) => self.fetch_value(),
-            b'*' | b'&' => self.fetch_anchor(first == b'*'),
+            b'*' => self.fetch_alias(),
+            b'&' => self.fetch_anchor(),
             b'!' => self.fetch_tag(),
-            b'|' | b'>' if !self.in_flow() => self.fetch_block_scalar(first == b'|'),
-            b'\'' | b'"' => self.fetch_quoted(first == b'\''),
-            b'\t' => Err(SyntaxError::new(at, "a tab where only spaces may indent")
-                .help("indent with spaces; the rest of the file cannot be read until then")),
+            b'|' if !self.in_flow() => self.fetch_block_scalar(BlockStyle::Literal),
+            b'>' if !self.in_flow() => self.fetch_block_scalar(BlockStyle::Folded),
+            b'\'' => self.fetch_quoted(Quote::Single),
+            b'"' => self.fetch_quoted(Quote::Double),
+            b'\t' => {
+                Err(SyntaxError::new(at, "a tab cannot be used for indentation")
+                    .with_help("indent with spaces"))
+            }
             b'#' | b'|' | b'>' | b'%' | b'@' | b'`' => {
                 Err(SyntaxError::new(at, format!("`{}` cannot start a value", char::from(first)))
-                    .help("put the text in quotes"))
+                    .with_help("put the value in quotes"))
             }
             _ => self.fetch_plain(),
         }
     }
 
-    /// Moves over blanks, comments and line breaks.
+    /// Skips blanks, comments and line breaks.
     fn skip_to_token(&mut self) {
         loop {
             self.cursor.skip_spaces();
@@ -231,8 +238,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// `---` or `...` alone in the first column.
-    pub(crate) fn document_indicator(&self) -> Option<TokenKind<'a>> {
+    /// Returns the token for `---` or `...` in the first column, if one is here.
+    pub(super) fn document_indicator(&self) -> Option<TokenKind<'a>> {
         if self.cursor.column() != 0 || !self.cursor.is_blank_break_or_end(3) {
             return None;
         }
@@ -248,7 +255,7 @@ impl<'a> Scanner<'a> {
         self.drop_candidate()?;
         self.key_allowed = false;
         self.ended = true;
-        self.push(TokenKind::StreamEnd, self.cursor.place());
+        self.push(TokenKind::StreamEnd, self.cursor.position());
         Ok(())
     }
 
@@ -256,8 +263,8 @@ impl<'a> Scanner<'a> {
         self.close_blocks(-1);
         self.drop_candidate()?;
         self.key_allowed = false;
-        let at = self.cursor.place();
-        self.cursor.skip_to(self.cursor.pos() + 3);
+        let at = self.cursor.position();
+        self.cursor.skip_to(self.cursor.offset() + 3);
         self.push(kind, at);
         Ok(())
     }
@@ -288,11 +295,11 @@ impl<'a> Scanner<'a> {
     }
 
     fn fetch_block_entry(&mut self) -> Result<()> {
-        let at = self.cursor.place();
+        let at = self.cursor.position();
         if !self.in_flow() {
             if !self.key_allowed {
-                return Err(SyntaxError::new(at, "a list item cannot start here").help(
-                    "put the `-` on a line of its own, below the key and not deeper than its siblings",
+                return Err(SyntaxError::new(at, "a list item cannot start here").with_help(
+                    "start the list on the line after its key, with every `-` in the same column",
                 ));
             }
             self.open_block(at, self.tokens.len(), TokenKind::BlockSequenceStart);
@@ -304,10 +311,10 @@ impl<'a> Scanner<'a> {
     }
 
     fn fetch_key(&mut self) -> Result<()> {
-        let at = self.cursor.place();
+        let at = self.cursor.position();
         if !self.in_flow() {
             if !self.key_allowed {
-                return Err(SyntaxError::new(at, "a `?` key cannot start here"));
+                return Err(SyntaxError::new(at, "a key with `?` cannot start here"));
             }
             self.open_block(at, self.tokens.len(), TokenKind::BlockMappingStart);
         }
@@ -321,21 +328,22 @@ impl<'a> Scanner<'a> {
         let innermost = self.candidates.len() - 1;
         if self.still_candidate(innermost)? {
             let candidate = self.candidates[innermost];
-            let position = self.head + candidate.token.saturating_sub(self.taken);
-            self.tokens.insert(position, Token { kind: TokenKind::Key, at: candidate.at });
-            self.open_block(candidate.at, position, TokenKind::BlockMappingStart);
+            let index = self.head + candidate.token.saturating_sub(self.taken);
+            self.tokens.insert(index, Token { kind: TokenKind::Key, at: candidate.at });
+            self.open_block(candidate.at, index, TokenKind::BlockMappingStart);
             self.candidates[innermost].possible = false;
             self.key_allowed = false;
         } else {
-            let at = self.cursor.place();
+            let at = self.cursor.position();
             if !self.in_flow() {
                 if !self.key_allowed && self.candidates[innermost].too_long {
-                    return Err(SyntaxError::new(at, "a key of more than 1,024 characters")
-                        .help("write it behind a `?` on a line of its own, with the `:` on the next"));
+                    return Err(SyntaxError::new(at, "the key is longer than 1,024 characters")
+                        .with_help("write `? ` before the key, and `: ` with the value on the next line"));
                 }
                 if !self.key_allowed {
-                    return Err(SyntaxError::new(at, "a second `: ` in one value")
-                        .help("put the value in quotes if the `:` belongs to it, or check the indentation"));
+                    return Err(SyntaxError::new(at, "unexpected `: ` inside a value").with_help(
+                        "put the value in quotes if the `:` is part of it; otherwise check the indentation",
+                    ));
                 }
                 self.open_block(at, self.tokens.len(), TokenKind::BlockMappingStart);
             }
@@ -345,38 +353,47 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    fn fetch_anchor(&mut self, alias: bool) -> Result<()> {
+    fn fetch_alias(&mut self) -> Result<()> {
         self.save_candidate()?;
         self.key_allowed = false;
-        let at = self.cursor.place();
-        let name = self.scan_anchor()?;
-        self.push(if alias { TokenKind::Alias(name) } else { TokenKind::Anchor(name) }, at);
+        let at = self.cursor.position();
+        let name = self.scan_anchor_name()?;
+        self.push(TokenKind::Alias(name), at);
+        Ok(())
+    }
+
+    fn fetch_anchor(&mut self) -> Result<()> {
+        self.save_candidate()?;
+        self.key_allowed = false;
+        let at = self.cursor.position();
+        let name = self.scan_anchor_name()?;
+        self.push(TokenKind::Anchor(name), at);
         Ok(())
     }
 
     fn fetch_tag(&mut self) -> Result<()> {
         self.save_candidate()?;
         self.key_allowed = false;
-        let at = self.cursor.place();
+        let at = self.cursor.position();
         let tag = self.scan_tag()?;
         self.push(TokenKind::Tag(tag), at);
         Ok(())
     }
 
-    fn fetch_block_scalar(&mut self, literal: bool) -> Result<()> {
+    fn fetch_block_scalar(&mut self, style: BlockStyle) -> Result<()> {
         self.drop_candidate()?;
         self.key_allowed = true;
-        let at = self.cursor.place();
-        let text = self.scan_block_scalar(literal)?;
+        let at = self.cursor.position();
+        let text = self.scan_block_scalar(style)?;
         self.push(TokenKind::Scalar { text, plain: false }, at);
         Ok(())
     }
 
-    fn fetch_quoted(&mut self, single: bool) -> Result<()> {
+    fn fetch_quoted(&mut self, quote: Quote) -> Result<()> {
         self.save_candidate()?;
         self.key_allowed = false;
-        let at = self.cursor.place();
-        let text = self.scan_quoted(single)?;
+        let at = self.cursor.position();
+        let text = self.scan_quoted(quote)?;
         self.push(TokenKind::Scalar { text, plain: false }, at);
         Ok(())
     }
@@ -384,27 +401,28 @@ impl<'a> Scanner<'a> {
     fn fetch_plain(&mut self) -> Result<()> {
         self.save_candidate()?;
         self.key_allowed = false;
-        let at = self.cursor.place();
+        let at = self.cursor.position();
         let text = self.scan_plain()?;
         self.push(TokenKind::Scalar { text, plain: true }, at);
-        // Nearly every word is a key, and what follows is its `:`.
+        // Most plain scalars are keys, so this saves one round through `fetch`.
         if self.cursor.byte(0) == b':' && !self.in_flow() && self.cursor.is_blank_break_or_end(1) {
             return self.fetch_value();
         }
         Ok(())
     }
 
-    fn push(&mut self, kind: TokenKind<'a>, at: Place) {
+    fn push(&mut self, kind: TokenKind<'a>, at: Position) {
         self.tokens.push(Token { kind, at });
     }
 
-    /// A token of one character.
+    /// Adds a token of one character.
     fn push_indicator(&mut self, kind: TokenKind<'a>) {
-        let at = self.cursor.place();
+        let at = self.cursor.position();
         self.cursor.skip();
         self.push(kind, at);
     }
 
+    /// Makes the token that starts here a candidate for a key, if a key is allowed here.
     fn save_candidate(&mut self) -> Result<()> {
         if !self.key_allowed {
             return Ok(());
@@ -414,11 +432,12 @@ impl<'a> Scanner<'a> {
         self.drop_candidate()?;
         if let Some(innermost) = self.candidates.last_mut() {
             *innermost =
-                KeyCandidate { possible: true, required, token, at: self.cursor.place(), too_long: false };
+                KeyCandidate { possible: true, required, token, at: self.cursor.position(), too_long: false };
         }
         Ok(())
     }
 
+    /// Drops the innermost candidate. Returns an error if only a key is allowed in its place.
     fn drop_candidate(&mut self) -> Result<()> {
         match self.candidates.last_mut() {
             Some(candidate) if candidate.possible && candidate.required => Err(missing_colon(candidate.at)),
@@ -430,27 +449,27 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Opens a block collection at a deeper column; its start token goes before the token at `position`.
-    fn open_block(&mut self, at: Place, position: usize, kind: TokenKind<'a>) {
+    /// Opens a block collection if `at` is indented deeper than the innermost one. Inserts its start token at `index`.
+    fn open_block(&mut self, at: Position, index: usize, kind: TokenKind<'a>) {
         let column = i64::from(at.column);
         if !self.in_flow() && self.indent < column {
             self.indents.push(self.indent);
             self.indent = column;
-            self.tokens.insert(position, Token { kind, at });
+            self.tokens.insert(index, Token { kind, at });
         }
     }
 
-    /// Closes every block collection that is deeper than `column`.
+    /// Closes all block collections that are indented deeper than `column`.
     fn close_blocks(&mut self, column: i64) {
         while !self.in_flow() && self.indent > column {
-            self.push(TokenKind::BlockEnd, self.cursor.place());
+            self.push(TokenKind::BlockEnd, self.cursor.position());
             self.indent = self.indents.pop().unwrap_or(-1);
         }
     }
 }
 
-fn missing_colon(at: Place) -> SyntaxError {
-    SyntaxError::new(at, "a key without a `:` behind it").help(
-        "write `key: value`, with a space behind the colon; text that goes on must be indented deeper than its key",
+fn missing_colon(at: Position) -> SyntaxError {
+    SyntaxError::new(at, "expected `:` after this key").with_help(
+        "write `key: value`, with a space after the colon; indent the further lines of a value deeper than its key",
     )
 }

@@ -1,113 +1,130 @@
-//! How a string is written so that every YAML 1.1 reader gets the same string back.
+//! Chooses how to write a string, so that every YAML 1.1 reader reads the same string.
 
-use crate::bytes;
+use crate::byte_set;
 use crate::resolve::{self, Scalar};
 
-/// The ways to write a string.
+/// A way to write a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Style {
+pub(super) enum Style {
     Plain,
     Single,
     Double,
     Literal,
 }
 
-/// Whether a text is a word that nobody can misread. Nearly every key and most values are.
-pub(crate) fn is_plain_word(text: &str) -> bool {
+/// Returns whether a text needs no quotes, by a quick test that most keys and values pass. Other texts need a closer
+/// look.
+pub(super) fn is_plain_word(text: &str) -> bool {
     let Some(first) = text.as_bytes().first() else { return false };
-    let begins = first.is_ascii_alphabetic() || *first == b'/';
-    begins
-        && (text.len() > LONGEST_WORD || !WORDS_BEGIN[*first as usize])
+    let plain_start = first.is_ascii_alphabetic() || *first == b'/';
+    plain_start
+        && (text.len() > LONGEST_KEYWORD || !STARTS_KEYWORD[*first as usize])
         && text.bytes().all(|byte| HARMLESS[byte as usize])
 }
 
-/// The style of a value: as plain as it can be, text of several lines as a literal block.
-pub(crate) fn of_value(text: &str) -> Style {
+/// Returns the style of a value: the plainest that is possible, and a literal block for a text of several lines.
+pub(super) fn of_value(text: &str) -> Style {
     if is_plain_word(text) {
         return Style::Plain;
     }
-    let shape = Shape::of(text);
-    if shape.breaks && text.contains('\n') {
-        return if shape.literal_allowed() { Style::Literal } else { Style::Double };
+    let features = Features::of(text);
+    if features.breaks && text.contains('\n') {
+        return if features.literal_allowed() { Style::Literal } else { Style::Double };
     }
     if misread_when_plain(text) {
         return Style::Double;
     }
-    shape.on_one_line()
+    features.on_one_line()
 }
 
-/// The style of a key that stands before its `:` on one line.
-pub(crate) fn of_key(text: &str) -> Style {
+/// Returns the style of a key that is on one line with its `:`.
+pub(super) fn of_key(text: &str) -> Style {
     if text == "<<" || misread_when_plain(text) {
         return Style::Double;
     }
-    Shape::of(text).on_one_line()
+    Features::of(text).on_one_line()
 }
 
-/// Whether a key can stand before its `:` on one line, or needs `?`.
-pub(crate) fn is_simple_key(text: &str) -> bool {
+/// Returns whether a key can be on one line with its `:`. Other keys need `?`.
+pub(super) fn is_simple_key(text: &str) -> bool {
     text.len() <= 128 && !text.chars().any(is_break)
 }
 
-/// Whether some YAML 1.1 reader would take the bare word for something else than text.
+/// Returns whether a YAML 1.1 reader may read the text as something else than a string if it has no quotes.
 fn misread_when_plain(text: &str) -> bool {
     match text.bytes().next() {
         None => true,
         Some(b'0'..=b'9' | b'+' | b'-' | b'.') => {
-            resolve::plain(text) != Scalar::Text || resolve::is_base60(text) || resolve::is_date(text)
+            resolve::plain(text) != Scalar::Text || is_base60(text) || resolve::is_date(text)
         }
         Some(b'=') => text == "=",
-        // The longest of the words that mean something is `false`; few letters begin one.
-        Some(first) => text.len() <= 5 && WORDS_BEGIN[first as usize] && resolve::plain(text) != Scalar::Text,
+        Some(first) => {
+            text.len() <= LONGEST_KEYWORD
+                && STARTS_KEYWORD[first as usize]
+                && resolve::plain(text) != Scalar::Text
+        }
     }
 }
 
-/// The longest of the words that mean something is `false`.
-const LONGEST_WORD: usize = 5;
+/// Returns whether a YAML 1.1 reader may read the text as a number in base 60, such as `12:30:45`.
+fn is_base60(text: &str) -> bool {
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, ""));
+    let Some((head, tail)) = whole.split_once(':') else { return false };
+    let are_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_');
+    head.starts_with(|first: char| first.is_ascii_digit())
+        && are_digits(head)
+        && are_digits(fraction)
+        && tail.split(':').all(|part| matches!(part.as_bytes(), [b'0'..=b'9'] | [b'0'..=b'5', b'0'..=b'9']))
+}
 
-/// First letters of the words that YAML 1.1 takes for booleans, null or a merge.
-const WORDS_BEGIN: [bool; 256] = bytes::only(b"yYnNtTfFoO~<");
+/// The length of `false`, the longest word that YAML 1.1 reads as a boolean or null.
+const LONGEST_KEYWORD: usize = 5;
 
-/// What there is in a text that keeps it from some style.
+/// The first characters of booleans, null and the merge key.
+const STARTS_KEYWORD: [bool; 256] = byte_set::only(b"yYnNtTfFoO~<");
+
+/// Features of a text that rule out some styles.
 #[derive(Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is an observation of its own")]
-struct Shape {
-    /// Starts or ends with a space or a break.
-    loose_ends: bool,
+#[expect(clippy::struct_excessive_bools, reason = "the features are independent")]
+struct Features {
+    /// Starts or ends with a space or a line break.
+    blank_edge: bool,
     ends_with_space: bool,
     space_after_break: bool,
     space_before_break: bool,
+    /// A character that must be escaped.
     special: bool,
     breaks: bool,
-    /// An indicator that means something where it stands.
+    /// A character that is syntax in its place.
     indicator: bool,
 }
 
-/// Nearly everything in a manifest is made of these, and needs no closer look; only a `-` in front does.
+/// Bytes that are allowed in every style, except `-` at the start. Most texts have no others.
 const HARMLESS: [bool; 256] =
-    bytes::only(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789./_=()$-");
+    byte_set::only(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789./_=()$-");
 
-impl Shape {
+impl Features {
     fn of(text: &str) -> Self {
-        let mut shape =
+        let mut features =
             Self { indicator: text.starts_with("---") || text.starts_with("..."), ..Self::default() };
         if let Some(rest) = text.strip_prefix('-') {
-            shape.see(None, '-', rest.chars().next());
+            features.add(None, '-', rest.chars().next());
         }
         for at in (0..text.len()).filter(|at| !HARMLESS[text.as_bytes()[*at] as usize]) {
-            // The further bytes of a character are seen with its first.
+            // Only the first byte of a character is at a boundary.
             let Some((before, rest)) = text.split_at_checked(at) else { continue };
             let mut following = rest.chars();
             if let Some(character) = following.next() {
-                shape.see(before.chars().next_back(), character, following.next());
-                // What looks like JSON behind blanks of any script is read as JSON.
-                shape.indicator |= character == '{' && before.trim_start().is_empty();
+                features.add(before.chars().next_back(), character, following.next());
+                // Kubernetes reads a text that starts with `{` as JSON, even after blanks that YAML does not know.
+                features.indicator |= character == '{' && before.trim_start().is_empty();
             }
         }
-        shape
+        features
     }
 
-    fn see(&mut self, before: Option<char>, character: char, after: Option<char>) {
+    fn add(&mut self, before: Option<char>, character: char, after: Option<char>) {
         let blank_or_end =
             |next: Option<char>| next.is_none_or(|next| matches!(next, ' ' | '\t') || is_break(next));
         let edge = before.is_none() || after.is_none();
@@ -122,12 +139,12 @@ impl Shape {
         };
         self.special |= !is_printable(character);
         if character == ' ' {
-            self.loose_ends |= edge;
+            self.blank_edge |= edge;
             self.ends_with_space |= after.is_none();
             self.space_after_break |= before.is_some_and(is_break);
         } else if is_break(character) {
             self.breaks = true;
-            self.loose_ends |= edge;
+            self.blank_edge |= edge;
             self.space_before_break |= before == Some(' ');
         }
     }
@@ -135,7 +152,7 @@ impl Shape {
     fn on_one_line(&self) -> Style {
         if self.special || self.space_before_break || self.space_after_break {
             Style::Double
-        } else if self.loose_ends || self.breaks || self.indicator {
+        } else if self.blank_edge || self.breaks || self.indicator {
             Style::Single
         } else {
             Style::Plain
@@ -147,20 +164,20 @@ impl Shape {
     }
 }
 
-/// Line breaks of YAML 1.1.
-pub(crate) fn is_break(character: char) -> bool {
+/// Returns whether YAML 1.1 reads the character as a line break.
+pub(super) fn is_break(character: char) -> bool {
     matches!(character, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// Characters that may stand for themselves. Those beyond the basic plane may not, in YAML 1.1's view, and its line
-/// and paragraph separators are safest as escapes.
+/// Returns whether a character needs no escape. YAML 1.1 does not allow characters outside the basic plane, and readers
+/// disagree about its line and paragraph separators.
 fn is_printable(character: char) -> bool {
     matches!(character, '\n' | ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}')
         && !matches!(character, '\u{2028}' | '\u{2029}' | '\u{feff}')
 }
 
 /// Appends the text in single quotes.
-pub(crate) fn write_single(text: &str, out: &mut String) {
+pub(super) fn write_single(text: &str, out: &mut String) {
     out.push('\'');
     for (index, part) in text.split('\'').enumerate() {
         if index > 0 {
@@ -172,7 +189,7 @@ pub(crate) fn write_single(text: &str, out: &mut String) {
 }
 
 /// Appends the text in double quotes, on one line.
-pub(crate) fn write_double(text: &str, out: &mut String) {
+pub(super) fn write_double(text: &str, out: &mut String) {
     out.push('"');
     for character in text.chars() {
         let letter = match character {

@@ -1,15 +1,14 @@
-//! The scanner's longer words: scalars in their five styles, anchors and tags.
+//! Scans scalars in their five styles: plain, single-quoted, double-quoted, literal and folded.
 
 use std::borrow::Cow;
 
-use crate::bytes;
-use crate::cursor::Place;
-use crate::error::SyntaxError;
-use crate::scan::Scanner;
+use super::cursor::Position;
+use super::scan::Scanner;
+use crate::{SyntaxError, byte_set};
 
 type Result<T> = std::result::Result<T, SyntaxError>;
 
-/// The line breaks between two lines of one scalar. One break folds into a space, more lose the first.
+/// The line breaks between two lines of a scalar. One break becomes a space; of several, the first is dropped.
 #[derive(Default)]
 struct Fold<'a> {
     first: Option<&'a str>,
@@ -36,9 +35,9 @@ impl<'a> Fold<'a> {
 }
 
 impl<'a> Scanner<'a> {
-    /// Text without quotes, over as many lines as are indented.
-    pub(crate) fn scan_plain(&mut self) -> Result<Cow<'a, str>> {
-        let start = self.cursor.place();
+    /// Scans a scalar without quotes, with all further lines that are indented.
+    pub(super) fn scan_plain(&mut self) -> Result<Cow<'a, str>> {
+        let start = self.cursor.position();
         let indent = self.indent + 1;
         let mut text = Cow::Borrowed("");
         let mut fold = Fold::default();
@@ -69,9 +68,9 @@ impl<'a> Scanner<'a> {
         Ok(text)
     }
 
-    /// The words of one line, and whether the scalar ends with them.
+    /// Scans one line of a plain scalar. Returns the line, and whether the scalar ends there.
     fn plain_line(&mut self) -> (&'a str, bool) {
-        let from = self.cursor.pos();
+        let from = self.cursor.offset();
         let rest = self.cursor.rest();
         let in_flow = self.in_flow();
         let (mut at, mut end) = (0, 0);
@@ -101,14 +100,20 @@ impl<'a> Scanner<'a> {
         (self.cursor.slice(from, from + end), ended)
     }
 
-    fn plain_breaks(&mut self, indent: i64, start: Place, fold: &mut Fold<'a>) -> Result<()> {
+    fn plain_breaks(&mut self, indent: i64, start: Position, fold: &mut Fold<'a>) -> Result<()> {
         loop {
             if self.cursor.is_break(0) {
                 fold.add(self.cursor.take_break());
             } else if self.cursor.is_blank(0) {
                 if self.cursor.byte(0) == b'\t' && self.cursor.column() < indent {
-                    return Err(SyntaxError::new(self.cursor.place(), "a tab where only spaces may indent")
-                        .help(format!("the text that began on line {} goes on here", start.line + 1)));
+                    return Err(SyntaxError::new(
+                        self.cursor.position(),
+                        "a tab cannot be used for indentation",
+                    )
+                    .with_help(format!(
+                        "indent with spaces; the value that starts on line {} continues here",
+                        start.line + 1
+                    )));
                 }
                 self.cursor.skip();
             } else {
@@ -117,10 +122,9 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Text in quotes.
-    pub(crate) fn scan_quoted(&mut self, single: bool) -> Result<Cow<'a, str>> {
-        let start = self.cursor.place();
-        let quote = if single { b'\'' } else { b'"' };
+    /// Scans a scalar in quotes.
+    pub(super) fn scan_quoted(&mut self, quote: Quote) -> Result<Cow<'a, str>> {
+        let start = self.cursor.position();
         self.cursor.skip();
         if let Some(text) = self.quoted_on_one_line(quote) {
             return Ok(Cow::Borrowed(text));
@@ -128,26 +132,27 @@ impl<'a> Scanner<'a> {
         let mut text = String::new();
         loop {
             if self.document_indicator().is_some() || self.cursor.at_end() {
-                return Err(SyntaxError::new(start, "a quote that is never closed")
-                    .help("close it; a line that starts with `---` ends the document, even inside quotes"));
+                return Err(SyntaxError::new(start, "the closing quote is missing").with_help(
+                    "close the quote; a line that starts with `---` ends the document, even inside quotes",
+                ));
             }
-            let joined = self.quoted_words(single, &mut text)?;
-            if self.cursor.byte(0) == quote {
+            let joined = self.quoted_word(quote, &mut text)?;
+            if self.cursor.byte(0) == quote.byte() {
                 self.cursor.skip();
                 return Ok(Cow::Owned(text));
             }
             let mut fold = Fold::default();
-            let blanks = self.cursor.pos();
+            let blanks = self.cursor.offset();
             let mut blanks_end = blanks;
             while self.cursor.is_blank(0) || self.cursor.is_break(0) {
                 if self.cursor.is_break(0) {
-                    // Behind an escaped line break every further one is kept.
+                    // After an escaped line break, all further ones are kept.
                     let line_break = self.cursor.take_break();
                     if joined { fold.more.push_str(line_break) } else { fold.add(line_break) }
                 } else {
                     self.cursor.skip();
                     if fold.first.is_none() && !joined {
-                        blanks_end = self.cursor.pos();
+                        blanks_end = self.cursor.offset();
                     }
                 }
             }
@@ -159,23 +164,28 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The common case: no escape and no line break before the closing quote.
-    fn quoted_on_one_line(&mut self, quote: u8) -> Option<&'a str> {
+    /// Scans the common case: no escape sequence and no line break before the closing quote.
+    fn quoted_on_one_line(&mut self, quote: Quote) -> Option<&'a str> {
         let rest = self.cursor.rest();
+        let closing = quote.byte();
         let stop = rest.iter().position(|byte| {
-            *byte == quote || matches!(byte, b'\n' | b'\r' | 0xC2 | 0xE2) || *byte == b'\\' && quote == b'"'
+            *byte == closing
+                || matches!(byte, b'\n' | b'\r' | 0xC2 | 0xE2)
+                || *byte == b'\\' && closing == b'"'
         })?;
-        let escaped = quote == b'\'' && rest.get(stop + 1) == Some(&b'\'');
-        if rest[stop] != quote || escaped {
+        let escaped = closing == b'\'' && rest.get(stop + 1) == Some(&b'\'');
+        if rest[stop] != closing || escaped {
             return None;
         }
-        let from = self.cursor.pos();
+        let from = self.cursor.offset();
         self.cursor.skip_to(from + stop + 1);
         Some(self.cursor.slice(from, from + stop))
     }
 
-    /// Characters up to a blank, a break or the closing quote. Says whether an escaped line break ended them.
-    fn quoted_words(&mut self, single: bool, text: &mut String) -> Result<bool> {
+    /// Scans the characters up to a blank, a line break or the closing quote. Returns whether an escaped line break
+    /// ends them.
+    fn quoted_word(&mut self, quote: Quote, text: &mut String) -> Result<bool> {
+        let single = quote == Quote::Single;
         while !self.cursor.is_blank_break_or_end(0) {
             match self.cursor.byte(0) {
                 b'\'' if single && self.cursor.byte(1) == b'\'' => {
@@ -192,9 +202,9 @@ impl<'a> Scanner<'a> {
                 }
                 b'\\' if !single => text.push(self.scan_escape()?),
                 _ => {
-                    let from = self.cursor.pos();
+                    let from = self.cursor.offset();
                     self.cursor.skip();
-                    text.push_str(self.cursor.slice(from, self.cursor.pos()));
+                    text.push_str(self.cursor.slice(from, self.cursor.offset()));
                 }
             }
         }
@@ -202,7 +212,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn scan_escape(&mut self) -> Result<char> {
-        let at = self.cursor.place();
+        let at = self.cursor.position();
         let simple = match self.cursor.byte(1) {
             b'x' => return self.scan_numeric_escape(at, 2),
             b'u' => return self.scan_numeric_escape(at, 4),
@@ -225,9 +235,8 @@ impl<'a> Scanner<'a> {
             b'L' => '\u{2028}',
             b'P' => '\u{2029}',
             _ => {
-                return Err(SyntaxError::new(at, "an escape that YAML does not have").help(
-                    "in double quotes a backslash must be doubled; in single quotes it is just itself",
-                ));
+                return Err(SyntaxError::new(at, "unknown escape sequence")
+                    .with_help("write `\\\\` for a backslash in double quotes, or use single quotes"));
             }
         };
         self.cursor.skip();
@@ -235,28 +244,29 @@ impl<'a> Scanner<'a> {
         Ok(simple)
     }
 
-    fn scan_numeric_escape(&mut self, at: Place, hex_digits: usize) -> Result<char> {
+    fn scan_numeric_escape(&mut self, at: Position, hex_digits: usize) -> Result<char> {
         self.cursor.skip();
         self.cursor.skip();
         let mut code = 0;
         for _ in 0..hex_digits {
             let digit = char::from(self.cursor.byte(0)).to_digit(16);
-            let digit =
-                digit.ok_or_else(|| SyntaxError::new(at, "an escape with too few hexadecimal digits"))?;
+            let digit = digit
+                .ok_or_else(|| SyntaxError::new(at, "the escape sequence has too few hexadecimal digits"))?;
             code = (code << 4) | digit;
             self.cursor.skip();
         }
         char::from_u32(code).ok_or_else(|| {
-            SyntaxError::new(at, "an escape that is no Unicode character")
-                .help("YAML has no surrogate pairs: write the character itself, or \\U with eight digits")
+            SyntaxError::new(at, "the escape sequence is not a Unicode character").with_help(
+                "write the character itself, or `\\U` with eight digits; YAML has no surrogate pairs",
+            )
         })
     }
 
-    /// A `|` or `>` block.
-    pub(crate) fn scan_block_scalar(&mut self, literal: bool) -> Result<Cow<'a, str>> {
-        let start = self.cursor.place();
+    /// Scans a literal or folded block.
+    pub(super) fn scan_block_scalar(&mut self, style: BlockStyle) -> Result<Cow<'a, str>> {
+        let start = self.cursor.position();
         self.cursor.skip();
-        let (keep, indent) = self.block_header(start)?;
+        let (chomp, indent) = self.block_header(start)?;
         let mut indent = indent.map(|step| self.indent.max(0) + step);
         let mut text = String::new();
         let mut last_break = "";
@@ -265,7 +275,7 @@ impl<'a> Scanner<'a> {
         let mut after_blank = false;
         while Some(self.cursor.column()) == indent && !self.cursor.at_end() {
             let blank = self.cursor.is_blank(0);
-            if literal || after_blank || blank || last_break != "\n" {
+            if style == BlockStyle::Literal || after_blank || blank || last_break != "\n" {
                 text.push_str(last_break);
             } else if trailing.is_empty() {
                 text.push(' ');
@@ -273,23 +283,23 @@ impl<'a> Scanner<'a> {
             text.push_str(&trailing);
             trailing.clear();
             after_blank = blank;
-            let from = self.cursor.pos();
+            let from = self.cursor.offset();
             self.cursor.skip_to_break();
-            text.push_str(self.cursor.slice(from, self.cursor.pos()));
+            text.push_str(self.cursor.slice(from, self.cursor.offset()));
             last_break = if self.cursor.at_end() { "" } else { self.cursor.take_break() };
             self.block_breaks(&mut indent, &mut trailing)?;
         }
-        if keep != Chomp::Strip {
+        if chomp != Chomp::Strip {
             text.push_str(last_break);
         }
-        if keep == Chomp::Keep {
+        if chomp == Chomp::Keep {
             text.push_str(&trailing);
         }
         Ok(Cow::Owned(text))
     }
 
-    /// What may stand behind `|` or `>`: chomping and indentation, in either order, and a comment.
-    fn block_header(&mut self, start: Place) -> Result<(Chomp, Option<i64>)> {
+    /// Scans the rest of the line after `|` or `>`: chomping and indentation in either order, and a comment.
+    fn block_header(&mut self, start: Position) -> Result<(Chomp, Option<i64>)> {
         let mut chomp = None;
         let mut step = None;
         loop {
@@ -306,8 +316,9 @@ impl<'a> Scanner<'a> {
             self.cursor.skip_to_break();
         }
         if !self.cursor.is_break_or_end(0) {
-            return Err(SyntaxError::new(start, "text behind the `|` or `>` of a block")
-                .help("the block's text starts on the next line, indented; quote a value that begins with `|` or `>`"));
+            return Err(SyntaxError::new(start, "unexpected text after `|` or `>`").with_help(
+                "start the text on the next line, indented; put a value that begins with `|` or `>` in quotes",
+            ));
         }
         if self.cursor.is_break(0) {
             self.cursor.take_break();
@@ -315,7 +326,7 @@ impl<'a> Scanner<'a> {
         Ok((chomp.unwrap_or(Chomp::Clip), step))
     }
 
-    /// Indentation and empty lines; the first line that is not empty decides an indentation not given.
+    /// Skips indentation and empty lines. If the header gave no indentation, the first line that is not empty sets it.
     fn block_breaks(&mut self, indent: &mut Option<i64>, breaks: &mut String) -> Result<()> {
         let mut deepest = 0;
         let inside = |column: i64, indent: Option<i64>| indent.is_none_or(|indent| column < indent);
@@ -325,8 +336,8 @@ impl<'a> Scanner<'a> {
             }
             deepest = deepest.max(self.cursor.column());
             if inside(self.cursor.column(), *indent) && self.cursor.byte(0) == b'\t' {
-                return Err(SyntaxError::new(self.cursor.place(), "a tab where only spaces may indent")
-                    .help("indent the lines of a block with spaces; a tab may follow them"));
+                return Err(SyntaxError::new(self.cursor.position(), "a tab cannot be used for indentation")
+                    .with_help("indent the lines of a block with spaces; a tab may follow the spaces"));
             }
             if !self.cursor.is_break(0) {
                 break;
@@ -338,105 +349,43 @@ impl<'a> Scanner<'a> {
         }
         Ok(())
     }
+}
 
-    /// The name behind `&` or `*`.
-    pub(crate) fn scan_anchor(&mut self) -> Result<&'a str> {
-        let at = self.cursor.place();
-        self.cursor.skip();
-        let from = self.cursor.pos();
-        self.skip_word();
-        let name = self.cursor.slice(from, self.cursor.pos());
-        let ends = self.cursor.is_blank_break_or_end(0)
-            || matches!(self.cursor.byte(0), b'?' | b':' | b',' | b']' | b'}' | b'%' | b'@' | b'`');
-        if name.is_empty() || !ends {
-            return Err(SyntaxError::new(at, "an anchor or alias without a proper name")
-                .help("quote a value that begins with `*` or `&`; names have letters, digits, `-` and `_`"));
-        }
-        Ok(name)
-    }
+/// Bytes that are part of a plain scalar wherever they are in it.
+const WORD: [bool; 256] = byte_set::all_but(b"\0 \t\n\r#:,?[]{}\xC2\xE2");
 
-    /// A tag, written out in full.
-    pub(crate) fn scan_tag(&mut self) -> Result<Cow<'a, str>> {
-        let at = self.cursor.place();
-        let tag = if self.cursor.byte(1) == b'<' {
-            self.cursor.skip();
-            self.cursor.skip();
-            let uri = self.scan_uri(at)?;
-            if self.cursor.byte(0) != b'>' || uri.is_empty() {
-                return Err(bad_tag(at));
-            }
-            self.cursor.skip();
-            uri
-        } else {
-            self.scan_short_tag(at)?
-        };
-        if !self.cursor.is_blank_break_or_end(0) {
-            return Err(bad_tag(at));
-        }
-        Ok(Cow::Owned(tag))
-    }
+/// The quotes around a scalar.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Quote {
+    Single,
+    Double,
+}
 
-    /// `!!name` stands for one of YAML's own, `!name` for itself; other handles would need a directive.
-    fn scan_short_tag(&mut self, at: Place) -> Result<String> {
-        let from = self.cursor.pos();
-        self.cursor.skip();
-        self.skip_word();
-        if self.cursor.byte(0) != b'!' {
-            let head = self.cursor.slice(from, self.cursor.pos());
-            return Ok(format!("{head}{}", self.scan_uri(at)?));
-        }
-        self.cursor.skip();
-        let handle = self.cursor.slice(from, self.cursor.pos());
-        let name = self.scan_uri(at)?;
-        if handle != "!!" || name.is_empty() {
-            return Err(bad_tag(at));
-        }
-        Ok(format!("tag:yaml.org,2002:{name}"))
-    }
-
-    fn scan_uri(&mut self, at: Place) -> Result<String> {
-        let mut uri = Vec::new();
-        loop {
-            match self.cursor.byte(0) {
-                b'%' => {
-                    let digit = |ahead| char::from(self.cursor.byte(ahead)).to_digit(16);
-                    let (Some(high), Some(low)) = (digit(1), digit(2)) else { return Err(bad_tag(at)) };
-                    uri.push(u8::try_from(high << 4 | low).unwrap_or_default());
-                    self.cursor.skip_to(self.cursor.pos() + 3);
-                }
-                byte if is_word(byte) || b";/?:@&=+$,.!~*'()[]".contains(&byte) => {
-                    uri.push(byte);
-                    self.cursor.skip();
-                }
-                _ => return String::from_utf8(uri).map_err(|_| bad_tag(at)),
-            }
-        }
-    }
-
-    fn skip_word(&mut self) {
-        while is_word(self.cursor.byte(0)) {
-            self.cursor.skip();
+impl Quote {
+    fn byte(self) -> u8 {
+        match self {
+            Self::Single => b'\'',
+            Self::Double => b'"',
         }
     }
 }
 
-/// Bytes that are always part of a word without quotes, wherever they stand in it.
-const WORD: [bool; 256] = bytes::all_but(b"\0 \t\n\r#:,?[]{}\xC2\xE2");
+/// The style of a block.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum BlockStyle {
+    /// `|`: line breaks are kept.
+    Literal,
+    /// `>`: a line break becomes a space.
+    Folded,
+}
 
-#[derive(Clone, Copy, PartialEq)]
+/// What happens to the line breaks at the end of a block.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Chomp {
-    /// `-`: no line break at the end.
+    /// `-`: all are dropped.
     Strip,
-    /// One line break at the end.
+    /// One is kept.
     Clip,
-    /// `+`: all line breaks at the end.
+    /// `+`: all are kept.
     Keep,
-}
-
-fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-'
-}
-
-fn bad_tag(at: Place) -> SyntaxError {
-    SyntaxError::new(at, "a tag that cannot be read").help("quote a value that begins with `!`")
 }
