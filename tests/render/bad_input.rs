@@ -412,7 +412,7 @@ fn a_secret_that_looks_like_an_alias_is_not_printed() {
 fn a_key_that_is_too_long() {
     let shown = refused("x.yaml", format!("{}: 1\n", "k".repeat(1030)));
     assert!(
-        shown.starts_with("error: payload/x.yaml:1:1031: a key of more than 1,024 characters"),
+        shown.starts_with("error: payload/x.yaml:1:1031: the key is longer than 1,024 characters"),
         "{shown}"
     );
 }
