@@ -52,6 +52,11 @@ impl SyntaxError {
     pub fn help(&self) -> Option<&str> {
         self.text.help.as_deref()
     }
+
+    /// Returns the message and the help without copying them.
+    pub fn into_message_and_help(self) -> (String, Option<String>) {
+        (self.text.message, self.text.help)
+    }
 }
 
 impl fmt::Display for SyntaxError {

@@ -205,10 +205,7 @@ impl<'a> Scanner<'a> {
             b'>' if !self.in_flow() => self.fetch_block_scalar(BlockStyle::Folded),
             b'\'' => self.fetch_quoted(Quote::Single),
             b'"' => self.fetch_quoted(Quote::Double),
-            b'\t' => {
-                Err(SyntaxError::new(at, "a tab cannot be used for indentation")
-                    .with_help("indent with spaces"))
-            }
+            b'\t' => Err(tab_in_indentation(at).with_help("indent with spaces")),
             b'#' | b'|' | b'>' | b'%' | b'@' | b'`' => {
                 Err(SyntaxError::new(at, format!("`{}` cannot start a value", char::from(first)))
                     .with_help("put the value in quotes"))
@@ -415,7 +412,7 @@ impl<'a> Scanner<'a> {
         self.tokens.push(Token { kind, at });
     }
 
-    /// Adds a token of one character.
+    /// Adds a token of one character, and skips the character.
     fn push_indicator(&mut self, kind: TokenKind<'a>) {
         let at = self.cursor.position();
         self.cursor.skip();
@@ -466,6 +463,10 @@ impl<'a> Scanner<'a> {
             self.indent = self.indents.pop().unwrap_or(-1);
         }
     }
+}
+
+pub(super) fn tab_in_indentation(at: Position) -> SyntaxError {
+    SyntaxError::new(at, "a tab cannot be used for indentation")
 }
 
 fn missing_colon(at: Position) -> SyntaxError {

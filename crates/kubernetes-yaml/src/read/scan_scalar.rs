@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::cursor::Position;
-use super::scan::Scanner;
+use super::scan::{Scanner, tab_in_indentation};
 use crate::{SyntaxError, byte_set};
 
 type Result<T> = std::result::Result<T, SyntaxError>;
@@ -68,51 +68,49 @@ impl<'a> Scanner<'a> {
         Ok(text)
     }
 
-    /// Scans one line of a plain scalar. Returns the line, and whether the scalar ends there.
+    /// Scans one line of a plain scalar. Returns the line without blanks at its end, and whether the scalar ends there.
     fn plain_line(&mut self) -> (&'a str, bool) {
         let from = self.cursor.offset();
         let rest = self.cursor.rest();
         let in_flow = self.in_flow();
-        let (mut at, mut end) = (0, 0);
+        // `end` is the end of the last character that is not blank.
+        let (mut index, mut end) = (0, 0);
         let ended = loop {
-            let run = rest[at..].iter().take_while(|byte| WORD[**byte as usize]).count();
+            let run = rest[index..].iter().take_while(|byte| WORD[**byte as usize]).count();
             if run > 0 {
-                at += run;
-                end = at;
+                index += run;
+                end = index;
             }
-            match rest.get(at).copied().unwrap_or(0) {
+            match rest.get(index).copied().unwrap_or(0) {
                 0 => break true,
                 b' ' | b'\t' => {
-                    at += 1;
+                    index += 1;
                     continue;
                 }
-                b'#' if at > end => break true,
-                b':' if self.cursor.is_blank_break_or_end(at + 1) => break true,
+                b'#' if index > end => break true,
+                b':' if self.cursor.is_blank_break_or_end(index + 1) => break true,
                 b',' | b'?' | b'[' | b']' | b'{' | b'}' if in_flow => break true,
                 b'\n' | b'\r' => break false,
-                0xC2 | 0xE2 if self.cursor.is_break(at) => break false,
+                0xC2 | 0xE2 if self.cursor.is_break(index) => break false,
                 _ => {}
             }
-            at += 1;
-            end = at;
+            index += 1;
+            end = index;
         };
-        self.cursor.skip_to(from + at);
+        self.cursor.skip_to(from + index);
         (self.cursor.slice(from, from + end), ended)
     }
 
+    /// Skips the blanks and line breaks between two lines of a plain scalar that starts at `start`.
     fn plain_breaks(&mut self, indent: i64, start: Position, fold: &mut Fold<'a>) -> Result<()> {
         loop {
             if self.cursor.is_break(0) {
                 fold.add(self.cursor.take_break());
             } else if self.cursor.is_blank(0) {
                 if self.cursor.byte(0) == b'\t' && self.cursor.column() < indent {
-                    return Err(SyntaxError::new(
-                        self.cursor.position(),
-                        "a tab cannot be used for indentation",
-                    )
-                    .with_help(format!(
-                        "indent with spaces; the value that starts on line {} continues here",
-                        start.line + 1
+                    let line = start.line + 1;
+                    return Err(tab_in_indentation(self.cursor.position()).with_help(format!(
+                        "indent with spaces; the value that starts on line {line} continues here"
                     )));
                 }
                 self.cursor.skip();
@@ -136,30 +134,47 @@ impl<'a> Scanner<'a> {
                     "close the quote; a line that starts with `---` ends the document, even inside quotes",
                 ));
             }
-            let joined = self.quoted_word(quote, &mut text)?;
+            let word_end = self.quoted_word(quote, &mut text)?;
             if self.cursor.byte(0) == quote.byte() {
                 self.cursor.skip();
                 return Ok(Cow::Owned(text));
             }
-            let mut fold = Fold::default();
-            let blanks = self.cursor.offset();
-            let mut blanks_end = blanks;
-            while self.cursor.is_blank(0) || self.cursor.is_break(0) {
-                if self.cursor.is_break(0) {
-                    // After an escaped line break, all further ones are kept.
-                    let line_break = self.cursor.take_break();
-                    if joined { fold.more.push_str(line_break) } else { fold.add(line_break) }
-                } else {
-                    self.cursor.skip();
-                    if fold.first.is_none() && !joined {
-                        blanks_end = self.cursor.offset();
-                    }
+            match word_end {
+                WordEnd::EscapedBreak => self.blanks_after_escaped_break(&mut text),
+                WordEnd::Other => self.quoted_blanks(&mut text),
+            }
+        }
+    }
+
+    /// Scans the blanks and line breaks between two words in quotes. Blanks around a line break are dropped.
+    fn quoted_blanks(&mut self, text: &mut String) {
+        let mut fold = Fold::default();
+        let start = self.cursor.offset();
+        let mut end = start;
+        while self.cursor.is_blank(0) || self.cursor.is_break(0) {
+            if self.cursor.is_break(0) {
+                fold.add(self.cursor.take_break());
+            } else {
+                self.cursor.skip();
+                if fold.first.is_none() {
+                    end = self.cursor.offset();
                 }
             }
-            if joined || fold.first.is_some() {
-                fold.write(&mut text);
+        }
+        if fold.first.is_some() {
+            fold.write(text);
+        } else {
+            text.push_str(self.cursor.slice(start, end));
+        }
+    }
+
+    /// Scans the blanks and line breaks after an escaped line break. The blanks are dropped, the line breaks are kept.
+    fn blanks_after_escaped_break(&mut self, text: &mut String) {
+        while self.cursor.is_blank(0) || self.cursor.is_break(0) {
+            if self.cursor.is_break(0) {
+                text.push_str(self.cursor.take_break());
             } else {
-                text.push_str(self.cursor.slice(blanks, blanks_end));
+                self.cursor.skip();
             }
         }
     }
@@ -182,9 +197,8 @@ impl<'a> Scanner<'a> {
         Some(self.cursor.slice(from, from + stop))
     }
 
-    /// Scans the characters up to a blank, a line break or the closing quote. Returns whether an escaped line break
-    /// ends them.
-    fn quoted_word(&mut self, quote: Quote, text: &mut String) -> Result<bool> {
+    /// Scans the characters up to a blank, a line break or the closing quote.
+    fn quoted_word(&mut self, quote: Quote, text: &mut String) -> Result<WordEnd> {
         let single = quote == Quote::Single;
         while !self.cursor.is_blank_break_or_end(0) {
             match self.cursor.byte(0) {
@@ -193,12 +207,12 @@ impl<'a> Scanner<'a> {
                     self.cursor.skip();
                     self.cursor.skip();
                 }
-                b'\'' if single => return Ok(false),
-                b'"' if !single => return Ok(false),
+                b'\'' if single => return Ok(WordEnd::Other),
+                b'"' if !single => return Ok(WordEnd::Other),
                 b'\\' if !single && self.cursor.is_break(1) => {
                     self.cursor.skip();
                     self.cursor.take_break();
-                    return Ok(true);
+                    return Ok(WordEnd::EscapedBreak);
                 }
                 b'\\' if !single => text.push(self.scan_escape()?),
                 _ => {
@@ -208,7 +222,7 @@ impl<'a> Scanner<'a> {
                 }
             }
         }
-        Ok(false)
+        Ok(WordEnd::Other)
     }
 
     fn scan_escape(&mut self) -> Result<char> {
@@ -266,15 +280,17 @@ impl<'a> Scanner<'a> {
     pub(super) fn scan_block_scalar(&mut self, style: BlockStyle) -> Result<Cow<'a, str>> {
         let start = self.cursor.position();
         self.cursor.skip();
-        let (chomp, indent) = self.block_header(start)?;
-        let mut indent = indent.map(|step| self.indent.max(0) + step);
+        let (chomp, step) = self.block_header(start)?;
+        let mut indent = step.map(|step| self.indent.max(0) + step);
         let mut text = String::new();
         let mut last_break = "";
+        // The empty lines after the last line that is not empty.
         let mut trailing = String::new();
         self.block_breaks(&mut indent, &mut trailing)?;
         let mut after_blank = false;
         while Some(self.cursor.column()) == indent && !self.cursor.at_end() {
             let blank = self.cursor.is_blank(0);
+            // Folding leaves line breaks around lines that begin with a blank as they are.
             if style == BlockStyle::Literal || after_blank || blank || last_break != "\n" {
                 text.push_str(last_break);
             } else if trailing.is_empty() {
@@ -329,14 +345,13 @@ impl<'a> Scanner<'a> {
     /// Skips indentation and empty lines. If the header gave no indentation, the first line that is not empty sets it.
     fn block_breaks(&mut self, indent: &mut Option<i64>, breaks: &mut String) -> Result<()> {
         let mut deepest = 0;
-        let inside = |column: i64, indent: Option<i64>| indent.is_none_or(|indent| column < indent);
         loop {
-            while inside(self.cursor.column(), *indent) && self.cursor.byte(0) == b' ' {
+            while self.is_before(*indent) && self.cursor.byte(0) == b' ' {
                 self.cursor.skip();
             }
             deepest = deepest.max(self.cursor.column());
-            if inside(self.cursor.column(), *indent) && self.cursor.byte(0) == b'\t' {
-                return Err(SyntaxError::new(self.cursor.position(), "a tab cannot be used for indentation")
+            if self.is_before(*indent) && self.cursor.byte(0) == b'\t' {
+                return Err(tab_in_indentation(self.cursor.position())
                     .with_help("indent the lines of a block with spaces; a tab may follow the spaces"));
             }
             if !self.cursor.is_break(0) {
@@ -348,6 +363,11 @@ impl<'a> Scanner<'a> {
             *indent = Some(deepest.max(self.indent + 1).max(1));
         }
         Ok(())
+    }
+
+    /// Returns whether the cursor is left of the indentation of a block. It always is while that is not known.
+    fn is_before(&self, indent: Option<i64>) -> bool {
+        indent.is_none_or(|indent| self.cursor.column() < indent)
     }
 }
 
@@ -368,6 +388,14 @@ impl Quote {
             Self::Double => b'"',
         }
     }
+}
+
+/// What ends a word in quotes.
+enum WordEnd {
+    /// A backslash at the end of the line.
+    EscapedBreak,
+    /// A blank, a line break or the closing quote.
+    Other,
 }
 
 /// The style of a block.
