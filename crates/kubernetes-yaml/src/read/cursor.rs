@@ -53,7 +53,7 @@ impl<'a> Cursor<'a> {
         &self.text.as_bytes()[self.offset..]
     }
 
-    /// Returns the byte that is `ahead` bytes further on, or zero after the end. The text itself has no zero bytes.
+    /// Returns the byte that is `ahead` bytes further on, or zero after the end. YAML has no zero bytes.
     pub(crate) fn byte(&self, ahead: usize) -> u8 {
         self.text.as_bytes().get(self.offset + ahead).copied().unwrap_or(0)
     }

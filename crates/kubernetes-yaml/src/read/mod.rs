@@ -10,8 +10,6 @@ mod compose;
 pub(crate) mod cursor;
 mod json;
 mod scan;
-mod scan_scalar;
-mod scan_tag;
 
 use std::borrow::Cow;
 

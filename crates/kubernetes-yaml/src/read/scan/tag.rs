@@ -2,11 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::cursor::Position;
-use super::scan::Scanner;
+use super::{Result, Scanner};
 use crate::SyntaxError;
-
-type Result<T> = std::result::Result<T, SyntaxError>;
+use crate::read::cursor::Position;
 
 impl<'a> Scanner<'a> {
     /// Scans `&name` or `*name`, and returns the name.

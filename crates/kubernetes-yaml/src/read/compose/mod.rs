@@ -58,7 +58,7 @@ enum Anchor {
     Closed(Composed, u64),
 }
 
-/// What is around a node. It decides which tokens may start the node.
+/// The context of a node. It decides which tokens may start the node.
 #[derive(Clone, Copy, PartialEq)]
 enum Context {
     Flow,
@@ -74,7 +74,7 @@ enum Key {
     Merge,
 }
 
-/// What follows a key.
+/// The value of a key, before it is read.
 #[derive(Clone, Copy)]
 enum KeyValue {
     /// A value that starts with the next token.
