@@ -18,7 +18,7 @@ pub fn write(node: &Node) -> String {
     out
 }
 
-/// Writes a node as JSON for people to read: as [`write`] does, but with `<`, `>` and `&` as they are.
+/// Writes a node as JSON for people to read: as [`write()`] does, but with `<`, `>` and `&` as they are.
 pub fn show(node: &Node) -> String {
     let mut out = String::new();
     write_value(&node.value, Html::Plain, &mut out);

@@ -24,7 +24,7 @@ pub fn write(node: &Node) -> String {
     out
 }
 
-/// Appends a node to a text as [`write`] writes it.
+/// Appends a node to a text as [`write()`] writes it.
 pub fn write_into(node: &Node, out: &mut String) {
     match &node.value {
         // The lines of a block are indented even at the top level.
