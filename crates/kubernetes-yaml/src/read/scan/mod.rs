@@ -137,12 +137,8 @@ impl<'a> Scanner<'a> {
         self.tokens.len() - self.head
     }
 
-    fn flow_depth(&self) -> usize {
-        self.candidates.len() - 1
-    }
-
     fn in_flow(&self) -> bool {
-        self.flow_depth() > 0
+        self.candidates.len() > 1
     }
 
     fn head_may_be_key(&mut self) -> Result<bool> {
