@@ -5,16 +5,17 @@ help: ## What there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 test: ## Run all tests
-	cargo test --locked
+	cargo test --workspace --locked
 	cargo check --locked --quiet --no-default-features --lib
+	cargo check --locked --quiet --package kubernetes-yaml
 
 test-crash: ## Cut install, upgrade and delete of the whole payload off at every request (takes about half an hour)
 	GOGC=400 TRANSSHIP_CRASH=1 cargo test --locked --test cluster -- --nocapture
 
 lint: deny ## Formatting, clippy with warnings denied, documentation, dependencies
-	cargo fmt --check
-	cargo clippy --locked --all-targets -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --quiet
+	cargo fmt --all --check
+	cargo clippy --workspace --locked --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --locked --no-deps --quiet
 
 deny: ## Licences, sources and bans of every dependency
 	@command -v cargo-deny > /dev/null || cargo install --locked cargo-deny
@@ -33,10 +34,13 @@ docs: ## Rewrite the generated pages of docs/, and the output of the commands in
 schema: ## Write what is known about Kubernetes' own kinds, from the pinned release
 	cd tests/tools && go run ./schema $$(go list -m -f '{{.Version}} {{.Dir}}' k8s.io/kubernetes)/api/openapi-spec/v3 > ../../src/object/kubernetes.schema
 
-fuzz: ## Feed the YAML reader junk for two minutes
+fuzz: ## Fuzz the YAML and JSON readers for a minute each
 	@command -v cargo-fuzz > /dev/null || cargo install --locked cargo-fuzz
-	@mkdir -p fuzz/found
-	RUSTC_BOOTSTRAP=1 cargo fuzz run --sanitizer none yaml fuzz/found fuzz/corpus/yaml -- -max_total_time=120 -timeout=5 -rss_limit_mb=1024
+	cd crates/kubernetes-yaml/fuzz && for target in read json; do \
+		mkdir -p new_corpus/$$target && \
+		RUSTC_BOOTSTRAP=1 cargo fuzz run --sanitizer none $$target new_corpus/$$target corpus/$$target -- \
+			-max_total_time=60 -timeout=5 -rss_limit_mb=1024 || exit 1; \
+	done
 
 playground: ## Two clusters to try things out in, until Ctrl-C
 	TRANSSHIP_PLAYGROUND=1 cargo test --locked --quiet --test cluster

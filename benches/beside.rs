@@ -212,7 +212,7 @@ fn same_objects(ours: &str, theirs: &str) -> Result<(), String> {
 }
 
 fn objects(stream: &str) -> Result<BTreeMap<String, Node>, String> {
-    let documents = yaml::read(stream, SourceId::default()).map_err(|error| error.words.message)?;
+    let documents = yaml::read(stream, SourceId::default()).map_err(|error| error.to_string())?;
     let id = |root: &Node| transship::object::ObjectId::of(root).map(|(id, _)| id.to_string());
     documents
         .into_iter()

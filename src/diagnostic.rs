@@ -80,8 +80,8 @@ impl Diagnostic {
     /// A text that cannot be read.
     pub fn syntax(error: SyntaxError, file: &str) -> Self {
         let location = Location { file: file.to_owned(), position: Some((error.line, error.column)) };
-        let words = *error.words;
-        Self { help: words.help, ..Self::error(words.message).at(location) }
+        let (message, help) = error.into_message_and_help();
+        Self { help, ..Self::error(message).at(location) }
     }
 
     /// A key that is written twice: Kubernetes takes it, and other readers do not.

@@ -1,35 +1,68 @@
-//! What is wrong with a text, and where.
+//! The error that reading returns.
 
-use crate::cursor::Place;
+use std::fmt;
 
-/// Why a text cannot be read. The line and column count from one.
+use crate::read::cursor::Position;
+
+/// Why a text cannot be read, and where.
+///
+/// The message never quotes the text itself, because the text may be a Secret.
+///
+/// ```
+/// use kubernetes_yaml::{SourceId, read};
+///
+/// let error = read("image: quay.io/x: latest\n", SourceId::default()).unwrap_err();
+/// assert_eq!(error.to_string(), "line 1, column 17: unexpected `: ` inside a value");
+/// assert_eq!(error.message(), "unexpected `: ` inside a value");
+/// assert!(error.help().is_some());
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyntaxError {
-    /// The line, from one.
+    /// The line, counted from one.
     pub line: u32,
-    /// The column in characters, from one.
+    /// The column in characters, counted from one.
     pub column: u32,
-    /// What is said about it. Boxed, since the reader hands on many small results and rarely an error.
-    pub words: Box<Words>,
+    // Boxed, because the reader returns many small results and rarely an error.
+    text: Box<ErrorText>,
 }
 
-/// The words of a [`SyntaxError`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Words {
-    /// What is wrong. Never quotes the text itself: it may be a Secret's.
-    pub message: String,
-    /// What to do about it.
-    pub help: Option<String>,
+struct ErrorText {
+    message: String,
+    help: Option<String>,
 }
 
 impl SyntaxError {
-    pub(crate) fn new(at: Place, message: impl Into<String>) -> Self {
-        let words = Box::new(Words { message: message.into(), help: None });
-        Self { line: at.line + 1, column: at.column + 1, words }
+    pub(crate) fn new(position: Position, message: impl Into<String>) -> Self {
+        let text = Box::new(ErrorText { message: message.into(), help: None });
+        Self { line: position.line + 1, column: position.column + 1, text }
     }
 
-    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
-        self.words.help = Some(help.into());
+    pub(crate) fn with_help(mut self, help: impl Into<String>) -> Self {
+        self.text.help = Some(help.into());
         self
     }
+
+    /// Returns what is wrong, without the line and column.
+    pub fn message(&self) -> &str {
+        &self.text.message
+    }
+
+    /// Returns what to do about it, if there is advice.
+    pub fn help(&self) -> Option<&str> {
+        self.text.help.as_deref()
+    }
+
+    /// Returns the message and the help without copying them.
+    pub fn into_message_and_help(self) -> (String, Option<String>) {
+        (self.text.message, self.text.help)
+    }
 }
+
+impl fmt::Display for SyntaxError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}, column {}: {}", self.line, self.column, self.text.message)
+    }
+}
+
+impl std::error::Error for SyntaxError {}

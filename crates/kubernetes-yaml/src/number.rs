@@ -1,33 +1,35 @@
-//! Numbers as Kubernetes keeps them, and as Go's libraries print them.
+//! Numbers, and how Go's libraries print them.
 
 use std::fmt::Write;
 
-/// An integer keeps its digits; everything else is a 64-bit float, as in Kubernetes' own decoder.
+/// A number. Integers of 64 bits keep all their digits; every other number is a 64-bit float, as in Kubernetes.
+///
+/// An integer and a float are equal if they have the same value: `1` equals `1.0`.
 #[derive(Clone, Copy, Debug)]
 pub enum Number {
-    /// An integer that fits 64 bits with a sign.
+    /// An integer that fits into an `i64`.
     Int(i64),
-    /// An integer above [`i64::MAX`] that fits 64 bits without one.
+    /// An integer above [`i64::MAX`] that fits into a `u64`.
     Uint(u64),
     /// A finite float.
     Float(f64),
 }
 
-/// From here on Go prints a float in JSON with an exponent.
+/// Go prints floats from this size on with an exponent in JSON.
 const LARGE: f64 = 1e21;
+/// Go prints floats below this size with an exponent in JSON.
 const SMALL: f64 = 1e-6;
 
 impl Number {
-    /// A float as YAML gives it. Kubernetes prints it into JSON and reads it again, so a whole one arrives as an
-    /// integer; minus zero keeps its sign.
-    pub(crate) fn from_yaml_float(float: f64) -> Self {
+    /// Converts a float as Kubernetes does when it prints the float to JSON and reads it again: a float without a
+    /// fraction becomes an integer if it fits. Minus zero stays a float, because integers have no minus zero.
+    pub(crate) fn from_float(float: f64) -> Self {
         let printed = float.to_string();
-        match (printed.parse(), printed.parse()) {
-            _ if printed == "-0" => Self::Float(float),
-            (Ok(int), _) => Self::Int(int),
-            (_, Ok(uint)) => Self::Uint(uint),
-            _ => Self::Float(float),
+        if printed == "-0" {
+            return Self::Float(float);
         }
+        let integer = printed.parse().map(Self::Int).or_else(|_| printed.parse().map(Self::Uint));
+        integer.unwrap_or(Self::Float(float))
     }
 
     /// Appends the number as Go's `encoding/json` writes it.
@@ -51,16 +53,16 @@ impl Number {
     /// Appends the number as `sigs.k8s.io/yaml` writes it: Go's `%g` with the fewest digits.
     pub(crate) fn write_yaml(self, out: &mut String) {
         match self {
-            Self::Float(float) => out.push_str(&go_g(float, format!("{float:e}"))),
+            Self::Float(float) => out.push_str(&format_as_go_g(float, format!("{float:e}"))),
             int => int.write_json(out),
         }
     }
 
-    /// The number as a key of a map: Kubernetes prints float keys with the digits of a 32-bit float.
-    #[expect(clippy::cast_possible_truncation, reason = "the loss is what Kubernetes does")]
+    /// Returns the number as a key of a map. Kubernetes prints a float key with the precision of a 32-bit float.
+    #[expect(clippy::cast_possible_truncation, reason = "Kubernetes loses the same digits")]
     pub(crate) fn to_key(self) -> String {
         match self {
-            Self::Float(float) => go_g(float, format!("{:e}", float as f32)),
+            Self::Float(float) => format_as_go_g(float, format!("{:e}", float as f32)),
             int => {
                 let mut out = String::new();
                 int.write_json(&mut out);
@@ -71,7 +73,7 @@ impl Number {
 }
 
 impl PartialEq for Number {
-    #[expect(clippy::cast_precision_loss, reason = "1 and 1.0 are one value in JSON")]
+    #[expect(clippy::cast_precision_loss, reason = "1 and 1.0 are the same value in JSON")]
     fn eq(&self, other: &Self) -> bool {
         match (*self, *other) {
             (Self::Int(a), Self::Int(b)) => a == b,
@@ -88,8 +90,8 @@ impl PartialEq for Number {
     }
 }
 
-/// Go's `strconv.FormatFloat(x, 'g', -1, …)`, given the shortest digits in Rust's scientific notation.
-fn go_g(float: f64, scientific: String) -> String {
+/// Formats as Go's `strconv.FormatFloat(x, 'g', -1, …)`, from the shortest digits in Rust's scientific notation.
+fn format_as_go_g(float: f64, scientific: String) -> String {
     if float.is_nan() {
         return ".nan".into();
     }
@@ -101,7 +103,7 @@ fn go_g(float: f64, scientific: String) -> String {
         let sign = if exponent < 0 { '-' } else { '+' };
         return format!("{digits}e{sign}{:02}", exponent.abs());
     }
-    expand(&digits, exponent)
+    without_exponent(&digits, exponent)
 }
 
 /// Splits `-1.25e7` into `-1.25` and `7`.
@@ -112,8 +114,8 @@ fn digits_and_exponent(mut scientific: String) -> (String, i32) {
     (scientific, exponent)
 }
 
-/// Writes digits and exponent without an exponent: `-1.25`, `3` becomes `-1250`.
-fn expand(digits: &str, exponent: i32) -> String {
+/// Formats digits and exponent without an exponent: `-1.25` and `3` become `-1250`.
+fn without_exponent(digits: &str, exponent: i32) -> String {
     let (sign, digits) = digits.strip_prefix('-').map_or(("", digits), |rest| ("-", rest));
     let mut plain: String = digits.chars().filter(char::is_ascii_digit).collect();
     let point = exponent + 1;

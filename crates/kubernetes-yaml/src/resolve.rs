@@ -1,4 +1,4 @@
-//! What a scalar means: the type that Kubernetes' reader gives to a word without quotes, and to a tagged one.
+//! Resolves the type of a scalar, as Kubernetes does for plain scalars and for scalars with a tag.
 
 use std::borrow::Cow;
 
@@ -6,18 +6,18 @@ use base64::Engine;
 
 use crate::Number;
 
-/// A scalar's meaning. Text is not copied: it is the scalar's own.
+/// The type of a scalar, and its value if it is not a string.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Scalar {
     Null,
     Bool(bool),
     Integer(Number),
-    /// May be infinite or not a number: fine as a key, impossible in JSON.
+    /// May be infinity or NaN, which can be keys but not values.
     Float(f64),
     Text,
 }
 
-/// What a word without quotes and tag means.
+/// Resolves a scalar without quotes and tag.
 pub(crate) fn plain(text: &str) -> Scalar {
     let Some(first) = text.bytes().next() else { return Scalar::Null };
     match first {
@@ -51,7 +51,7 @@ fn not_finite(text: &str) -> Option<Scalar> {
     }
 }
 
-/// A word that begins with a sign or a digit. Underscores are for the eye only.
+/// Resolves a scalar that begins with a sign or a digit. Underscores are ignored.
 fn number(text: &str) -> Option<Scalar> {
     if !text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.' | b'_')) {
         return None;
@@ -60,7 +60,7 @@ fn number(text: &str) -> Option<Scalar> {
     integer(&digits).map(Scalar::Integer).or_else(|| float(&digits))
 }
 
-/// Go's `strconv.ParseInt` with base zero: `0x`, `0o`, `0b`, and a leading zero for octal.
+/// Parses an integer as Go's `strconv.ParseInt` with base zero: `0x`, `0o` and `0b`, and a leading zero for octal.
 fn integer(digits: &str) -> Option<Number> {
     let (negative, unsigned) = match digits.as_bytes().first()? {
         b'-' => (true, &digits[1..]),
@@ -87,7 +87,7 @@ fn integer(digits: &str) -> Option<Number> {
     }
 }
 
-/// Digits with a point or an exponent. What no 64-bit float can hold stays text.
+/// Parses digits with a point or an exponent. A number that is too large for a 64-bit float stays a string.
 fn float(digits: &str) -> Option<Scalar> {
     let unsigned = digits.strip_prefix(['+', '-']).unwrap_or(digits);
     let (mantissa, exponent) = match unsigned.find(['e', 'E']) {
@@ -105,7 +105,7 @@ fn float(digits: &str) -> Option<Scalar> {
     float.is_finite().then_some(Scalar::Float(float))
 }
 
-/// A word that begins with a point: here underscores must stand between digits.
+/// Parses a float that begins with a point. Unlike elsewhere, each underscore must be between two digits.
 fn dotted_float(text: &str) -> Option<Scalar> {
     let bytes = text.as_bytes();
     let digit = |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_digit);
@@ -119,21 +119,22 @@ fn dotted_float(text: &str) -> Option<Scalar> {
     float(&text.replace('_', ""))
 }
 
-/// The text or meaning of a scalar with a tag, or nothing if the scalar is not what its tag says.
+/// Resolves a scalar with a tag. Returns its type and its text, or `None` if the scalar does not match the tag.
 pub(crate) fn tagged<'a>(tag: &str, text: Cow<'a, str>) -> Option<(Scalar, Cow<'a, str>)> {
-    let meaning = || plain(&text);
     let scalar = match tag.strip_prefix("tag:yaml.org,2002:") {
         Some("binary") => return decode_binary(&text).map(|text| (Scalar::Text, text.into())),
-        Some("null") => (meaning() == Scalar::Null).then_some(Scalar::Null),
-        Some("bool") => Some(meaning()).filter(|scalar| matches!(scalar, Scalar::Bool(_))),
-        Some("int") => Some(meaning()).filter(|scalar| matches!(scalar, Scalar::Integer(_))),
-        Some("float") => {
-            Some(meaning()).filter(|scalar| matches!(scalar, Scalar::Integer(_) | Scalar::Float(_)))
-        }
-        Some("timestamp") => is_date(&text).then_some(Scalar::Text),
-        _ => Some(Scalar::Text),
+        Some("timestamp") if is_date(&text) => Scalar::Text,
+        Some("timestamp") => return None,
+        Some(name @ ("null" | "bool" | "int" | "float")) => match (name, plain(&text)) {
+            ("null", Scalar::Null) => Scalar::Null,
+            ("bool", Scalar::Bool(bool)) => Scalar::Bool(bool),
+            ("int" | "float", Scalar::Integer(number)) => Scalar::Integer(number),
+            ("float", Scalar::Float(float)) => Scalar::Float(float),
+            _ => return None,
+        },
+        _ => Scalar::Text,
     };
-    scalar.map(|scalar| (scalar, text))
+    Some((scalar, text))
 }
 
 fn decode_binary(text: &str) -> Option<String> {
@@ -142,13 +143,13 @@ fn decode_binary(text: &str) -> Option<String> {
     let mut text = String::new();
     for chunk in bytes.utf8_chunks() {
         text.push_str(chunk.valid());
-        // One for each byte that is not UTF-8, as Go has it.
+        // Go writes one replacement character for each invalid byte.
         text.extend(chunk.invalid().iter().map(|_| char::REPLACEMENT_CHARACTER));
     }
     Some(text)
 }
 
-/// Whether some YAML 1.1 reader takes the text for a date or a point in time.
+/// Returns whether a YAML 1.1 reader may read the text as a date or time.
 pub(crate) fn is_date(text: &str) -> bool {
     let Some(day_end) = date_length(text) else { return false };
     let rest = &text[day_end..];
@@ -156,31 +157,21 @@ pub(crate) fn is_date(text: &str) -> bool {
         return true;
     }
     let time = rest.strip_prefix(['T', 't']).unwrap_or_else(|| rest.trim_start_matches([' ', '\t']));
+    // There must be a separator between date and time.
     time.len() < rest.len() && is_time(time)
 }
 
-/// How many bytes of `text` are a date such as `2001-12-4`.
+/// Returns the length of the date that `text` begins with, such as `2001-12-4`.
 fn date_length(text: &str) -> Option<usize> {
-    let mut at = digits_at(text, 0, 4..=4)?;
-    for _ in 0..2 {
-        at = text[at..].starts_with('-').then_some(at + 1)?;
-        at = digits_at(text, at, 1..=2)?;
-    }
-    Some(at)
+    let year_end = digits_end(text, 0, 4..=4)?;
+    two_more_numbers(text, year_end, '-')
 }
 
-/// `15:04:05`, with a fraction and a zone where there are any.
+/// Returns whether the text is a time such as `15:04:05`, with an optional fraction and time zone.
 fn is_time(text: &str) -> bool {
-    let clock = || {
-        let mut at = digits_at(text, 0, 1..=2)?;
-        for _ in 0..2 {
-            at = text[at..].starts_with(':').then_some(at + 1)?;
-            at = digits_at(text, at, 1..=2)?;
-        }
-        Some(at)
-    };
-    let Some(at) = clock() else { return false };
-    let fraction = text[at..].strip_prefix('.').unwrap_or(&text[at..]);
+    let seconds_end = digits_end(text, 0, 1..=2).and_then(|end| two_more_numbers(text, end, ':'));
+    let Some(end) = seconds_end else { return false };
+    let fraction = text[end..].strip_prefix('.').unwrap_or(&text[end..]);
     let zone =
         fraction.trim_start_matches(|digit: char| digit.is_ascii_digit()).trim_start_matches([' ', '\t']);
     match zone.strip_prefix(['+', '-']) {
@@ -191,23 +182,18 @@ fn is_time(text: &str) -> bool {
     }
 }
 
-/// Where a run of digits that starts at `from` ends, if it is as long as `length` says.
-fn digits_at(text: &str, from: usize, length: std::ops::RangeInclusive<usize>) -> Option<usize> {
-    let run = text.get(from..)?.bytes().take_while(u8::is_ascii_digit).count();
-    length.contains(&run).then_some(from + run)
+/// Returns the end of two numbers of one or two digits after `start`, each after a separator.
+fn two_more_numbers(text: &str, start: usize, separator: char) -> Option<usize> {
+    let mut end = start;
+    for _ in 0..2 {
+        end = text[end..].starts_with(separator).then_some(end + 1)?;
+        end = digits_end(text, end, 1..=2)?;
+    }
+    Some(end)
 }
 
-/// Whether some YAML 1.1 reader takes the text for a number in base 60, such as `12:30:45`.
-pub(crate) fn is_base60(text: &str) -> bool {
-    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
-    let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, ""));
-    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_');
-    let mut parts = whole.split(':');
-    let head = parts.next().unwrap_or_default();
-    let mut tail = parts.peekable();
-    tail.peek().is_some()
-        && head.starts_with(|first: char| first.is_ascii_digit())
-        && digits(head)
-        && digits(fraction)
-        && tail.all(|part| matches!(part.as_bytes(), [b'0'..=b'9'] | [b'0'..=b'5', b'0'..=b'9']))
+/// Returns the end of the digits that start at `from`, if there are as many as `length` allows.
+fn digits_end(text: &str, from: usize, length: std::ops::RangeInclusive<usize>) -> Option<usize> {
+    let run = text.get(from..)?.bytes().take_while(u8::is_ascii_digit).count();
+    length.contains(&run).then_some(from + run)
 }
