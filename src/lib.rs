@@ -1,4 +1,4 @@
-//! One release payload, every topology, the right cluster.
+//! Renders one OpenShift release payload for every cluster of a topology, and applies it.
 //!
 //! ```text
 //!  payload/ ─┐
@@ -7,8 +7,25 @@
 //!                                                                        └─▶ apply  apply, delete, wait-for
 //! ```
 //!
-//! Data flows one way. Everything left of `apply` is a function of its inputs: no clock, no network, no randomness; so
-//! the same input gives the same bytes.
+//! Data flows in one direction. Everything left of `apply` is a pure function of its input: it does not use the clock,
+//! the network or random numbers, so the same input always produces the same bytes.
+//!
+//! # Example
+//!
+//! This renders the bundled payload for a standalone cluster:
+//!
+//! ```
+//! use std::path::Path;
+//!
+//! let project = transship::Project::load(Path::new("."))?;
+//! let profiles = project.profiles.named(Some("standalone"))?;
+//! let plans = transship::render(&project.context(), &profiles)?;
+//!
+//! let plan = &plans[0];
+//! assert_eq!(plan.profile, "standalone");
+//! assert_eq!(plan.objects[0].id.kind, "CustomResourceDefinition");
+//! # Ok::<(), transship::diagnostic::Diagnostics>(())
+//! ```
 
 #[cfg(feature = "apply")]
 pub mod apply;

@@ -29,7 +29,10 @@ fn text_that_is_no_yaml() {
         ("a: {{ x }}\n", "payload/x.yaml:1:5: a list or map cannot be a key"),
         ("a: 1\n---\nb: {\n", "payload/x.yaml:4:1: expected a value"),
         ("a: 1\n--- b\n", "payload/x.yaml:2:1: unexpected text after `---`"),
-        ("%YAML 1.1\n---\na: 1\n", "payload/x.yaml:1:1: directives such as `%YAML` and `%TAG` are not supported"),
+        (
+            "%YAML 1.1\n---\na: 1\n",
+            "payload/x.yaml:1:1: directives such as `%YAML` and `%TAG` are not supported",
+        ),
         ("a\nb: 1\n", "payload/x.yaml:2:2: unexpected `: ` inside a value"),
         ("a: 1\nb\n", "payload/x.yaml:2:1: expected `:` after this key"),
         ("a: @b\n", "payload/x.yaml:1:4: `@` cannot start a value"),

@@ -147,7 +147,9 @@ fn a_stream_never_mixes_clusters() {
     let run = folder.run(&["render"]);
     assert_eq!((run.code, run.stdout.as_str()), (2, ""));
     assert!(
-        run.stderr.contains("help: choose one with --profile (guest, test), or write all of them to a folder with --output"),
+        run.stderr.contains(
+            "help: choose one with --profile (guest, test), or write all of them to a folder with --output"
+        ),
         "{}",
         run.stderr
     );
