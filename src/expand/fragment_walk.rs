@@ -53,7 +53,7 @@ enum SearchIn {
 pub(super) struct FragmentWalk<'w, V> {
     /// The manifests of the component, in which workloads and objects are looked up.
     pub(super) manifests: Vec<&'w Manifest>,
-    /// Objects that are preferred if several have the same kind and name.
+    /// Objects that are preferred if several have the same kind and name, beside the workload in scope.
     pub(super) preferred: &'w [ObjectId],
     pub(super) pass: Pass,
     pub(super) visitor: V,
@@ -228,7 +228,7 @@ impl<V: Visitor> FragmentWalk<'_, V> {
             .help("name a workload, such as a Deployment or DaemonSet"))
     }
 
-    /// Finds the manifest that a selector such as `Kind/name` or `Kind.group/name` names.
+    /// Finds the manifest that a selector such as `Kind/name` or `Kind.group/namespace/name` names.
     fn find_object(
         &self,
         text: &str,
@@ -243,8 +243,11 @@ impl<V: Visitor> FragmentWalk<'_, V> {
         if found.is_empty() && search_in == SearchIn::Payload {
             found = variables.view.payload.manifests.iter().filter(is_selected).collect();
         }
-        if let Some(preferred) = found.iter().find(|manifest| self.preferred.contains(&manifest.id)) {
-            return Ok(Workload::of(preferred));
+        let workload = variables.workload.as_ref().map(|workload| &workload.id);
+        for manifest in &found {
+            if self.preferred.contains(&manifest.id) || workload == Some(&manifest.id) {
+                return Ok(Workload::of(manifest));
+            }
         }
         match found[..] {
             [only] => Ok(Workload::of(only)),
@@ -252,7 +255,7 @@ impl<V: Visitor> FragmentWalk<'_, V> {
                 let message = format!("several objects are `{}`", variables.without_secrets(text));
                 Err(error_at(variables, mark, &message)
                     .object(&second.id)
-                    .help("give the objects different names"))
+                    .help("write `Kind/namespace/name`"))
             }
             [] => {
                 let shown = variables.without_secrets(text);

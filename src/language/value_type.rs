@@ -81,6 +81,11 @@ impl ValueType {
         matches!(self, Self::String | Self::Name | Self::Path)
     }
 
+    /// Returns whether a value of this type is a string in YAML.
+    fn is_written_as_text(self) -> bool {
+        !matches!(self, Self::Port | Self::Int | Self::Bool | Self::List | Self::Map | Self::Objects)
+    }
+
     /// Returns whether the type itself limits what a value can contain.
     pub(super) fn is_bounded(self) -> bool {
         matches!(self, Self::Name | Self::Int | Self::Port | Self::Bool)
@@ -207,6 +212,12 @@ pub struct InvalidValue {
     problem: String,
 }
 
+impl InvalidValue {
+    fn new(mark: Mark, expected: &str, actual: &str) -> Self {
+        Self { mark, problem: format!("must be {expected}, not {actual}") }
+    }
+}
+
 impl std::fmt::Display for InvalidValue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.problem)
@@ -231,7 +242,14 @@ impl ValueRules<'_> {
     /// Checks a value against all rules.
     pub fn validate(&self, value: &Node, visibility: Visibility) -> Result<(), InvalidValue> {
         if !self.r#type.accepts(&value.value) {
-            return Err(invalid(value, self.r#type.description(), visibility));
+            let expected = self.r#type.description();
+            return Err(match &value.value {
+                // `false` in quotes is text, and must not look like the value false.
+                Value::String(text) if visibility == Visibility::Shown && !self.r#type.is_written_as_text() => {
+                    InvalidValue::new(value.mark, expected, &format!("the text `{text}`"))
+                }
+                _ => invalid(value, expected, visibility),
+            });
         }
         if !self.can_be(value) {
             return Err(invalid(value, &self.expected(), visibility));
@@ -257,10 +275,11 @@ fn validate_pattern(pattern: &TextPattern, value: &Node, visibility: Visibility)
 }
 
 fn invalid(value: &Node, expected: &str, visibility: Visibility) -> InvalidValue {
-    let shown = match &value.value {
+    let actual = match &value.value {
         Value::String(text) if visibility == Visibility::Shown => format!("`{text}`"),
-        Value::Number(_) | Value::Bool(_) if visibility == Visibility::Shown => json::write(value),
+        Value::Number(_) if visibility == Visibility::Shown => format!("the number {}", json::write(value)),
+        Value::Bool(bool) if visibility == Visibility::Shown => bool.to_string(),
         hidden => hidden.kind().to_owned(),
     };
-    InvalidValue { mark: value.mark, problem: format!("must be {expected}, not {shown}") }
+    InvalidValue::new(value.mark, expected, &actual)
 }

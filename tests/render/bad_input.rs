@@ -100,9 +100,9 @@ fn the_same_object_twice_in_one_file() {
     let shown = refused("x.yaml", format!("{object}---\n{object}"));
     assert_eq!(
         shown,
-        "error: payload/x.yaml:10:1: the same object twice in one file\n  object: ConfigMap/a in ns\n  \
+        "error: payload/x.yaml:10:1: the file has the same object twice\n  object: ConfigMap/a in ns\n  \
          note: the first is at payload/x.yaml:1:1\n  \
-         help: remove one; another API version does not make it another object"
+         help: remove one of them; objects with different API versions are the same object"
     );
 }
 
@@ -156,7 +156,7 @@ fn an_annotation_that_is_not_text_is_reported() {
     assert_eq!(
         shown,
         "warning: payload/x.yaml:7:40: the annotation `include.release.openshift.io/test` is a boolean, not text\n  \
-         object: ConfigMap/a in ns\n  note: so none of this object's annotations count, and it is left out\n  \
+         object: ConfigMap/a in ns\n  note: the cluster-version-operator ignores all annotations of the object and excludes it\n  \
          help: put the value in quotes"
     );
 }
@@ -166,8 +166,8 @@ fn a_file_that_is_not_utf8() {
     let shown = refused("x.yaml", b"a: 1\nb: x\xff\n");
     assert_eq!(
         shown,
-        "error: payload/x.yaml:2:5: the text is not UTF-8 from here on\n  \
-         help: save the file as UTF-8; put binary data in base64"
+        "error: payload/x.yaml:2:5: the file is not UTF-8 from here on\n  \
+         help: save the file as UTF-8; encode binary data as base64"
     );
 }
 
@@ -178,7 +178,7 @@ fn a_file_that_is_too_large_is_not_read() {
     file.set_len((64 << 20) + 1).unwrap();
     assert!(
         errors(&folder)
-            .starts_with("error: payload/x.yaml: the file is larger than the 64 MiB that are read\n  note: "),
+            .starts_with("error: payload/x.yaml: the file is larger than 64 MiB\n  note: "),
         "{}",
         errors(&folder)
     );
@@ -221,10 +221,10 @@ fn links_that_leave_the_payload_or_lead_nowhere() {
     symlink("/", payload.join("root")).unwrap();
     let shown = errors(&folder);
     for message in [
-        "error: payload/out.yaml: a link that leaves the payload",
-        "error: payload/root: a link that leaves the payload",
-        "error: payload/broken.yaml: a link that leads nowhere",
-        "error: payload/again: a link to a folder of the payload",
+        "error: payload/out.yaml: the link leaves the payload",
+        "error: payload/root: the link leaves the payload",
+        "error: payload/broken.yaml: the link has no target",
+        "error: payload/again: the link leads to a folder of the payload",
     ] {
         assert!(shown.contains(message), "{message} is not in\n{shown}");
     }
@@ -244,8 +244,8 @@ fn something_that_is_no_file() {
     let _listener = std::os::unix::net::UnixListener::bind(socket).unwrap();
     assert_eq!(
         errors(&folder),
-        "error: payload/x.yaml: not a regular file\n  \
-         help: remove the pipe, socket or device, or give it another name"
+        "error: payload/x.yaml: this is not a regular file\n  \
+         help: remove the pipe, socket or device, or rename it"
     );
 }
 
@@ -255,13 +255,13 @@ fn a_file_that_cannot_be_opened() {
     let folder = Folder::with_payload(&[]);
     symlink("x.yaml", folder.path().join("payload/x.yaml")).unwrap();
     assert!(
-        errors(&folder).starts_with("error: payload/x.yaml: a link that leads nowhere: "),
+        errors(&folder).starts_with("error: payload/x.yaml: the link has no target: "),
         "{}",
         errors(&folder)
     );
     let folder = Folder::new();
     assert!(
-        errors(&folder).starts_with("error: payload: the payload cannot be opened: "),
+        errors(&folder).starts_with("error: payload: cannot open the payload: "),
         "{}",
         errors(&folder)
     );
@@ -290,7 +290,7 @@ fn all_errors_come_at_once_in_the_order_of_the_files() {
         [
             "error: payload/a.yaml:1:1: this object has no `kind`",
             "error: payload/c.yaml:2:1: a value is missing here",
-            "error: payload/image-references:1:1: this is no image stream",
+            "error: payload/image-references:1:1: this is not an ImageStream",
             "3 errors",
         ]
     );
@@ -301,7 +301,7 @@ fn a_broken_release() {
     let folder = Folder::with_payload(&[("release-manifests/a.yaml", &config_map("a", "{}"))]);
     let shown = errors(&folder);
     for missing in ["manifests", "release-manifests/release-metadata", "release-manifests/image-references"] {
-        assert!(shown.contains(&format!("error: payload/{missing}: missing from the release")), "{shown}");
+        assert!(shown.contains(&format!("error: payload/{missing}: the release does not have this file or folder")), "{shown}");
     }
     folder.write("payload/manifests/b.yaml", config_map("b", "{}"));
     folder.write(
@@ -309,16 +309,16 @@ fn a_broken_release() {
         "{\"kind\":\"ImageStream\",\"apiVersion\":\"v1\"}",
     );
     for (metadata, message) in [
-        ("{\"kind\":\"x\"}", "this is no release metadata"),
+        ("{\"kind\":\"x\"}", "this is not release metadata"),
         ("{\"kind\":\"cincinnati-metadata-v0\"}", "the release has no `version`"),
-        ("{\"kind\":\"cincinnati-metadata-v0\",\"version\":\"4.22\"}", "`4.22` is no semantic version"),
+        ("{\"kind\":\"cincinnati-metadata-v0\",\"version\":\"4.22\"}", "`4.22` is not a semantic version"),
         ("{", "payload/release-manifests/release-metadata:1:2: "),
     ] {
         folder.write("payload/release-manifests/release-metadata", metadata);
         let shown = errors(&folder);
         assert!(shown.contains(message), "{shown}");
         assert!(
-            shown.contains("payload/release-manifests/image-references:1:1: this is no image stream"),
+            shown.contains("payload/release-manifests/image-references:1:1: this is not an ImageStream"),
             "{shown}"
         );
     }
@@ -332,8 +332,8 @@ fn a_broken_release() {
     );
     assert_eq!(
         errors(&folder),
-        "error: payload/release-manifests/image-references: the images are of `4.21.0`, the release is `4.22.0`\n  \
-         help: take image-references and release-metadata from one release"
+        "error: payload/release-manifests/image-references: the images are of the release `4.21.0`, the metadata of `4.22.0`\n  \
+         help: take image-references and release-metadata from the same release"
     );
 }
 
@@ -373,7 +373,7 @@ fn a_name_or_namespace_that_yaml_reads_as_something_else() {
 #[test]
 fn a_payload_without_manifests() {
     let folder = Folder::with_payload(&[("README.md", "nothing")]);
-    assert!(errors(&folder).starts_with("error: payload: no manifest in this folder"), "{}", errors(&folder));
+    assert!(errors(&folder).starts_with("error: payload: the folder has no manifests"), "{}", errors(&folder));
 }
 
 #[test]
@@ -383,7 +383,7 @@ fn metadata_files_that_are_no_files_do_not_hang() {
         let pipe = folder.path().join("payload").join(path);
         nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
         assert!(
-            errors(&folder).starts_with(&format!("error: payload/{path}: not a regular file")),
+            errors(&folder).starts_with(&format!("error: payload/{path}: this is not a regular file")),
             "{}",
             errors(&folder)
         );
@@ -396,7 +396,7 @@ fn the_folders_of_a_release_must_not_be_elsewhere() {
     folder.write("elsewhere/b.yaml", config_map("b", "{}"));
     symlink("../elsewhere", folder.path().join("payload/release-manifests")).unwrap();
     assert!(
-        errors(&folder).starts_with("error: payload/release-manifests: a link that leaves the payload"),
+        errors(&folder).starts_with("error: payload/release-manifests: the link leaves the payload"),
         "{}",
         errors(&folder)
     );
@@ -431,7 +431,7 @@ fn a_stream_without_end_is_not_read_for_ever() {
     let run = run_in(&repository(), &["fmt", "/dev/zero"], "");
     assert_eq!(run.code, 2);
     assert!(
-        run.stderr.starts_with("error: /dev/zero: the file is larger than the 64 MiB that are read"),
+        run.stderr.starts_with("error: /dev/zero: the file is larger than 64 MiB"),
         "{}",
         run.stderr
     );

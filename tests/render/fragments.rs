@@ -148,7 +148,7 @@ fn misuse_is_answered_with_the_line_and_what_was_meant() {
         ),
         (
             "- sidecar: {workload: Deployment/a, name: 5}",
-            "payload/op/component.yaml:6:43: the input `name` cannot be a number",
+            "payload/op/component.yaml:6:43: the input `name` must be a name of lower-case letters, digits, `-` and `.`, not the number 5",
         ),
         (
             "- sidecar: {workload: Deployment/b}",
@@ -157,9 +157,9 @@ fn misuse_is_answered_with_the_line_and_what_was_meant() {
         ("- sidecar:", "payload/op/component.yaml:6:3: the fragment `sidecar` needs the input `container`"),
         (
             "- {sidecar: {}, other: {}}",
-            "payload/op/component.yaml:6:3: a use is one fragment with its inputs",
+            "payload/op/component.yaml:6:3: an entry of `uses` must be a map with one fragment",
         ),
-        ("- loop: {}", "profiles/fragments/loop.yaml:5:8: fragments use each other more than 5 deep"),
+        ("- loop: {}", "profiles/fragments/loop.yaml:5:8: fragments use each other more than 5 levels deep"),
     ] {
         let folder = folder(&format!("uses:\n{uses}\n"));
         folder.write("profiles/fragments/sidecar.yaml", fragment("sidecar", SIDECAR));
@@ -175,8 +175,8 @@ fn a_word_must_speak_of_every_profile() {
     folder.write("profiles/fragments/half.yaml", fragment("half", "adds: [{in: [mc], nothing: here}]\n"));
     assert_eq!(
         refused(&folder),
-        "error: profiles/fragments/half.yaml:1:1: the fragment `half` says nothing about guest\n  \
-         help: add a part for it; `nothing: why` says that nothing is needed\n"
+        "error: profiles/fragments/half.yaml:1:1: the fragment `half` has no addition for the profile guest\n  \
+         help: add an entry to `adds`; if nothing is needed, give the reason with `nothing: …`\n"
     );
 }
 

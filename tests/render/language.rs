@@ -123,12 +123,12 @@ fn a_value_that_is_not_what_was_declared() {
         .write("p.yaml", "region: EU\nkind: GCP\nport: 70000\ntoken: CANARY\nneded: x\nneeded: Not_A_Name\n");
     let shown = refused(&folder, &["--params", "p.yaml"]);
     for message in [
-        "error: p.yaml:1:9: `region` cannot be `EU`\n  help: it must match [a-z]+-[0-9]",
-        "error: p.yaml:2:7: `kind` cannot be `GCP`\n  help: it is one of \"AWS\", \"Azure\"",
-        "error: p.yaml:3:7: `port` cannot be a number: it is a port, from 1 to 65535",
-        "error: p.yaml:4:8: `token` cannot be text",
+        "error: p.yaml:1:9: the parameter `region` must be text that matches `[a-z]+-[0-9]`, not `EU`",
+        "error: p.yaml:2:7: the parameter `kind` must be one of \"AWS\", \"Azure\", not `GCP`",
+        "error: p.yaml:3:7: the parameter `port` must be a port number from 1 to 65535, not the number 70000",
+        "error: p.yaml:4:8: the parameter `token` must be one of \"a\", not text",
         "error: p.yaml:5:1: there is no parameter `neded`\n  help: did you mean `needed`?",
-        "error: p.yaml:6:9: `needed` cannot be `Not_A_Name`: it is a name of lower-case letters",
+        "error: p.yaml:6:9: the parameter `needed` must be a name of lower-case letters, digits, `-` and `.`, not `Not_A_Name`",
     ] {
         assert!(shown.contains(message), "{message}\nis not in\n{shown}");
     }
@@ -137,7 +137,7 @@ fn a_value_that_is_not_what_was_declared() {
     assert_eq!(
         shown,
         "error: profiles/parameters.yaml:9:3: the parameter `needed` has no value\n  \
-         help: give it one with --set needed=…, or in a file with --params\n"
+         help: set it with --set needed=…, or in a file with --params\n"
     );
 }
 
@@ -146,10 +146,10 @@ fn names_that_stand_for_nothing() {
     for (text, message) in [
         (
             "${a.tex}",
-            "profiles/test.yaml:9:19: `${a.tex}` stands for nothing\n  help: did you mean `${a.text}`?",
+            "profiles/test.yaml:9:19: `${a.tex}` is not defined\n  help: did you mean `${a.text}`?",
         ),
-        ("x ${a.list}", "profiles/test.yaml:9:19: `${a.list}` is a list, and cannot be part of a text"),
-        ("x ${a.none}", "profiles/test.yaml:9:19: `${a.none}` is absent, and the text around it is not"),
+        ("x ${a.list}", "profiles/test.yaml:9:19: `${a.list}` is a list and cannot be part of a text"),
+        ("x ${a.none}", "profiles/test.yaml:9:19: `${a.none}` has no value and is part of a text"),
         ("${a b}", "profiles/test.yaml:9:19: `${` must hold a name and end with `}`\n  help: write `$${`"),
         ("${a.text", "profiles/test.yaml:9:19: `${` must hold a name and end with `}`"),
     ] {
@@ -221,8 +221,8 @@ fn placement_is_exhaustive_both_ways() {
     let shown = refused(&folder("place: {management: [Deployment]}\n", "cluster: management\n"), &[]);
     assert!(
         shown.contains(
-            "error: payload/op/2.yaml:1:1: nobody says in which cluster this object lives\n  object: Service/s in ns\n  \
-             help: name `Service/s` or its kind under `place` in op/component.yaml"
+            "error: payload/op/2.yaml:1:1: the page does not say which cluster `Service/s` belongs to\n  object: Service/s in ns\n  \
+             help: add it or its kind under `place` in op/component.yaml"
         ),
         "{shown}"
     );
@@ -234,8 +234,8 @@ fn placement_is_exhaustive_both_ways() {
         &[],
     );
     for message in [
-        "payload/op/component.yaml:4:43: there is no manifest for `Deploymnt/a`\n  help: did you mean `Deployment/a`?",
-        "payload/op/component.yaml:4:65: two entries of `place` decide about one object\n  object: Service/s in ns\n  \
+        "payload/op/component.yaml:4:43: no manifest matches `Deploymnt/a`\n  help: did you mean `Deployment/a`?",
+        "payload/op/component.yaml:4:65: two entries of `place` match one object\n  object: Service/s in ns\n  \
          note: the other is at payload/op/component.yaml:4:34",
     ] {
         assert!(shown.contains(message), "{message}\nis not in\n{shown}");
@@ -252,7 +252,7 @@ fn a_cluster_scoped_object_is_never_in_a_namespace() {
     let shown = refused(&folder, &[]);
     assert!(
         shown.contains(
-            "component.yaml:4:54: a cluster-scoped object cannot be in a hosted control plane's namespace"
+            "component.yaml:4:54: a cluster-scoped object cannot live in the management cluster"
         ),
         "{shown}"
     );
@@ -279,9 +279,9 @@ fn an_omission_of_nothing_is_an_error() {
         &[],
     );
     for message in [
-        "op/component.yaml:4:8: there is no manifest for `Servic`\n  help: did you mean `Service`?",
+        "op/component.yaml:4:8: no manifest matches `Servic`\n  help: did you mean `Service`?",
         "op/component.yaml:5:10: no file of the component matches `*.yml`",
-        "profiles/test.yaml:6:8: there is no manifest for `Route`",
+        "profiles/test.yaml:6:8: no manifest matches `Route`",
     ] {
         assert!(shown.contains(message), "{message}\nis not in\n{shown}");
     }
@@ -299,7 +299,7 @@ fn a_component_exists_when_its_conditions_hold() {
     assert!(list.stdout.contains("omitted: the component does not exist: a.text is no"), "{}", list.stdout);
     folder.write("payload/op/component.yaml", page("when: {a.txt: x}\n"));
     let shown = refused(&folder, &[]);
-    assert!(shown.contains("component.yaml:4:8: `a.txt` stands for nothing\n"), "{shown}");
+    assert!(shown.contains("component.yaml:4:8: `a.txt` is not defined\n"), "{shown}");
 }
 
 #[test]
@@ -335,8 +335,8 @@ fn mistakes_in_a_page_are_all_reported() {
     for message in [
         "component.yaml:4:1: a component's page has no field `onwer`\n  help: did you mean `owner`?",
         "component.yaml:5:9: place has no field `managment`\n  help: did you mean `management`?",
-        "component.yaml:5:33: `deployment` names no object\n  help: write `Kind`, `Kind/name` or `Kind.group/name`",
-        "component.yaml:6:33: `position` cannot be `middle`\n  help: it is one of last, first",
+        "component.yaml:5:33: `deployment` is not a selector: a kind starts with an upper-case letter and has only letters and digits\n  help: write `Kind`, `Kind/name` or `Kind.group/namespace/name`",
+        "component.yaml:6:33: `position` cannot be `middle`\n  help: use one of last, first",
     ] {
         assert!(shown.contains(message), "{message}\nis not in\n{shown}");
     }
@@ -487,10 +487,10 @@ fn a_patch_that_does_nothing_is_an_error() {
             "component.yaml:5:3: the patch changes nothing\n  note: everything is already as it says",
         ),
         ("{reason: r, patch: {a: b}}", "component.yaml:5:22: nobody says which object this patch means\n"),
-        ("{reason: r, target: {kind: X}}", "component.yaml:5:3: a patch without a body"),
+        ("{reason: r, target: {kind: X}}", "component.yaml:5:3: the patch has neither `path` nor `patch`"),
         (
             "{reason: r, target: {kind: X}, path: none.yaml}",
-            "component.yaml:5:40: there is no patch file `none.yaml`\n  help: it must be beside the page, or in patches/op/",
+            "component.yaml:5:40: there is no patch file `none.yaml`\n  help: create it beside the page, or in patches/op/",
         ),
         ("{target: {kind: X}, patch: {}}", "component.yaml:5:3: a patch needs the field `reason`"),
         (
@@ -578,7 +578,7 @@ fn an_include_annotation_places_an_object() {
     let run = folder.run(&["render", "--profile", "mc"]);
     assert!(
         run.stderr.contains(
-            "component.yaml:4:17: an annotation of the manifest already says where this object lives"
+            "component.yaml:4:17: the annotations of the manifest already say where the object lives"
         ),
         "{}",
         run.stderr
@@ -621,19 +621,19 @@ fn misuse_that_looks_harmless() {
         (
             "metadata: {name: op}\nowner: a\nowner: b\n",
             both,
-            "component.yaml:6:1: the key `owner` is written twice",
+            "component.yaml:6:1: the key `owner` is duplicated",
         ),
-        ("files: ['*']\n", both, "component.yaml:4:9: a page in the payload is about its folder"),
-        ("adds: [{}]\n", both, "component.yaml:4:8: a part that says nothing"),
+        ("files: ['*']\n", both, "component.yaml:4:9: a page in the payload cannot have `files`"),
+        ("adds: [{}]\n", both, "component.yaml:4:8: this `adds` entry adds nothing"),
         (
             "adds: [{nothing: x, workload: {}}]\n",
             both,
-            "component.yaml:4:8: a part that says both something and `nothing`",
+            "component.yaml:4:8: this `adds` entry adds something and has `nothing`",
         ),
         (
             "parameters: {p.x: {type: string, description: d, default: a, read: {object: Infrastructure, path: nopath}}}\nwhen: {p.x: a}\n",
             both,
-            "`nopath` is no path",
+            "`nopath` is not a JSON pointer",
         ),
         (
             "patches: [{reason: x, target: {kind: Deployment}, patch: ''}]\n",
@@ -654,23 +654,23 @@ fn misuse_that_looks_harmless() {
         (
             "uses: [{w: {workload: Deployment/a, name: Not A Name}}]\n",
             both,
-            "the input `name` cannot be `Not A Name`",
+            "the input `name` must be a name of lower-case letters, digits, `-` and `.`, not `Not A Name`",
         ),
         (
             "",
             "cluster: both\npolicy: [{for: Deployment}]\n",
-            "test.yaml:6:10: a policy entry says one thing, this one says 0",
+            "test.yaml:6:10: a policy entry has one of `add`, `default` and `set`, this one has 0",
         ),
         (
             "",
             "cluster: both\npolicy: [{for: Deploymnt, set: {}}]\n",
             "there is no kind `Deploymnt`\n  help: did you mean `Deployment`?",
         ),
-        ("", "cluster: both\npolicy: [{for: Deployment.apps, set: {}}]\n", "`Deployment.apps` is no kind"),
+        ("", "cluster: both\npolicy: [{for: Deployment.apps, set: {}}]\n", "`Deployment.apps` is not a kind"),
         (
             "when: {platform: Azur}\n",
             both,
-            "component.yaml:4:18: `platform` is never \"Azur\"\n  help: it is one of \"AWS\", \"Azure\"",
+            "component.yaml:4:18: `platform` can never be \"Azur\"\n  help: `platform` is one of \"AWS\", \"Azure\"",
         ),
         (
             "",
@@ -705,7 +705,7 @@ fn a_page_is_named_after_its_folder() {
     let folder = folder("", "cluster: both\n");
     folder
         .write("payload/op/component.yaml", format!("{HEADER}kind: Component\nmetadata: {{name: other}}\n"));
-    assert!(refused(&folder, &[]).contains("the page of `other` lies in the folder `op`"));
+    assert!(refused(&folder, &[]).contains("the page of `other` is in the folder `op`"));
 }
 
 #[test]

@@ -202,8 +202,8 @@ fn a_filter_that_cannot_do_anything_is_an_error() {
         run.stderr,
         "error: there is no feature set `TechPreview`\n  \
          help: there are CustomNoUpgrade, Default, DevPreviewNoUpgrade, OKD, TechPreviewNoUpgrade\n\
-         error: the override `/Namespace//overriden` is for no manifest of the payload\n  \
-         help: did you mean the name `overridden`?\n2 errors\n"
+         error: the override `/Namespace//overriden` matches no manifest of the payload\n  \
+         help: did you mean `overridden`?\n2 errors\n"
     );
 }
 
@@ -228,7 +228,7 @@ fn templates_of_the_operator_itself_are_pointed_out() {
     let run = list(&folder, &[]);
     assert!(
         run.stderr
-            .starts_with("warning: release/manifests/0000_00_cvo_a.yaml: a Go template, taken as it is"),
+            .starts_with("warning: release/manifests/0000_00_cvo_a.yaml: this file is a Go template, which is not evaluated"),
         "{}",
         run.stderr
     );

@@ -299,8 +299,8 @@ fn every_word_wants_a_workload_of_its_component() {
         let at = format!("error: payload/op/component.yaml:7:{}:", word.find("Deployment/d").unwrap() + 3);
         for (workload, message) in [
             ("Deployment/e", "the component has no `Deployment/e`\n  help: did you mean `Deployment/d`?"),
-            ("Service/hook", "`Service/hook` has no pods\n  help: name a Deployment, DaemonSet or the like"),
-            ("5", "the input `workload` cannot be a number"),
+            ("Service/hook", "`Service/hook` has no pods\n  help: name a workload, such as a Deployment or DaemonSet"),
+            ("5", "the input `workload` must be a workload as `Kind/name`, not the number 5"),
         ] {
             let word = word.replace("Deployment/d", workload);
             misuse(&manifests, MC, &format!("{word}\n{at} {message}"));
@@ -316,28 +316,23 @@ fn inputs_are_bounded() {
         MC,
         r"
 guest-api: {workload: Deployment/d, container: driver, arg: kubeconfig}
-error: payload/op/component.yaml:7:63: the input `arg` cannot be `kubeconfig`
-  help: it must match --?[A-Za-z][A-Za-z0-9.-]*
+error: payload/op/component.yaml:7:63: the input `arg` must be text that matches `--?[A-Za-z][A-Za-z0-9.-]*`, not `kubeconfig`
 
 guest-api: {workload: Deployment/d, container: driver, arg: --kubeconfig=}
-error: payload/op/component.yaml:7:63: the input `arg` cannot be `--kubeconfig=`
-  help: it must match --?[A-Za-z][A-Za-z0-9.-]*
+error: payload/op/component.yaml:7:63: the input `arg` must be text that matches `--?[A-Za-z][A-Za-z0-9.-]*`, not `--kubeconfig=`
 
 guest-api: {workload: Deployment/d, container: driver, env: A B}
-error: payload/op/component.yaml:7:63: the input `env` cannot be `A B`
-  help: it must match [A-Za-z_][A-Za-z0-9_]*
+error: payload/op/component.yaml:7:63: the input `env` must be text that matches `[A-Za-z_][A-Za-z0-9_]*`, not `A B`
 
 guest-api: {workload: Deployment/d, container: [], arg: --k}
-error: payload/op/component.yaml:7:50: the input `container` is empty, so nothing would happen
-  help: remove the use, or say what it is for
+error: payload/op/component.yaml:7:50: the input `container` is empty, so the fragment would do nothing
+  help: remove the use, or give the input a value
 
 env: {workload: Deployment/d, container: driver, name: '', value: x}
-error: payload/op/component.yaml:7:58: the input `name` cannot be ``
-  help: it must match [A-Za-z_][A-Za-z0-9_]*
+error: payload/op/component.yaml:7:58: the input `name` must be text that matches `[A-Za-z_][A-Za-z0-9_]*`, not ``
 
 token-minter: {workload: Deployment/d, container: driver, volume: v, mountPath: /v, serviceAccount: s, file: ../x}
-error: payload/op/component.yaml:7:112: the input `file` cannot be `../x`
-  help: it must match [^/]+
+error: payload/op/component.yaml:7:112: the input `file` must be text that matches `[^/]+`, not `../x`
 ",
     );
     misuse(
@@ -345,16 +340,13 @@ error: payload/op/component.yaml:7:112: the input `file` cannot be `../x`
         GUEST,
         r"
 service-twin: {service: Service/hook, port: 443, ip: nonsense}
-error: payload/op/component.yaml:7:56: the input `ip` cannot be `nonsense`
-  help: it must match [0-9]+([.][0-9]+){3}|[0-9a-f:]*:[0-9a-f:]+
+error: payload/op/component.yaml:7:56: the input `ip` must be text that matches `[0-9]+([.][0-9]+){3}|[0-9a-f:]*:[0-9a-f:]+`, not `nonsense`
 
 service-twin: {service: Deployment/d, port: 443, ip: 10.0.0.1}
-error: payload/op/component.yaml:7:27: the input `service` cannot be `Deployment/d`
-  help: it is a Service
+error: payload/op/component.yaml:7:27: the input `service` must be a Service, not `Deployment/d`
 
 webhook-url: {config: Deployment/d, webhook: a.b.c, service: Service/hook, port: 443}
-error: payload/op/component.yaml:7:25: the input `config` cannot be `Deployment/d`
-  help: it is a ValidatingWebhookConfiguration or a MutatingWebhookConfiguration or a CustomResourceDefinition
+error: payload/op/component.yaml:7:25: the input `config` must be a ValidatingWebhookConfiguration or a MutatingWebhookConfiguration or a CustomResourceDefinition, not `Deployment/d`
 ",
     );
 }

@@ -67,7 +67,7 @@ fn what_the_guest_says_is_checked_and_must_be_bounded() {
     let shown = refused(&folder, &["--infrastructure", "infra.yaml"]);
     assert!(
         shown.contains(
-            "infra.yaml:4:41: `region` cannot be `eu 1; rm -rf /`\n  help: it must match [a-z0-9-]+"
+            "infra.yaml:4:41: the parameter `region` must be text that matches `[a-z0-9-]+`, not `eu 1; rm -rf /`"
         ),
         "{shown}"
     );
@@ -77,7 +77,7 @@ fn what_the_guest_says_is_checked_and_must_be_bounded() {
     );
     let shown = refused(&folder, &[]);
     assert!(
-        shown.contains("profiles/parameters.yaml:5:3: `region` is read from the guest, and may be anything\n  help: the guest is hostile: give it `pattern` or `enum`"),
+        shown.contains("profiles/parameters.yaml:5:3: the parameter `region` is read from the guest and accepts any value\n  note: the guest's administrator decides what the value is\n  help: limit it with `pattern` or `enum`"),
         "{shown}"
     );
 }
@@ -93,7 +93,7 @@ fn mistakes_with_objects() {
         file("Parameters", "p", &DECLARED.replace("/metadata/namespace", "metadata.namespace")),
     );
     let shown = refused(&folder, &[]);
-    assert!(shown.contains("profiles/parameters.yaml:6:96: `metadata.namespace` is no path"), "{shown}");
+    assert!(shown.contains("profiles/parameters.yaml:6:96: `metadata.namespace` is not a JSON pointer"), "{shown}");
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn mistakes_in_a_set() {
         ),
         (
             "parameters: {x: {type: string, description: d}}\n",
-            "sets/aws.yaml:1:1: a parameter set declares nothing",
+            "sets/aws.yaml:1:1: a parameter set cannot declare parameters",
         ),
     ] {
         let folder = folder();
@@ -142,7 +142,7 @@ fn mistakes_in_a_set() {
     let folder = folder();
     folder.write("profiles/sets/aws.yaml", file("Parameters", "azure", "values: {}\n"));
     assert!(
-        refused(&folder, &[]).contains("the set `azure` is in a file of another name\n  help: call it `aws`")
+        refused(&folder, &[]).contains("the parameter set `azure` is in the file aws.yaml\n  help: name it `aws`, or rename the file")
     );
     folder.write("profiles/sets/aws.yaml", file("Parameters", "aws", "values: {regio: x}\n"));
     let run = folder.run(&["golden", "check"]);
@@ -152,7 +152,7 @@ fn mistakes_in_a_set() {
         run.stderr
     );
     folder.write("profiles/more.yaml", file("Parameters", "more", "values: {region: x}\n"));
-    assert!(refused(&folder, &[]).contains("profiles/more.yaml:1:1: values are given in a parameter set"));
+    assert!(refused(&folder, &[]).contains("profiles/more.yaml:1:1: only a parameter set can have `in` and `values`"));
 }
 
 #[test]
@@ -167,13 +167,13 @@ fn a_page_may_have_parameters_of_its_own_which_nobody_else_sees() {
         file("Profile", "one", "topology: t\ncluster: both\npolicy: [{for: Secret, set: {x: '${own}'}}]\n"),
     );
     let shown = refused(&folder, &[]);
-    assert!(shown.contains("profiles/one.yaml:6:33: `${own}` stands for nothing\n  help: it is a parameter of the page of `op` alone"), "{shown}");
+    assert!(shown.contains("profiles/one.yaml:6:33: `${own}` is not defined\n  help: only the page of `op` can use this parameter"), "{shown}");
     folder.write(
         "payload/op/component.yaml",
         file("Component", "op", "parameters: {own: {type: string, description: d, default: x}}\n"),
     );
     assert!(
-        refused(&folder, &[]).contains("payload/op/component.yaml:4:14: nobody uses the parameter `own`")
+        refused(&folder, &[]).contains("payload/op/component.yaml:4:14: nothing uses the parameter `own`")
     );
 }
 

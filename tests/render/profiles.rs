@@ -59,7 +59,7 @@ fn a_cluster_that_does_not_exist() {
     let shown = refused(&profile("p", "").replace("cluster: both", "cluster: mgmt"));
     assert_eq!(
         shown,
-        "error: profiles/p.yaml:6:10: `cluster` cannot be `mgmt`\n  help: it is one of management, guest, both"
+        "error: profiles/p.yaml:6:10: `cluster` cannot be `mgmt`\n  help: use one of management, guest, both"
     );
 }
 
@@ -71,18 +71,18 @@ fn two_profiles_of_one_name_two_documents_no_profile() {
     let shown = folder.shown(&folder.profiles().unwrap_err());
     assert_eq!(
         shown,
-        "error: profiles/b.yaml:1:1: a second profile `p`\n  note: the first is at profiles/a.yaml:1:1"
+        "error: profiles/b.yaml:1:1: the profile `p` is declared twice\n  note: the first is at profiles/a.yaml:1:1"
     );
     assert!(
         refused(&format!("{}---\na: 1\n", profile("p", "")))
-            .contains("the file has 2 documents, it must have one")
+            .contains("the file must have one document, not 2")
     );
     let folder = Folder::new();
     folder.write("profiles/README.md", "nothing");
     assert!(
         folder
             .shown(&folder.profiles().unwrap_err())
-            .starts_with("error: profiles: no profile in this folder")
+            .starts_with("error: profiles: the folder has no profile")
     );
 }
 
@@ -91,7 +91,7 @@ fn a_key_written_twice_in_a_profile_is_an_error() {
     let shown = refused(&format!("{}topology: other\n", profile("p", "")));
     assert_eq!(
         shown,
-        "error: profiles/p.yaml:9:1: the key `topology` is written twice\n  note: the first is at profiles/p.yaml:5:1\n  \
+        "error: profiles/p.yaml:9:1: the key `topology` is duplicated\n  note: the first is at profiles/p.yaml:5:1\n  \
          help: remove one of them"
     );
 }
@@ -99,7 +99,7 @@ fn a_key_written_twice_in_a_profile_is_an_error() {
 #[test]
 fn a_profile_that_does_not_exist_names_the_nearest() {
     let folder = Folder::with_payload(&[("a.yaml", &crate::support::config_map("a", "{}"))]);
-    for (name, help) in [("tset", "did you mean `test`?"), ("standalone", "there are test")] {
+    for (name, help) in [("tset", "did you mean `test`?"), ("standalone", "use one of test")] {
         let run = folder.run(&["render", "--profile", name]);
         assert_eq!(run.code, 2);
         assert_eq!(run.stderr, format!("error: there is no profile `{name}`\n  help: {help}\n"));

@@ -78,7 +78,7 @@ fn a_name_that_a_manifest_mentions_and_nobody_declares() {
     );
     assert!(
         refused(&folder, "one").contains(
-            "payload/op/1.yaml:5:10: `${LEVLE}` stands for nothing\n  help: did you mean `${LEVEL}`?"
+            "payload/op/1.yaml:5:10: `${LEVLE}` is not defined\n  help: did you mean `${LEVEL}`?"
         ),
         "{}",
         refused(&folder, "one")
@@ -97,7 +97,7 @@ fn a_value_does_not_see_another() {
         file("Component", "op", &format!("{PAGE}values: {{A: a, B: '${{A}}'}}\n")),
     );
     let shown = refused(&folder, "one");
-    assert!(shown.contains("payload/op/component.yaml:5:19: `${A}` stands for nothing"), "{shown}");
+    assert!(shown.contains("payload/op/component.yaml:5:19: `${A}` is not defined"), "{shown}");
 }
 
 const SHAPE: &str = "description: an operator\n\
@@ -198,7 +198,7 @@ fn misuse_of_shapes_and_values() {
     let folder = with_shape("uses: [{operator: {name: a, image: tol}}]\n");
     let shown = refused(&folder, "one");
     assert!(
-        shown.contains("component.yaml:5:36: `tol` is no image\n  help: the release has no image `tol`"),
+        shown.contains("component.yaml:5:36: `tol` is not an image\n  help: the release has no image `tol`"),
         "{shown}"
     );
     let folder = with_shape(&format!(
@@ -218,7 +218,7 @@ fn misuse_of_shapes_and_values() {
     );
     let shown = refused(&folder, "one");
     assert!(
-        shown.contains("`images` is already a name of the language\n  help: call it something else"),
+        shown.contains("`images` is already a built-in name\n  help: use another name"),
         "{shown}"
     );
 }
@@ -231,7 +231,7 @@ fn an_input_is_one_of_its_choices() {
     let shown = refused(&folder, "one");
     assert!(
         shown.contains(
-            "component.yaml:6:22: the input `kind` cannot be \"c\"\n  help: it is one of \"a\", \"b\""
+            "component.yaml:6:22: the input `kind` must be one of \"a\", \"b\", not `c`"
         ),
         "{shown}"
     );
@@ -248,7 +248,7 @@ fn pages_may_lie_beside_the_profiles() {
     folder.write("profiles/components/op.yaml", file("Component", "our-op", &page));
     assert_eq!(names(&render(&folder, "guest")), ["ConfigMap/a"]);
     for (files, message) in [
-        ("", "op.yaml:1:1: nobody says which files this page is about"),
+        ("", "op.yaml:1:1: the page does not say which files belong to it"),
         (
             "files: ['0000_50_operator_*']\n",
             "op.yaml:5:9: no file of the payload matches `0000_50_operator_*`",

@@ -40,13 +40,13 @@ error: payload/op/component.yaml:7:62: the fragment `metrics-proxy` has no input
   help: did you mean `local`?
 
 metrics-proxy: {workload: Deployment/d, proxy: p, port: m, local: '8080', exposed: 9203}
-error: payload/op/component.yaml:7:69: the input `local` cannot be text
+error: payload/op/component.yaml:7:69: the input `local` must be a port number from 1 to 65535, not the text `8080`
 
 metrics-proxy: {workload: Deployment/d, proxy: p, port: m, local: 8080, exposed: 92030}
-error: payload/op/component.yaml:7:84: the input `exposed` cannot be a number
+error: payload/op/component.yaml:7:84: the input `exposed` must be a port number from 1 to 65535, not the number 92030
 
 metrics-proxy: {workload: Deployment/d, proxy: p, port: 9203, local: 8080, exposed: 9203}
-error: payload/op/component.yaml:7:59: the input `port` cannot be a number
+error: payload/op/component.yaml:7:59: the input `port` must be a name of lower-case letters, digits, `-` and `.`, not the number 9203
 
 metrics-proxy: {workload: Deployment/d, proxy: driver, port: m, local: 8080, exposed: 9203}
 error: fragments/metrics-proxy.yaml(${images.kube-rbac-proxy}): two authors say different things about one field
@@ -118,21 +118,21 @@ error: payload/op/component.yaml:7:72: the fragment `csi-sidecar` has no input `
   help: did you mean `local`?
 
 csi-sidecar: {workload: Deployment/d, short: ebs, sidecar: atacher, local: 8203, exposed: 9203}
-error: fragments/csi-sidecar.yaml(csi-external-${sidecar}): `csi-external-atacher` is no image
+error: fragments/csi-sidecar.yaml(csi-external-${sidecar}): `csi-external-atacher` is not an image
   help: the release has no image `csi-external-atacher`
 
 csi-sidecar: {workload: Deployment/d, short: ebs, sidecar: attacher, local: 8203, exposed: 9203, image: csi-attacher}
-error: payload/op/component.yaml:7:107: `csi-attacher` is no image
+error: payload/op/component.yaml:7:107: `csi-attacher` is not an image
   help: the release has no image `csi-attacher`
 
 csi-sidecar: {workload: Deployment/d, short: ebs, sidecar: attacher, local: 8203, exposed: 9203, args: --timeout=60s}
-error: payload/op/component.yaml:7:106: the input `args` cannot be text
+error: payload/op/component.yaml:7:106: the input `args` must be a list, not the text `--timeout=60s`
 
 csi-sidecar: {workload: Deployment/d, short: ebs, sidecar: attacher, local: 8203, exposed: 9203, reads: node}
-error: payload/op/component.yaml:7:107: the input `reads` cannot be text
+error: payload/op/component.yaml:7:107: the input `reads` must be a list, not the text `node`
 
 csi-sidecar: {workload: Deployment/d, short: ebs, sidecar: attacher, local: 0, exposed: 9203}
-error: payload/op/component.yaml:7:79: the input `local` cannot be a number
+error: payload/op/component.yaml:7:79: the input `local` must be a port number from 1 to 65535, not the number 0
 ",
     );
     contradiction(
@@ -178,7 +178,7 @@ error: payload/op/component.yaml:7:63: the fragment `csi-right` has no input `ro
   help: did you mean `role`?
 
 csi-right: {workload: Deployment/d, short: ebs, binding: b, role: a/b}
-error: payload/op/component.yaml:7:69: the input `role` cannot be `a/b`
+error: payload/op/component.yaml:7:69: the input `role` must be a name of lower-case letters, digits, `-` and `.`, not `a/b`
 
 csi-reader: {workload: Deployment/d, short: ebs, sidecar: attacher}
 error: payload/op/component.yaml:7:3: the fragment `csi-reader` needs the input `reads`
@@ -191,7 +191,7 @@ error: payload/op/component.yaml:7:71: the fragment `csi-reader` has no input `r
   help: did you mean `reads`?
 
 csi-reader: {workload: Deployment/d, short: ebs, sidecar: attacher, reads: [node, 5]}
-error: payload/op/component.yaml:7:85: the input `reads` cannot be a number
+error: payload/op/component.yaml:7:85: the input `reads` must be a name of lower-case letters, digits, `-` and `.`, not the number 5
 ",
     );
     contradiction(
@@ -227,7 +227,7 @@ error: payload/op/component.yaml:7:42: the fragment `csi-liveness` has no input 
   help: did you mean `health`?
 
 csi-liveness: {workload: Deployment/d, health: '10301'}
-error: payload/op/component.yaml:7:50: the input `health` cannot be text
+error: payload/op/component.yaml:7:50: the input `health` must be a port number from 1 to 65535, not the text `10301`
 ",
     );
     contradiction(
@@ -264,14 +264,14 @@ fn misuse_of_proxy_cabundle() {
         r"
 proxy-cabundle: {workload: Deployment/d}
 error: payload/op/component.yaml:7:3: the fragment `proxy-cabundle` needs the input `container`
-  help: Deployment/d has more than one container: say which
+  help: Deployment/d has more than one container: name one of them
 
 proxy-cabundle: {workload: Deployment/d, container: driver, configMap: c}
 error: payload/op/component.yaml:7:63: the fragment `proxy-cabundle` has no input `configMap`
   help: did you mean `config`?
 
 proxy-cabundle: {workload: Deployment/d, container: driver, config: 5}
-error: payload/op/component.yaml:7:71: the input `config` cannot be a number
+error: payload/op/component.yaml:7:71: the input `config` must be a name of lower-case letters, digits, `-` and `.`, not the number 5
 
 proxy-cabundle: {workload: Deployment/d, container: drivr}
 error: fragments/proxy-cabundle.yaml(${container}): there is no container `drivr` to add to

@@ -21,7 +21,7 @@ fn a_projected_token_that_cannot_be_minted() {
         (
             with_token().replace(", volumeMounts: [{name: token, mountPath: /token}]", ""),
             "error: hypershift-mc.yaml(projected-token: token-minter): the fragment `token-minter` needs the input `container`\n  \
-             help: Deployment/d has more than one container: say which\n",
+             help: Deployment/d has more than one container: name one of them\n",
         ),
         (
             with_token().replace("sources: [", "sources: [{configMap: {name: c}}, "),
@@ -92,7 +92,7 @@ fn a_service_that_asks_for_a_certificate_in_a_wrong_way() {
         );
         assert_eq!(
             refused(&folder(&SERVICE.replace("namespace: old}", &wish), ""), MC),
-            "error: payload/op/0000_50_op_1.yaml:3:106: the input `secret` cannot be text\n"
+            "error: payload/op/0000_50_op_1.yaml:3:106: the input `secret` must be a name of lower-case letters, digits, `-` and `.`, not text\n"
         );
     }
 }
@@ -100,9 +100,9 @@ fn a_service_that_asks_for_a_certificate_in_a_wrong_way() {
 #[test]
 fn a_webhook_that_cannot_be_called_by_url() {
     for (wrong, message) in [
-        ("path: check", "the input `path` cannot be text"),
-        ("port: '443'", "the input `port` cannot be text"),
-        ("port: 99999", "the input `port` cannot be a number"),
+        ("path: check", "the input `path` must be an absolute path, not text"),
+        ("port: '443'", "the input `port` must be a port number from 1 to 65535, not text"),
+        ("port: 99999", "the input `port` must be a port number from 1 to 65535, not a number"),
     ] {
         let webhooks = WEBHOOKS.replace("port: 443", wrong);
         assert_eq!(
@@ -165,7 +165,7 @@ fn tls_settings_are_those_of_the_cluster() {
     let run = run(&both, MC, &["--set", "hcp.tls.cipherSuites=A"]);
     assert_eq!(
         (run.code, run.stderr.as_str()),
-        (2, "error: --set hcp.tls.cipherSuites:1:1: `hcp.tls.cipherSuites` cannot be `A`: it is a list\n")
+        (2, "error: --set hcp.tls.cipherSuites:1:1: the parameter `hcp.tls.cipherSuites` must be a list, not the text `A`\n")
     );
 }
 
@@ -202,7 +202,7 @@ fn annotations_that_name_no_container() {
     let warning = |annotation: &str, column: usize, kind: &str| {
         format!(
             "warning: payload/op/0000_50_op_1.yaml:3:{column}: the annotation `config.openshift.io/{annotation}` is {kind}, not text\n  \
-             object: Deployment.apps/d in old\n  note: so none of this object's annotations count, and it is left out\n  help: put the value in quotes\n\
+             object: Deployment.apps/d in old\n  note: the cluster-version-operator ignores all annotations of the object and excludes it\n  help: put the value in quotes\n\
              error: the profile `hypershift-mc` selects none of the payload's 4 manifests\n  \
              note: 3 of them for this reason: cluster-profile: include.release.openshift.io/hypershift unset\n  help: check the names in `select`\n"
         )

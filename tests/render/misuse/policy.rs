@@ -193,32 +193,32 @@ fn misuse_of_what_policy_is_told() {
     for (setting, message) in [
         (
             "hcp.availability=Highly",
-            "error: --set hcp.availability:1:1: `hcp.availability` cannot be `Highly`\n  help: it is one of \"HighlyAvailable\", \"SingleReplica\"\n",
+            "error: --set hcp.availability:1:1: the parameter `hcp.availability` must be one of \"HighlyAvailable\", \"SingleReplica\", not `Highly`\n",
         ),
         (
             "management.isOpenShift='false'",
-            "error: --set management.isOpenShift:1:1: `management.isOpenShift` cannot be `false`: it is true or false\n",
+            "error: --set management.isOpenShift:1:1: the parameter `management.isOpenShift` must be true or false, not the text `false`\n",
         ),
         (
             "hcp.runAsUser=root",
-            "error: --set hcp.runAsUser:1:1: `hcp.runAsUser` cannot be `root`: it is a whole number\n",
+            "error: --set hcp.runAsUser:1:1: the parameter `hcp.runAsUser` must be a whole number, not the text `root`\n",
         ),
-        ("hcp.labels=[a]", "error: --set hcp.labels:1:1: `hcp.labels` cannot be a list: it is a map\n"),
+        ("hcp.labels=[a]", "error: --set hcp.labels:1:1: the parameter `hcp.labels` must be a map, not a list\n"),
         (
             "hcp.tolerations={a: b}",
-            "error: --set hcp.tolerations:1:1: `hcp.tolerations` cannot be a map: it is a list\n",
+            "error: --set hcp.tolerations:1:1: the parameter `hcp.tolerations` must be a list, not a map\n",
         ),
         (
             "hcp.nodeSelector=a",
-            "error: --set hcp.nodeSelector:1:1: `hcp.nodeSelector` cannot be `a`: it is a map\n",
+            "error: --set hcp.nodeSelector:1:1: the parameter `hcp.nodeSelector` must be a map, not the text `a`\n",
         ),
         (
             "hcp.namespace=A_B",
-            "error: --set hcp.namespace:1:1: `hcp.namespace` cannot be `A_B`: it is a name of lower-case letters, digits, `-` and `.`\n",
+            "error: --set hcp.namespace:1:1: the parameter `hcp.namespace` must be a name of lower-case letters, digits, `-` and `.`, not `A_B`\n",
         ),
         (
             "hcp.priorityClass=",
-            "error: --set hcp.priorityClass:1:1: `hcp.priorityClass` cannot be ``: it is a name of lower-case letters, digits, `-` and `.`\n",
+            "error: --set hcp.priorityClass:1:1: the parameter `hcp.priorityClass` must be a name of lower-case letters, digits, `-` and `.`, not ``\n",
         ),
     ] {
         let run = run(&folder, MC, &["--set", setting]);

@@ -33,25 +33,25 @@ error: payload/op/component.yaml:7:58: the fragment `guest-api` has no input `fl
 
 guest-api: {workload: Deployment/d, arg: --k}
 error: payload/op/component.yaml:7:3: the fragment `guest-api` needs the input `container`
-  help: Deployment/d has more than one container: say which
+  help: Deployment/d has more than one container: name one of them
 
 guest-api: {container: driver, arg: --k}
 error: payload/op/component.yaml:7:3: the fragment `guest-api` needs the input `workload`
 
 guest-api: {workload: Deployment/d, container: driver, arg: 5}
-error: payload/op/component.yaml:7:63: the input `arg` cannot be a number
+error: payload/op/component.yaml:7:63: the input `arg` must be text, not the number 5
 
 guest-api: {workload: Deployment/d, container: driver, issue: 'false', arg: --k}
-error: payload/op/component.yaml:7:65: the input `issue` cannot be text
+error: payload/op/component.yaml:7:65: the input `issue` must be true or false, not the text `false`
 
 guest-api: {workload: Deployment/d, container: driver, secret: a/b, arg: --k}
-error: payload/op/component.yaml:7:66: the input `secret` cannot be `a/b`
+error: payload/op/component.yaml:7:66: the input `secret` must be a name of lower-case letters, digits, `-` and `.`, not `a/b`
 
 guest-api: {workload: Deployment/d, container: , arg: --k}
-error: payload/op/component.yaml:7:48: the input `container` cannot be null
+error: payload/op/component.yaml:7:48: the input `container` must be the name of a container, not null
 
 guest-api: {workload: Deployment/d, container: [driver, 5], arg: --k}
-error: payload/op/component.yaml:7:59: the input `container` cannot be a number
+error: payload/op/component.yaml:7:59: the input `container` must be the name of a container, not the number 5
 
 guest-api: {workload: Deployment/d, container: drivr, arg: --k}
 error: fragments/guest-api.yaml(${container}): there is no container `drivr` to add to
@@ -152,13 +152,13 @@ error: payload/op/component.yaml:7:3: the fragment `token-minter` needs the inpu
 3 errors
 
 token-minter: {workload: Deployment/d, container: driver, volume: t, mountPath: t, serviceAccount: sa}
-error: payload/op/component.yaml:7:83: the input `mountPath` cannot be `t`
+error: payload/op/component.yaml:7:83: the input `mountPath` must be an absolute path, not `t`
 
 token-minter: {workload: Deployment/d, container: driver, volume: a/b, mountPath: /t, serviceAccount: sa}
-error: payload/op/component.yaml:7:69: the input `volume` cannot be `a/b`
+error: payload/op/component.yaml:7:69: the input `volume` must be a name of lower-case letters, digits, `-` and `.`, not `a/b`
 
 token-minter: {workload: Deployment/d, container: driver, volume: t, mountPath: /t, serviceAccount: sa, oneshot: 'true'}
-error: payload/op/component.yaml:7:116: the input `oneshot` cannot be text
+error: payload/op/component.yaml:7:116: the input `oneshot` must be true or false, not the text `true`
 
 token-minter: {workload: Deployment/d, container: driver, volume: t, mountPath: /t, serviceacount: sa}
 error: payload/op/component.yaml:7:87: the fragment `token-minter` has no input `serviceacount`
@@ -221,10 +221,10 @@ error: payload/op/component.yaml:7:3: the fragment `minter` needs the input `vol
 6 errors
 
 minter: {workload: Deployment/d, container: m, volume: data, mountPath: /data, serviceAccount: robot, file: f, audience: a, oneshot: 1}
-error: payload/op/component.yaml:7:136: the input `oneshot` cannot be a number
+error: payload/op/component.yaml:7:136: the input `oneshot` must be true or false, not the number 1
 
 minter: {workload: Deployment/d, container: m, volume: data, mountPath: data, serviceAccount: robot, file: f, audience: a, oneshot: true}
-error: payload/op/component.yaml:7:75: the input `mountPath` cannot be `data`
+error: payload/op/component.yaml:7:75: the input `mountPath` must be an absolute path, not `data`
 
 minter: {workload: Deployment/d, container: m, volume: data, mountPath: /data, serviceAccount: robot, file: f, audiance: a, oneshot: true}
 error: payload/op/component.yaml:7:114: the fragment `minter` has no input `audiance`
@@ -267,10 +267,10 @@ error: payload/op/component.yaml:7:66: the fragment `cloud-credentials` has no i
   help: did you mean `secret`?
 
 cloud-credentials: {workload: Deployment/d, container: driver, secret: 5}
-error: payload/op/component.yaml:7:74: the input `secret` cannot be a number
+error: payload/op/component.yaml:7:74: the input `secret` must be a name of lower-case letters, digits, `-` and `.`, not the number 5
 
 cloud-credentials: {workload: Deployment/d, container: driver, secret: cloud, mountPath: etc}
-error: payload/op/component.yaml:7:92: the input `mountPath` cannot be `etc`
+error: payload/op/component.yaml:7:92: the input `mountPath` must be an absolute path, not `etc`
 
 cloud-credentials: {workload: Deployment/d, container: drivr, secret: cloud}
 error: fragments/cloud-credentials.yaml(${container}): there is no container `drivr` to add to
@@ -323,19 +323,17 @@ error: payload/op/component.yaml:7:38: the fragment `wait-for` has no input `obj
   help: did you mean `objects`?
 
 wait-for: {workload: Deployment/d, objects: Secret/ns/a}
-error: payload/op/component.yaml:7:47: the input `objects` cannot be text
+error: payload/op/component.yaml:7:47: the input `objects` must be a list, not the text `Secret/ns/a`
 
 wait-for: {workload: Deployment/d, objects: []}
-error: payload/op/component.yaml:7:47: the input `objects` is empty, so nothing would happen
-  help: remove the use, or say what it is for
+error: payload/op/component.yaml:7:47: the input `objects` is empty, so the fragment would do nothing
+  help: remove the use, or give the input a value
 
 wait-for: {workload: Deployment/d, objects: [Secret/ns/a, storage/cluster]}
-error: payload/op/component.yaml:7:61: the input `objects` cannot be `storage/cluster`
-  help: it must match [A-Z][A-Za-z0-9]*([.][a-z0-9.-]+)?(/[a-z0-9.-]+){1,2}
+error: payload/op/component.yaml:7:61: the input `objects` must be text that matches `[A-Z][A-Za-z0-9]*([.][a-z0-9.-]+)?(/[a-z0-9.-]+){1,2}`, not `storage/cluster`
 
 wait-for: {workload: Deployment/d, objects: [5]}
-error: payload/op/component.yaml:7:48: the input `objects` cannot be a number
-  help: it must match [A-Z][A-Za-z0-9]*([.][a-z0-9.-]+)?(/[a-z0-9.-]+){1,2}
+error: payload/op/component.yaml:7:48: the input `objects` must be text that matches `[A-Z][A-Za-z0-9]*([.][a-z0-9.-]+)?(/[a-z0-9.-]+){1,2}`, not the number 5
 ",
     );
     let own = DEPLOYMENT
@@ -400,10 +398,10 @@ error: payload/op/component.yaml:7:84: the component has no `Service/hok`
   help: did you mean `Service/hook`?
 
 webhook-url: {config: ValidatingWebhookConfiguration/v, webhook: a.b.c, service: Service/hook, port: 70000}
-error: payload/op/component.yaml:7:104: the input `port` cannot be a number
+error: payload/op/component.yaml:7:104: the input `port` must be a port number from 1 to 65535, not the number 70000
 
 webhook-url: {config: ValidatingWebhookConfiguration/v, webhook: a.b.c, service: Service/hook, port: 443, path: check}
-error: payload/op/component.yaml:7:115: the input `path` cannot be `check`
+error: payload/op/component.yaml:7:115: the input `path` must be an absolute path, not `check`
 
 webhook-url: {config: ValidatingWebhookConfiguration/v, webhook: d.e.f, service: Service/hook, port: 443}
 error: fragments/webhook-url.yaml(https://${service.name}.${hcp.namespace}.svc:${port}${path}): two authors say different things about one field
@@ -444,13 +442,13 @@ error: payload/op/component.yaml:7:27: the component has no `Service/hok`
   help: did you mean `Service/hook`?
 
 service-twin: {service: Service/hook, port: '443', ip: 10.0.0.7}
-error: payload/op/component.yaml:7:47: the input `port` cannot be text
+error: payload/op/component.yaml:7:47: the input `port` must be a port number from 1 to 65535, not the text `443`
 
 service-twin: {service: Service/hook, port: 0, ip: 10.0.0.7}
-error: payload/op/component.yaml:7:47: the input `port` cannot be a number
+error: payload/op/component.yaml:7:47: the input `port` must be a port number from 1 to 65535, not the number 0
 
 service-twin: {service: Service/hook, port: 443, ip: 10}
-error: payload/op/component.yaml:7:56: the input `ip` cannot be a number
+error: payload/op/component.yaml:7:56: the input `ip` must be text, not the number 10
 ",
     );
     contradiction(
@@ -494,10 +492,10 @@ error: payload/op/component.yaml:7:27: the component has no `Service/hok`
   help: did you mean `Service/hook`?
 
 serving-cert: {service: Service/hook, secret: a b}
-error: payload/op/component.yaml:7:49: the input `secret` cannot be `a b`
+error: payload/op/component.yaml:7:49: the input `secret` must be a name of lower-case letters, digits, `-` and `.`, not `a b`
 
 serving-cert: {service: 443, secret: c}
-error: payload/op/component.yaml:7:27: the input `service` cannot be a number
+error: payload/op/component.yaml:7:27: the input `service` must be an object as `Kind/name`, not the number 443
 ",
     );
 }
@@ -528,10 +526,10 @@ error: payload/op/component.yaml:7:57: the fragment `hosted-control-plane-reader
   help: did you mean `role`?
 
 hosted-control-plane-reader: {workload: Deployment/d, role: Role/r}
-error: payload/op/component.yaml:7:63: the input `role` cannot be `Role/r`
+error: payload/op/component.yaml:7:63: the input `role` must be a name of lower-case letters, digits, `-` and `.`, not `Role/r`
 
 hosted-control-plane-reader: {workload: Deployment/d, role: 5}
-error: payload/op/component.yaml:7:63: the input `role` cannot be a number
+error: payload/op/component.yaml:7:63: the input `role` must be a name of lower-case letters, digits, `-` and `.`, not the number 5
 ",
     );
 }
@@ -551,11 +549,11 @@ error: payload/op/component.yaml:7:68: the fragment `control-plane-image` has no
   help: its inputs are container, env, image, workload
 
 control-plane-image: {workload: Deployment/d, container: driver, env: IMAGE, image: csi-livenessprob}
-error: payload/op/component.yaml:7:87: `csi-livenessprob` is no image
+error: payload/op/component.yaml:7:87: `csi-livenessprob` is not an image
   help: the release has no image `csi-livenessprob`
 
 control-plane-image: {workload: Deployment/d, container: driver, env: 5, image: csi-livenessprobe}
-error: payload/op/component.yaml:7:73: the input `env` cannot be a number
+error: payload/op/component.yaml:7:73: the input `env` must be text, not the number 5
 
 control-plane-image: {workload: Deployment/d, container: drivr, env: IMAGE, image: csi-livenessprobe}
 error: fragments/control-plane-image.yaml(${container}): there is no container `drivr` to add to
@@ -592,10 +590,10 @@ error: payload/op/component.yaml:7:61: the fragment `env` has no input `values`
   help: did you mean `value`?
 
 env: {workload: Deployment/d, container: driver, name: A, value: 5}
-error: payload/op/component.yaml:7:68: the input `value` cannot be a number
+error: payload/op/component.yaml:7:68: the input `value` must be text, not the number 5
 
 env: {workload: Deployment/d, container: driver, name: A, value: on}
-error: payload/op/component.yaml:7:68: the input `value` cannot be a boolean
+error: payload/op/component.yaml:7:68: the input `value` must be text, not true
 
 env: {workload: Deployment/d, container: drivr, name: A, value: b}
 error: fragments/env.yaml(${container}): there is no container `drivr` to add to
