@@ -48,7 +48,7 @@ pub enum IntentRule {
 }
 
 typed! {
-    struct Refusal ("an entry with `refuse`") {
+    struct Refusal ("an intent") {
         /// Why a manifest must not ask for it.
         "refuse" reason: String,
     }

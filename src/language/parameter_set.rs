@@ -121,10 +121,10 @@ impl Profiles {
         let node = read_document(path, &mut self.sources)?;
         let actual = match node.get("kind").and_then(Node::as_str) {
             Some(actual) if actual == kind.kind() => return Ok(node),
-            Some(actual) => format!("a {actual}"),
-            None => "an object without `kind`".to_owned(),
+            Some(actual) => format!("`kind: {actual}`"),
+            None => "no kind".to_owned(),
         };
-        Err(Diagnostic::error(format!("expected a {}, found {actual}", kind.kind()))
+        Err(Diagnostic::error(format!("expected `kind: {}`, found {actual}", kind.kind()))
             .at(Location::of(node.mark, &self.sources))
             .help("save the object with `kubectl get -o yaml`")
             .into())

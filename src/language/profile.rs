@@ -291,7 +291,7 @@ impl ProfileFile {
 }
 
 /// Returns the file of a profile and those that it extends, the profile first.
-pub(super) fn lineage<'f>(
+fn lineage<'f>(
     file: &'f Marked<ProfileFile>,
     all: &'f [Marked<ProfileFile>],
     reader: &mut Reader<'_>,

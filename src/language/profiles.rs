@@ -9,7 +9,7 @@ use super::component::Component;
 use super::fragment::{Fragment, FragmentFile, FragmentManifest, check_additions};
 use super::parameter_set::ParameterSet;
 use super::parameters::{Parameter, ParametersFile};
-use super::profile::{Profile, ProfileFile, lineage, resolve};
+use super::profile::{Profile, ProfileFile, resolve};
 use super::profiles_folder::FolderDocuments;
 use super::typed::{Marked, Reader, Typed};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
@@ -53,12 +53,12 @@ impl Profiles {
         let fragments = read_fragments(documents.fragments, &mut reader);
         let pages = read_pages(&documents.pages, &mut reader);
         check_profiles(&files, &mut reader);
-        check_fragments_cover_profiles(&fragments, &files, &mut reader);
         let mut profiles = Vec::new();
         for file in files.iter().filter(|file| !file.value.is_abstract) {
             profiles.extend(resolve(file, &files, &mut reader));
         }
         profiles.sort_by(|a, b| a.name.cmp(&b.name));
+        check_fragments_cover_profiles(&fragments, &profiles, &mut reader);
         let sets = ParameterSet::read_all(&documents.sets, &profiles, &mut reader);
         let mut errors = reader.errors;
         if profiles.is_empty() && errors.0.is_empty() {
@@ -179,28 +179,21 @@ fn check_profiles(files: &[Marked<ProfileFile>], reader: &mut Reader<'_>) {
 /// would overlook them.
 fn check_fragments_cover_profiles(
     fragments: &BTreeMap<String, Fragment>,
-    files: &[Marked<ProfileFile>],
+    profiles: &[Profile],
     reader: &mut Reader<'_>,
 ) {
-    let mut lineages: Vec<Vec<&str>> = Vec::new();
-    for file in files.iter().filter(|file| !file.value.is_abstract) {
-        // A profile with an unknown parent has no lineage; that error is reported already.
-        if let Some(lineage) = lineage(file, files, reader) {
-            lineages.push(lineage.into_iter().map(|file| file.value.name()).collect());
-        }
-    }
     for fragment in fragments.values() {
         let additions = &fragment.body.adds;
         if additions.is_empty() || additions.iter().any(|addition| addition.value.profiles.is_empty()) {
             continue;
         }
-        let mut uncovered = Vec::new();
-        for lineage in &lineages {
-            let mut named = additions.iter().flat_map(|addition| &addition.value.profiles);
-            if !named.any(|name| lineage.contains(&name.value.as_str())) {
-                uncovered.push(lineage[0]);
-            }
-        }
+        let named: Vec<Marked<String>> =
+            additions.iter().flat_map(|addition| addition.value.profiles.clone()).collect();
+        let uncovered: Vec<&str> = profiles
+            .iter()
+            .filter(|profile| !profile.is_in(&named))
+            .map(|profile| profile.name.as_str())
+            .collect();
         if !uncovered.is_empty() {
             let message = format!(
                 "the fragment `{}` has no addition for the profile {}",

@@ -245,7 +245,9 @@ impl ValueRules<'_> {
             let expected = self.r#type.description();
             return Err(match &value.value {
                 // `false` in quotes is text, and must not look like the value false.
-                Value::String(text) if visibility == Visibility::Shown && !self.r#type.is_written_as_text() => {
+                Value::String(text)
+                    if visibility == Visibility::Shown && !self.r#type.is_written_as_text() =>
+                {
                     InvalidValue::new(value.mark, expected, &format!("the text `{text}`"))
                 }
                 _ => invalid(value, expected, visibility),

@@ -177,8 +177,7 @@ fn a_file_that_is_too_large_is_not_read() {
     let file = std::fs::File::create(folder.path().join("payload/x.yaml")).unwrap();
     file.set_len((64 << 20) + 1).unwrap();
     assert!(
-        errors(&folder)
-            .starts_with("error: payload/x.yaml: the file is larger than 64 MiB\n  note: "),
+        errors(&folder).starts_with("error: payload/x.yaml: the file is larger than 64 MiB\n  note: "),
         "{}",
         errors(&folder)
     );
@@ -260,11 +259,7 @@ fn a_file_that_cannot_be_opened() {
         errors(&folder)
     );
     let folder = Folder::new();
-    assert!(
-        errors(&folder).starts_with("error: payload: cannot open the payload: "),
-        "{}",
-        errors(&folder)
-    );
+    assert!(errors(&folder).starts_with("error: payload: cannot open the payload: "), "{}", errors(&folder));
     folder.write("payload", "a file");
     assert!(
         errors(&folder).starts_with("error: payload: the payload is not a folder"),
@@ -301,7 +296,12 @@ fn a_broken_release() {
     let folder = Folder::with_payload(&[("release-manifests/a.yaml", &config_map("a", "{}"))]);
     let shown = errors(&folder);
     for missing in ["manifests", "release-manifests/release-metadata", "release-manifests/image-references"] {
-        assert!(shown.contains(&format!("error: payload/{missing}: the release does not have this file or folder")), "{shown}");
+        assert!(
+            shown.contains(&format!(
+                "error: payload/{missing}: the release does not have this file or folder"
+            )),
+            "{shown}"
+        );
     }
     folder.write("payload/manifests/b.yaml", config_map("b", "{}"));
     folder.write(
@@ -373,7 +373,11 @@ fn a_name_or_namespace_that_yaml_reads_as_something_else() {
 #[test]
 fn a_payload_without_manifests() {
     let folder = Folder::with_payload(&[("README.md", "nothing")]);
-    assert!(errors(&folder).starts_with("error: payload: the folder has no manifests"), "{}", errors(&folder));
+    assert!(
+        errors(&folder).starts_with("error: payload: the folder has no manifests"),
+        "{}",
+        errors(&folder)
+    );
 }
 
 #[test]
@@ -430,9 +434,5 @@ fn names_cannot_move_the_cursor_of_a_terminal() {
 fn a_stream_without_end_is_not_read_for_ever() {
     let run = run_in(&repository(), &["fmt", "/dev/zero"], "");
     assert_eq!(run.code, 2);
-    assert!(
-        run.stderr.starts_with("error: /dev/zero: the file is larger than 64 MiB"),
-        "{}",
-        run.stderr
-    );
+    assert!(run.stderr.starts_with("error: /dev/zero: the file is larger than 64 MiB"), "{}", run.stderr);
 }

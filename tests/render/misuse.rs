@@ -1,10 +1,10 @@
 //! The bundled words, finders and policy once more: what a mistake is answered with, what a minimal manifest becomes where
 //! the other modules do not say so, and that nothing else is touched.
 
-mod csi_words;
-mod finders;
+mod csi_fragments;
+mod fragments;
+mod intents;
 mod policy;
-mod words;
 
 use std::fmt::Write as _;
 
@@ -299,7 +299,10 @@ fn every_word_wants_a_workload_of_its_component() {
         let at = format!("error: payload/op/component.yaml:7:{}:", word.find("Deployment/d").unwrap() + 3);
         for (workload, message) in [
             ("Deployment/e", "the component has no `Deployment/e`\n  help: did you mean `Deployment/d`?"),
-            ("Service/hook", "`Service/hook` has no pods\n  help: name a workload, such as a Deployment or DaemonSet"),
+            (
+                "Service/hook",
+                "`Service/hook` has no pods\n  help: name a workload, such as a Deployment or DaemonSet",
+            ),
             ("5", "the input `workload` must be a workload as `Kind/name`, not the number 5"),
         ] {
             let word = word.replace("Deployment/d", workload);

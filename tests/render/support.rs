@@ -102,6 +102,16 @@ impl TestProject {
         Self(Folder::new())
     }
 
+    /// Creates a project with one Deployment, which lives in the management cluster, and the profiles `mc` and `guest`. The
+    /// page of its component `op` and the profile `mc` continue with these bodies.
+    pub(crate) fn with_deployment(page: &str, mc: &str) -> Self {
+        Self::new()
+            .manifest("op/1.yaml", &object("apps/v1", "Deployment", "ns", "d", DEPLOYMENT_SPEC))
+            .page("op", &format!("place: {{management: [Deployment]}}\n{page}"))
+            .profile("mc", &format!("topology: t\ncluster: management\n{mc}"))
+            .profile("guest", "topology: t\ncluster: guest\n")
+    }
+
     /// Adds a file of the payload.
     pub(crate) fn manifest(self, path: &str, yaml: &str) -> Self {
         self.file(&format!("payload/{path}"), yaml)
@@ -110,6 +120,12 @@ impl TestProject {
     /// Adds the page of a component.
     pub(crate) fn page(self, component: &str, body: &str) -> Self {
         let path = format!("payload/{component}/component.yaml");
+        self.language_file(&path, "Component", component, body)
+    }
+
+    /// Adds the page of a component in `profiles/components/`.
+    pub(crate) fn page_beside_profiles(self, component: &str, body: &str) -> Self {
+        let path = format!("profiles/components/{component}.yaml");
         self.language_file(&path, "Component", component, body)
     }
 
@@ -150,10 +166,8 @@ impl TestProject {
 
     /// Makes the payload the release 4.22.0 with these images, each with its tag and its pull spec.
     pub(crate) fn release(self, images: &[(&str, &str)]) -> Self {
-        self.file("payload/image-references", &image_references("4.22.0", images)).file(
-            "payload/release-metadata",
-            r#"{"kind":"cincinnati-metadata-v0","version":"4.22.0"}"#,
-        )
+        self.file("payload/image-references", &image_references("4.22.0", images))
+            .file("payload/release-metadata", r#"{"kind":"cincinnati-metadata-v0","version":"4.22.0"}"#)
     }
 
     /// Adds or replaces any file.
@@ -205,6 +219,19 @@ impl std::ops::Deref for TestProject {
     fn deref(&self) -> &Folder {
         &self.0
     }
+}
+
+/// The message for two additions that set a field to different values.
+pub(crate) const CONFLICT: &str = "two authors say different things about one field";
+
+/// The spec of the Deployment in [`TestProject::with_deployment`].
+pub(crate) const DEPLOYMENT_SPEC: &str = "spec: {template: {spec: {serviceAccountName: sa, containers: [{name: c, args: [run, --config, same.yaml]}], volumes: [{name: v, emptyDir: {}}]}}}\n";
+
+/// Returns a manifest with an annotation, because the filters exclude manifests without any.
+pub(crate) fn object(api_version: &str, kind: &str, namespace: &str, name: &str, body: &str) -> String {
+    format!(
+        "apiVersion: {api_version}\nkind: {kind}\nmetadata: {{name: {name}, namespace: {namespace}, annotations: {{x: x}}}}\n{body}"
+    )
 }
 
 /// Returns an `image-references` file with these images, each with its tag and its pull spec.

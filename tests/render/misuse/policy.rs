@@ -203,7 +203,10 @@ fn misuse_of_what_policy_is_told() {
             "hcp.runAsUser=root",
             "error: --set hcp.runAsUser:1:1: the parameter `hcp.runAsUser` must be a whole number, not the text `root`\n",
         ),
-        ("hcp.labels=[a]", "error: --set hcp.labels:1:1: the parameter `hcp.labels` must be a map, not a list\n"),
+        (
+            "hcp.labels=[a]",
+            "error: --set hcp.labels:1:1: the parameter `hcp.labels` must be a map, not a list\n",
+        ),
         (
             "hcp.tolerations={a: b}",
             "error: --set hcp.tolerations:1:1: the parameter `hcp.tolerations` must be a list, not a map\n",

@@ -165,7 +165,10 @@ fn tls_settings_are_those_of_the_cluster() {
     let run = run(&both, MC, &["--set", "hcp.tls.cipherSuites=A"]);
     assert_eq!(
         (run.code, run.stderr.as_str()),
-        (2, "error: --set hcp.tls.cipherSuites:1:1: the parameter `hcp.tls.cipherSuites` must be a list, not the text `A`\n")
+        (
+            2,
+            "error: --set hcp.tls.cipherSuites:1:1: the parameter `hcp.tls.cipherSuites` must be a list, not the text `A`\n"
+        )
     );
 }
 
