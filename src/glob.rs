@@ -2,12 +2,12 @@
 
 /// Returns whether a text matches a pattern in which `*` matches any text, including none.
 ///
-/// Takes at most `pattern.len() * text.len()` steps: when the text behind a `*` does not match, only the last `*` takes
-/// one more character.
+/// Takes at most `pattern.len() * text.len()` steps: if the pattern after a `*` does not match, only the last `*` is
+/// extended by one character.
 pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
     let (mut in_pattern, mut in_text) = (0, 0);
-    // The position behind the last `*`, and the position in the text up to which that `*` matches.
+    // The position after the last `*`, and the position in the text up to which that `*` matches.
     let mut last_star: Option<(usize, usize)> = None;
     while in_text < text.len() {
         if pattern.get(in_pattern) == Some(&b'*') {
@@ -16,10 +16,10 @@ pub(crate) fn matches(pattern: &str, text: &str) -> bool {
         } else if pattern.get(in_pattern) == Some(&text[in_text]) {
             in_pattern += 1;
             in_text += 1;
-        } else if let Some((behind_star, star_end)) = last_star {
-            in_pattern = behind_star;
+        } else if let Some((after_star, star_end)) = last_star {
+            in_pattern = after_star;
             in_text = star_end + 1;
-            last_star = Some((behind_star, in_text));
+            last_star = Some((after_star, in_text));
         } else {
             return false;
         }

@@ -1,4 +1,4 @@
-//! What the pages and fragments of a component contribute to its objects, before it is merged.
+//! Collects the contributions of pages and fragments to objects. They are merged later, in `transform`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use crate::language::{
 use crate::object::ObjectId;
 use crate::yaml::{Mark, Node, Sources, Value};
 
-/// What an addition contributes to one object.
+/// The contribution of an addition to one object.
 #[derive(Clone, Debug)]
 pub struct Contribution {
     /// The object or pod template that it is added to.
@@ -43,7 +43,7 @@ pub enum ContributionTarget {
     Object,
 }
 
-/// Returns what the page of a component contributes in this profile.
+/// Returns the contributions of a component's page in this profile.
 pub(super) fn contributions(view: &View<'_>, component: &str) -> Result<Vec<Contribution>, Diagnostics> {
     let Some(page) = view.payload.page(component) else { return Ok(Vec::new()) };
     let mut walk = additions_walk(view, component, Collector::default());
@@ -53,7 +53,7 @@ pub(super) fn contributions(view: &View<'_>, component: &str) -> Result<Vec<Cont
     walk.errors.or(walk.visitor.contributions)
 }
 
-/// Returns what one use of a fragment contributes in this profile, to handle an intent that the last of the objects has.
+/// Returns the contributions of one use of a fragment, which handles an intent. The last of the objects has the intent.
 pub fn contributions_for_intent(
     view: &View<'_>,
     component: &str,
@@ -74,8 +74,8 @@ pub fn contributions_for_intent(
     walk.errors.or(contributions)
 }
 
-/// Returns how the intents of a component are handled in this profile: as the profile says, unless an addition of its
-/// page or of a fragment that it uses overrides it.
+/// Returns how the intents of a component are handled in this profile: by the rules of the profile, unless an addition of
+/// its page or of a fragment overrides them.
 pub fn intent_rules(view: &View<'_>, component: &str) -> Result<Intents, Diagnostics> {
     let rules = view.profile.intents.clone();
     let Some(page) = view.payload.page(component) else { return Ok(rules) };

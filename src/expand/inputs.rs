@@ -1,4 +1,4 @@
-//! The inputs of one use of a fragment: reads what the user gives, checks it, and finds the values of the others.
+//! The inputs of one use of a fragment: reads and checks the given values, and finds those that are not given.
 
 use std::collections::BTreeMap;
 

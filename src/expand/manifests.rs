@@ -23,7 +23,7 @@ pub struct Expanded<'a> {
     pub view: View<'a>,
     /// `place` and `omit` of the fragments that a component uses, by component.
     pub fragment_placements: BTreeMap<String, Vec<FragmentPlacement>>,
-    /// What pages contribute, by component.
+    /// The contributions of pages, by component.
     pub contributions: BTreeMap<String, Vec<Contribution>>,
 }
 

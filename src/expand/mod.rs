@@ -1,5 +1,5 @@
-//! Evaluates pages and fragments for one profile: fills in values, adds the manifests of fragments, and collects what each
-//! use of a fragment contributes. Contributions are merged later, in `transform`.
+//! Evaluates pages and fragments for one profile: fills in values, adds the manifests of fragments, and collects the
+//! contributions of additions. Contributions are merged later, in `transform`.
 
 mod built_in;
 mod contributions;

@@ -1,4 +1,4 @@
-//! A page: the `component.yaml` of a component. It says where its objects live, what it uses, and its exceptions.
+//! A page: the `component.yaml` of a component. It places its objects, uses fragments and lists exceptions.
 
 use std::collections::BTreeMap;
 
@@ -53,7 +53,7 @@ typed! {
         "omit" omit: Omissions,
         /// Fragments that the component uses.
         "uses" uses: Vec<Marked<Use>>,
-        /// What the page adds to the component's workloads and objects.
+        /// Additions to the component's workloads and objects.
         "adds" adds: Vec<Marked<Addition>>,
         /// Patches, applied last and in this order.
         "patches" patches: Vec<Marked<PatchEntry>>,
@@ -152,7 +152,7 @@ impl Component {
         }
     }
 
-    /// Reports what is wrong beyond the types of the fields.
+    /// Reports errors beyond the types of the fields.
     pub(super) fn check(&self, reader: &mut Reader<'_>) {
         for (name, parameter) in &self.parameters {
             parameter.value.check_declaration(name, parameter.mark, reader);

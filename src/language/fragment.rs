@@ -1,4 +1,4 @@
-//! A fragment: a reusable addition with typed inputs, which lists side by side what it adds in each profile.
+//! A fragment: a reusable addition with typed inputs. It lists its additions for all profiles side by side.
 
 use std::collections::BTreeMap;
 
@@ -52,7 +52,7 @@ typed! {
         "kind" kind: FragmentKind,
         /// The name with which pages use the fragment.
         "metadata" metadata: Metadata,
-        /// What the fragment does, in one sentence.
+        /// The purpose of the fragment, in one sentence.
         "description" description: String,
         /// The inputs that a page gives when it uses the fragment.
         "inputs" inputs: BTreeMap<String, Marked<Input>>,
@@ -64,7 +64,7 @@ typed! {
         "omit" omit: Omissions,
         /// Other fragments that this fragment uses.
         "uses" uses: Vec<Marked<Use>>,
-        /// What the fragment adds to workloads and objects.
+        /// Additions to workloads and objects.
         "adds" adds: Vec<Marked<Addition>>,
     }
 }
@@ -86,7 +86,7 @@ typed! {
         "objects" objects: Vec<Node>,
         /// Other fragments to use.
         "uses" uses: Vec<Marked<Use>>,
-        /// How to handle intents of this component, instead of what the profile says.
+        /// How to handle intents of this component, instead of the profile's rules.
         "intents" intents: Intents,
     }
 }

@@ -1,4 +1,4 @@
-//! The files that users write, one module per kind, and the types that they are made of.
+//! The files that users write: one module per kind, and the types of their fields.
 //!
 //! `typed` declares structs with their reader and schema. `template` fills in `${…}`, `when` evaluates conditions.
 

@@ -44,7 +44,7 @@ typed! {
     pub struct Parameter ("a parameter") {
         /// The type of the value.
         "type" r#type: ParameterType,
-        /// What the parameter is for, in one sentence.
+        /// The purpose of the parameter, in one sentence.
         "description" description: String,
         /// The allowed values.
         "enum" choices: Vec<Node>,
@@ -129,7 +129,7 @@ impl Parameter {
         self.r#type.0.is_text()
     }
 
-    /// Reports what is wrong with the declaration itself.
+    /// Reports errors in the declaration itself.
     pub(super) fn check_declaration(&self, name: &str, mark: Mark, reader: &mut Reader<'_>) {
         for Read { path, .. } in &self.read.0 {
             if !path.value.starts_with('/') {
@@ -249,7 +249,7 @@ impl Scope for Parameters {
     }
 }
 
-/// Collects every text in a value, and every number with more than two digits as it is written.
+/// Collects every text in a value, and every number with more than two digits.
 fn collect_texts(node: &Node, texts: &mut Vec<String>) {
     match &node.value {
         Value::String(text) if !text.is_empty() => texts.push(text.to_string()),

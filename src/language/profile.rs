@@ -223,6 +223,11 @@ pub struct Profile {
 }
 
 impl Profile {
+    /// Returns whether its topology has a management and a guest cluster, instead of one standalone cluster.
+    pub fn has_separate_guest(&self) -> bool {
+        self.cluster != Cluster::Both
+    }
+
     /// Returns whether an entry with `in` applies to this profile. An empty `in` means all profiles.
     pub fn is_in(&self, profiles: &[Marked<String>]) -> bool {
         profiles.is_empty() || profiles.iter().any(|name| self.lineage.contains(&name.value))

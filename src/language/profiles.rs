@@ -83,7 +83,7 @@ impl Profiles {
     }
 
     /// Returns the profiles of the same topology, including the profile itself.
-    pub fn beside<'p>(&'p self, profile: &'p Profile) -> impl Iterator<Item = &'p Profile> {
+    pub fn in_topology_of<'p>(&'p self, profile: &'p Profile) -> impl Iterator<Item = &'p Profile> {
         self.all.iter().filter(|other| other.topology == profile.topology)
     }
 
@@ -159,7 +159,7 @@ fn read_pages(documents: &[Node], reader: &mut Reader<'_>) -> Vec<Marked<Compone
     pages
 }
 
-/// Reports what is wrong with profiles beyond the types of their fields.
+/// Reports errors in profiles beyond the types of their fields.
 fn check_profiles(files: &[Marked<ProfileFile>], reader: &mut Reader<'_>) {
     for (index, file) in files.iter().enumerate() {
         let name = file.value.name();

@@ -1,4 +1,4 @@
-//! Reads the files of the profiles folder. The path of a file decides what it is:
+//! Reads the files of the profiles folder. The path of a file determines its kind:
 //!
 //! ```text
 //!  profiles/*.yaml                           profiles, declarations of parameters, declarations for the checks

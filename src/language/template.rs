@@ -29,7 +29,7 @@ pub enum Lookup {
 /// A name that is not defined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotDefined {
-    /// What the user can do.
+    /// The help for the user.
     pub help: String,
 }
 

@@ -230,7 +230,7 @@ impl ValueRules<'_> {
         self.r#type.accepts(&value.value) && (self.choices.is_empty() || self.choices.contains(value))
     }
 
-    /// Returns what a value must be, for messages: one of the choices, or the type.
+    /// Returns a description of the allowed values for messages: the choices, or the type.
     pub fn expected(&self) -> String {
         if self.choices.is_empty() {
             return self.r#type.description().to_owned();

@@ -26,8 +26,8 @@ pub enum Condition {
 impl Typed for Condition {
     fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
         match &node.value {
-            Value::String(word) if word == "present" => Some(Self::Present),
-            Value::String(word) if word == "absent" => Some(Self::Absent),
+            Value::String(text) if text == "present" => Some(Self::Present),
+            Value::String(text) if text == "absent" => Some(Self::Absent),
             Value::String(_) | Value::Bool(_) | Value::Number(_) => Some(Self::AnyOf(vec![node.clone()])),
             Value::List(items) if !items.is_empty() => Some(Self::AnyOf(items.clone())),
             other => {

@@ -1,5 +1,5 @@
-//! The grammar by which files and flags name objects: `Kind`, `Kind/name`, `Kind/namespace/name`, each with an optional
-//! group behind the kind, as in `Deployment.apps/web`.
+//! The grammar with which files and flags name objects: `Kind`, `Kind/name` and `Kind/namespace/name`, each with an optional
+//! group after the kind, as in `Deployment.apps/web`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -44,7 +44,7 @@ impl SelectorError {
         }
     }
 
-    /// Returns what is wrong, for the message itself.
+    /// Returns the problem, for the message itself.
     pub fn problem(self) -> &'static str {
         match self {
             Self::Kind => "a kind starts with an upper-case letter and has only letters and digits",

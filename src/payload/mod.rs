@@ -75,7 +75,7 @@ pub struct Manifest {
     /// Its text in JSON, if the file is JSON or if its page adds annotations.
     pub json: Option<String>,
     /// Annotations of its page, which the filters see and which are not rendered.
-    pub lent: Vec<Text>,
+    pub page_annotations: Vec<Text>,
 }
 
 /// For each folder with an `image-references` file: the source repositories in its manifests, and their image tags.
@@ -146,7 +146,7 @@ impl Payload {
         self.manifests.extend(parsed.manifests.into_iter().map(|mut manifest| {
             manifest.file = file;
             if let Some(page) = page {
-                page::lend_annotations(&mut manifest, page);
+                page::add_page_annotations(&mut manifest, page);
             }
             manifest
         }));

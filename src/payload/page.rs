@@ -128,7 +128,7 @@ impl Payload {
         let assigned = self.assign_files(&page.value, &profiles.sources);
         for manifest in &mut self.manifests {
             if self.files[manifest.file].component == component {
-                lend_annotations(manifest, &page.value);
+                add_page_annotations(manifest, &page.value);
             }
         }
         let file = PathBuf::from(profiles.sources.name(page.mark.source));
@@ -204,9 +204,9 @@ impl Payload {
     }
 }
 
-/// Adds the annotations of its page that a manifest lacks, and records them in `lent`: the filters see them, but they are
+/// Adds the annotations of its page that a manifest lacks, and records them in `page_annotations`: the filters see them, but they are
 /// not rendered.
-pub(super) fn lend_annotations(manifest: &mut Manifest, page: &Component) {
+pub(super) fn add_page_annotations(manifest: &mut Manifest, page: &Component) {
     if page.annotations.is_empty() {
         return;
     }
@@ -227,7 +227,7 @@ pub(super) fn lend_annotations(manifest: &mut Manifest, page: &Component) {
         if annotations.get(key).is_none() {
             let value = Node { value: Value::String(text.value.as_str().into()), mark: text.mark };
             annotations.insert(Entry { key: key.as_str().into(), mark: text.mark, value });
-            manifest.lent.push(key.as_str().into());
+            manifest.page_annotations.push(key.as_str().into());
         }
     }
 }
@@ -236,13 +236,13 @@ impl Manifest {
     /// Returns the object as it is in its file, without the annotations of its page.
     pub fn object(&self) -> Node {
         let mut root = self.root.clone();
-        if self.lent.is_empty() {
+        if self.page_annotations.is_empty() {
             return root;
         }
         let metadata = root.get_mut("metadata").map(|node| &mut node.value);
         let Some(Value::Map(metadata)) = metadata else { return root };
         if let Some(Value::Map(annotations)) = metadata.get_mut("annotations").map(|node| &mut node.value) {
-            for key in &self.lent {
+            for key in &self.page_annotations {
                 annotations.remove(key);
             }
             if annotations.is_empty() {

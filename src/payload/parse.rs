@@ -60,7 +60,7 @@ fn manifest(document: Document, number: usize, file: &str) -> Result<Manifest, D
         file: 0,
         document: number,
         json: document.json,
-        lent: Vec::new(),
+        page_annotations: Vec::new(),
         root: document.root,
     })
 }

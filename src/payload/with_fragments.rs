@@ -80,10 +80,10 @@ impl Payload {
             file: self.files.len() - 1,
             document: manifest.document,
             json: None,
-            lent: Vec::new(),
+            page_annotations: Vec::new(),
         };
         if let Some(page) = self.pages.get(component) {
-            page::lend_annotations(&mut manifest, page);
+            page::add_page_annotations(&mut manifest, page);
         }
         Ok(manifest)
     }
@@ -100,7 +100,7 @@ impl Manifest {
             file: self.file,
             document: self.document,
             json: self.json.clone(),
-            lent: self.lent.clone(),
+            page_annotations: self.page_annotations.clone(),
         })
     }
 }

@@ -174,7 +174,7 @@ impl Decider<'_> {
             view.profile.cluster != Cluster::Both
                 && annotations.get(&format!("{INCLUDE}{}", profile.name)) == Some("true")
         };
-        view.context.profiles.beside(view.profile).filter(named)
+        view.context.profiles.in_topology_of(view.profile).filter(named)
     }
 
     /// Returns why the whole component does not exist.
@@ -221,13 +221,14 @@ impl Decider<'_> {
         Ok(None)
     }
 
-    /// Returns the cluster in which an object lives, and the entry of `place` that says so. Annotations take precedence.
+    /// Returns the cluster in which an object lives, and the entry of `place` that decides it. Annotations take precedence.
     /// A cluster-scoped object lives in the guest.
     fn home(&self, manifest: &Manifest) -> Result<(Cluster, Option<Mark>), Diagnostic> {
-        let is_cluster_scoped = self.scopes.of(&manifest.id.group, &manifest.id.kind) == Some(Scope::Cluster);
+        let scope = self.scopes.of(&manifest.id.group, &manifest.id.kind);
+        let is_cluster_scoped = scope == Some(Scope::Cluster);
         let entries = self.expanded.place_of(self.component(manifest), &manifest.id);
         if let Some(home) = self.annotated_home(manifest) {
-            return self.check_annotated_home(manifest, home, is_cluster_scoped, &entries);
+            return self.check_annotated_home(manifest, home, scope, &entries);
         }
         match entries[..] {
             [] if is_cluster_scoped => Ok((Cluster::Guest, None)),
@@ -248,10 +249,10 @@ impl Decider<'_> {
         &self,
         manifest: &Manifest,
         home: Cluster,
-        is_cluster_scoped: bool,
+        scope: Option<Scope>,
         entries: &[(&Marked<Selector>, Cluster)],
     ) -> Result<(Cluster, Option<Mark>), Diagnostic> {
-        if is_cluster_scoped && home != Cluster::Guest {
+        if scope == Some(Scope::Cluster) && home != Cluster::Guest {
             return Err(self
                 .error(manifest.root.mark, CLUSTER_SCOPED_IN_MANAGEMENT, manifest)
                 .help(format!("remove the annotation `{INCLUDE}<profile>` for the management cluster")));

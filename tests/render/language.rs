@@ -116,8 +116,8 @@ fn names_that_are_not_defined_are_errors() {
         ("${a.tex}", "profiles/test.yaml:9:19: `${a.tex}` is not defined\n  help: did you mean `${a.text}`?"),
         ("x ${a.list}", "profiles/test.yaml:9:19: `${a.list}` is a list and cannot be part of a text"),
         ("x ${a.none}", "profiles/test.yaml:9:19: `${a.none}` has no value and is part of a text"),
-        ("${a b}", "profiles/test.yaml:9:19: `${` must hold a name and end with `}`\n  help: write `$${`"),
-        ("${a.text", "profiles/test.yaml:9:19: `${` must hold a name and end with `}`"),
+        ("${a b}", "profiles/test.yaml:9:19: `${` must contain a name and end with `}`\n  help: write `$${`"),
+        ("${a.text", "profiles/test.yaml:9:19: `${` must contain a name and end with `}`"),
     ] {
         let project = project_with(
             "",
@@ -646,7 +646,7 @@ fn the_name_of_a_page_must_be_its_folder() {
     let project = project_with("", "cluster: both\n");
     let page = "apiVersion: transship.openshift.io/v1\nkind: Component\nmetadata: {name: other}\n";
     let project = project.manifest("op/component.yaml", page);
-    assert!(project.render_error("test").contains("the page of `other` is in the project `op`"));
+    assert!(project.render_error("test").contains("the page of `other` is in the folder `op`"));
 }
 
 #[test]

@@ -1,14 +1,14 @@
-//! Words, one after the other: what each is answered with that is used wrongly.
+//! The bundled fragments, one after the other: the errors for each misuse.
 
 use super::{
-    DEPLOYMENT, GUEST, MC, ROLE, SERVICE, WEBHOOKS, WORDS, contradiction, disagree, find, folder, misuse,
-    named, render,
+    DEPLOYMENT, GUEST, MC, ROLE, SERVICE, USES, WEBHOOKS, assert_contradiction, assert_misuse,
+    conflict_with_manifest, find, named, project, render,
 };
 
 #[test]
-fn guest_api_by_a_variable_alone_and_with_somebody_elses_secret() {
-    let word = "guest-api: {workload: Deployment/d, container: driver, env: KUBECONFIG, secret: theirs, issue: false}";
-    let mc = render(&folder(DEPLOYMENT, &format!("uses:\n- {word}\n")), MC, &[]);
+fn guest_api_with_a_variable_and_an_existing_secret() {
+    let usage = "guest-api: {workload: Deployment/d, container: driver, env: KUBECONFIG, secret: theirs, issue: false}";
+    let mc = render(&project(DEPLOYMENT, &format!("uses:\n- {usage}\n")), MC, &[]);
     assert!(mc.iter().all(|object| object["kind"] != "Secret"));
     let driver = named(&mc, "containers", "driver");
     assert_eq!(
@@ -23,7 +23,7 @@ fn guest_api_by_a_variable_alone_and_with_somebody_elses_secret() {
 
 #[test]
 fn misuse_of_guest_api() {
-    misuse(
+    assert_misuse(
         DEPLOYMENT,
         MC,
         r"
@@ -69,7 +69,7 @@ error: fragments/guest-api.yaml(${container}): there is no container `drivr` to 
 
 #[test]
 fn guest_api_contradicts_nobody() {
-    let word = "guest-api: {workload: Deployment/d, container: driver, arg: --kubeconfig, env: KUBECONFIG}";
+    let usage = "guest-api: {workload: Deployment/d, container: driver, arg: --kubeconfig, env: KUBECONFIG}";
     for (change, at, there) in [
         (
             ["volumes: [", "volumes: [{name: guest-kubeconfig, emptyDir: {}}, "],
@@ -93,19 +93,23 @@ fn guest_api_contradicts_nobody() {
         ),
     ] {
         let manifest = DEPLOYMENT.replace(change[0], change[1]);
-        misuse(&manifest, MC, &format!("{word}\n{}", disagree(at, "Deployment.apps/d in old", there)));
+        assert_misuse(
+            &manifest,
+            MC,
+            &format!("{usage}\n{}", conflict_with_manifest(at, "Deployment.apps/d in old", there)),
+        );
     }
-    contradiction(
+    assert_contradiction(
         DEPLOYMENT,
         MC,
-        word,
+        usage,
         "guest-api: {workload: Deployment/d, container: other, arg: --k, secret: second}",
         "fragments/guest-api.yaml(${secret})",
         "Deployment.apps/d in old",
     );
     let second =
         DEPLOYMENT.replace("name: d, namespace", "name: e, namespace").replace("Name: sa", "Name: sb");
-    contradiction(
+    assert_contradiction(
         &format!("{DEPLOYMENT}{second}"),
         MC,
         "guest-api: {workload: Deployment/d, container: driver, arg: --k, secret: s}",
@@ -118,7 +122,7 @@ fn guest_api_contradicts_nobody() {
 #[test]
 fn an_issued_secret_is_not_there_already() {
     let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: old}\n";
-    misuse(
+    assert_misuse(
         &format!("{DEPLOYMENT}{SERVICE}{secret}"),
         MC,
         r"
@@ -141,7 +145,7 @@ error[same-object]: fragments/serving-cert.yaml(apiVersion: transship.openshift.
 
 #[test]
 fn misuse_of_token_minter() {
-    misuse(
+    assert_misuse(
         DEPLOYMENT,
         MC,
         r"
@@ -178,18 +182,25 @@ error: fragments/token-minter.yaml(name: ${volume}): two authors say different t
   help: decide whose it is: make it an input, or use `set` or a patch where an exception is meant
 ",
     );
-    let word = "token-minter: {workload: Deployment/d, container: driver, volume: t, mountPath: /t, serviceAccount: sa}";
+    let usage = "token-minter: {workload: Deployment/d, container: driver, volume: t, mountPath: /t, serviceAccount: sa}";
     for (more, at) in [
         (", audience: sts}", "fragments/minter.yaml(--token-audience=${audience})"),
         (", file: other}", "fragments/minter.yaml(--token-file=${mountPath}/${file})"),
     ] {
-        contradiction(DEPLOYMENT, MC, word, &word.replace('}', more), at, "Deployment.apps/d in old");
+        assert_contradiction(
+            DEPLOYMENT,
+            MC,
+            usage,
+            &usage.replace('}', more),
+            at,
+            "Deployment.apps/d in old",
+        );
     }
-    contradiction(
+    assert_contradiction(
         DEPLOYMENT,
         MC,
-        word,
-        &word.replace("volume: t", "volume: u"),
+        usage,
+        &usage.replace("volume: t", "volume: u"),
         "fragments/token-minter.yaml(${volume})",
         "Deployment.apps/d in old",
     );
@@ -197,17 +208,17 @@ error: fragments/token-minter.yaml(name: ${volume}): two authors say different t
 
 #[test]
 fn a_minter_by_itself() {
-    let minter = WORDS[2];
-    let folder = folder(DEPLOYMENT, &format!("uses:\n- {minter}\n"));
+    let minter = USES[2];
+    let project = project(DEPLOYMENT, &format!("uses:\n- {minter}\n"));
     assert_eq!(
-        named(&render(&folder, MC, &[]), "initContainers", "m").to_string(),
+        named(&render(&project, MC, &[]), "initContainers", "m").to_string(),
         r#"{"args":["--service-account-namespace=old","--service-account-name=robot","--token-audience=a","--token-file=/data/f","--oneshot","--kubeconfig=/etc/guest-kubeconfig/kubeconfig"],"command":["/usr/bin/control-plane-operator","token-minter"],"image":"q/token-minter","imagePullPolicy":"IfNotPresent","name":"m","resources":{"requests":{"cpu":"10m","memory":"30Mi"}},"securityContext":{"allowPrivilegeEscalation":false,"capabilities":{"drop":["ALL"]},"readOnlyRootFilesystem":true},"terminationMessagePolicy":"FallbackToLogsOnError","volumeMounts":[{"mountPath":"/data","name":"data"},{"mountPath":"/etc/guest-kubeconfig","name":"guest-kubeconfig","readOnly":true},{"mountPath":"/tmp","name":"tmp-dir"}]}"#
     );
 }
 
 #[test]
 fn misuse_of_minter() {
-    misuse(
+    assert_misuse(
         DEPLOYMENT,
         MC,
         r"
@@ -235,10 +246,10 @@ error: payload/op/component.yaml:7:114: the fragment `minter` has no input `audi
 
 #[test]
 fn credentials_of_another_cloud_have_another_place_in_every_profile() {
-    let word = "cloud-credentials: {workload: Deployment/d, container: driver, secret: cloud, volume: gcp, mountPath: /gcp, env: GOOGLE, file: key.json}";
-    let folder = folder(DEPLOYMENT, &format!("uses:\n- {word}\n"));
+    let usage = "cloud-credentials: {workload: Deployment/d, container: driver, secret: cloud, volume: gcp, mountPath: /gcp, env: GOOGLE, file: key.json}";
+    let project = project(DEPLOYMENT, &format!("uses:\n- {usage}\n"));
     for profile in [MC, "standalone"] {
-        let objects = render(&folder, profile, &[]);
+        let objects = render(&project, profile, &[]);
         let driver = named(&objects, "containers", "driver");
         assert_eq!(driver["env"].to_string(), r#"[{"name":"GOOGLE","value":"/gcp/key.json"}]"#);
         assert_eq!(
@@ -254,8 +265,8 @@ fn credentials_of_another_cloud_have_another_place_in_every_profile() {
 
 #[test]
 fn misuse_of_cloud_credentials() {
-    let word = WORDS[3];
-    misuse(
+    let usage = USES[3];
+    assert_misuse(
         DEPLOYMENT,
         MC,
         r"
@@ -288,22 +299,26 @@ error: fragments/cloud-credentials.yaml(name: ${volume}): two authors say differ
     );
     let own = DEPLOYMENT.replace("args: [run]", "env: [{name: AWS_SHARED_CREDENTIALS_FILE, value: /mine}]");
     let at = "fragments/cloud-credentials.yaml(${mountPath}/${file})";
-    misuse(&own, MC, &format!("{word}\n{}", disagree(at, "Deployment.apps/d in old", "12:83")));
-    contradiction(
+    assert_misuse(
+        &own,
+        MC,
+        &format!("{usage}\n{}", conflict_with_manifest(at, "Deployment.apps/d in old", "12:83")),
+    );
+    assert_contradiction(
         DEPLOYMENT,
         MC,
-        word,
-        &word.replace("cloud}", "other}"),
+        usage,
+        &usage.replace("cloud}", "other}"),
         "fragments/cloud-credentials.yaml(${secret})",
         "Deployment.apps/d in old",
     );
 }
 
 #[test]
-fn two_words_may_make_one_workload_wait_for_more() {
+fn two_uses_can_make_one_workload_wait_for_more() {
     let uses = "uses:\n- wait-for: {workload: Deployment/d, objects: [Secret/ns/a]}\n- wait-for: {workload: Deployment/d, objects: [Secret/ns/a, Secret/ns/b]}\n";
     assert_eq!(
-        named(&render(&folder(DEPLOYMENT, uses), MC, &[]), "initContainers", "wait-for-guest")["args"]
+        named(&render(&project(DEPLOYMENT, uses), MC, &[]), "initContainers", "wait-for-guest")["args"]
             .to_string(),
         r#"["Secret/ns/a","Secret/ns/b","--kubeconfig=/etc/guest-kubeconfig/kubeconfig"]"#
     );
@@ -311,7 +326,7 @@ fn two_words_may_make_one_workload_wait_for_more() {
 
 #[test]
 fn misuse_of_wait_for() {
-    misuse(
+    assert_misuse(
         DEPLOYMENT,
         MC,
         r"
@@ -339,11 +354,15 @@ error: payload/op/component.yaml:7:48: the input `objects` must be text that mat
     let own = DEPLOYMENT
         .replace("containers:", "initContainers: [{name: wait-for-guest, image: i}]\n      containers:");
     let at = "fragments/wait-for.yaml(${images.transship})";
-    misuse(&own, MC, &format!("{}\n{}", WORDS[4], disagree(at, "Deployment.apps/d in old", "10:54")));
-    contradiction(
+    assert_misuse(
+        &own,
+        MC,
+        &format!("{}\n{}", USES[4], conflict_with_manifest(at, "Deployment.apps/d in old", "10:54")),
+    );
+    assert_contradiction(
         DEPLOYMENT,
         MC,
-        WORDS[4],
+        USES[4],
         "guest-api: {workload: Deployment/d, container: driver, arg: --k, secret: mine}",
         "fragments/guest-api.yaml(${secret})",
         "Deployment.apps/d in old",
@@ -359,24 +378,24 @@ spec: {group: x.y, scope: Cluster, names: {kind: X, plural: xs}, conversion: {st
 
 #[test]
 fn a_conversion_is_called_by_url_in_the_guest() {
-    let folder = folder(&format!("{CONVERSION}{SERVICE}"), "");
+    let project = project(&format!("{CONVERSION}{SERVICE}"), "");
     assert_eq!(
-        find(&render(&folder, GUEST, &["--set", "hcp.caBundle=QUJD"]), "CustomResourceDefinition", "xs.x.y")
+        find(&render(&project, GUEST, &["--set", "hcp.caBundle=QUJD"]), "CustomResourceDefinition", "xs.x.y")
             ["spec"]["conversion"]
             .to_string(),
         r#"{"strategy":"Webhook","webhook":{"clientConfig":{"caBundle":"QUJD","url":"https://hook.clusters-example.svc:443/convert"},"conversionReviewVersions":["v1"]}}"#
     );
     assert_eq!(
-        find(&render(&folder, MC, &[]), "Service", "hook").to_string(),
+        find(&render(&project, MC, &[]), "Service", "hook").to_string(),
         r#"{"apiVersion":"v1","kind":"Service","metadata":{"labels":{"hypershift.openshift.io/allow-guest-webhooks":"true"},"name":"hook","namespace":"clusters-example"},"spec":{"ports":[{"name":"https","port":443}],"selector":{"app":"d"}}}"#
     );
 }
 
 #[test]
 fn misuse_of_webhook_url() {
-    let word = WORDS[5];
+    let usage = USES[5];
     let manifests = format!("{WEBHOOKS}{SERVICE}");
-    misuse(
+    assert_misuse(
         &manifests,
         GUEST,
         r"
@@ -411,11 +430,11 @@ error: fragments/webhook-url.yaml(https://${service.name}.${hcp.namespace}.svc:$
   help: decide whose it is: make it an input, or use `set` or a patch where an exception is meant
 ",
     );
-    contradiction(
+    assert_contradiction(
         &manifests,
         GUEST,
-        word,
-        &word.replace("443", "444"),
+        usage,
+        &usage.replace("443", "444"),
         "fragments/webhook-url.yaml(https://${service.name}.${hcp.namespace}.svc:${port}${path})",
         "ValidatingWebhookConfiguration.admissionregistration.k8s.io/v",
     );
@@ -423,8 +442,8 @@ error: fragments/webhook-url.yaml(https://${service.name}.${hcp.namespace}.svc:$
 
 #[test]
 fn misuse_of_service_twin() {
-    let word = "service-twin: {service: Service/hook, port: 443, ip: 10.0.0.7}";
-    misuse(
+    let usage = "service-twin: {service: Service/hook, port: 443, ip: 10.0.0.7}";
+    assert_misuse(
         SERVICE,
         GUEST,
         r"
@@ -451,11 +470,11 @@ service-twin: {service: Service/hook, port: 443, ip: 10}
 error: payload/op/component.yaml:7:56: the input `ip` must be text, not the number 10
 ",
     );
-    contradiction(
+    assert_contradiction(
         SERVICE,
         GUEST,
-        word,
-        &word.replace("443", "444"),
+        usage,
+        &usage.replace("443", "444"),
         "fragments/service-twin.yaml(${port})",
         "Service/hook in old",
     );
@@ -463,20 +482,20 @@ error: payload/op/component.yaml:7:56: the input `ip` must be text, not the numb
 
 #[test]
 fn a_certificate_is_issued_where_no_service_ca_serves() {
-    let word = "serving-cert: {service: Service/hook, secret: c}";
-    let folder = folder(SERVICE, &format!("uses:\n- {word}\n"));
-    let mc = render(&folder, MC, &[]);
+    let usage = "serving-cert: {service: Service/hook, secret: c}";
+    let project = project(SERVICE, &format!("uses:\n- {usage}\n"));
+    let mc = render(&project, MC, &[]);
     assert_eq!(mc.len(), 2);
     assert_eq!(
         find(&mc, "Secret", "c").to_string(),
         r#"{"apiVersion":"v1","data":{"tls.crt":"","tls.key":""},"kind":"Secret","metadata":{"annotations":{"transship.openshift.io/issued":"certificate for hook, hook.clusters-example.svc, hook.clusters-example.svc.cluster.local, localhost signed by root-ca"},"name":"c","namespace":"clusters-example"},"type":"kubernetes.io/tls"}"#
     );
-    assert_eq!(render(&folder, "standalone", &[]).len(), 1, "service-ca makes it");
+    assert_eq!(render(&project, "standalone", &[]).len(), 1, "service-ca makes it");
 }
 
 #[test]
 fn misuse_of_serving_cert() {
-    misuse(
+    assert_misuse(
         SERVICE,
         MC,
         r"
@@ -502,9 +521,9 @@ error: payload/op/component.yaml:7:27: the input `service` must be an object as 
 
 #[test]
 fn an_operator_reads_its_hosted_control_plane_by_one_more_rule() {
-    let word = "hosted-control-plane-reader: {workload: Deployment/d, role: r}";
-    let folder = folder(&format!("{DEPLOYMENT}{ROLE}"), &format!("uses:\n- {word}\n"));
-    let rules = |profile: &str| find(&render(&folder, profile, &[]), "Role", "r")["rules"].to_string();
+    let usage = "hosted-control-plane-reader: {workload: Deployment/d, role: r}";
+    let project = project(&format!("{DEPLOYMENT}{ROLE}"), &format!("uses:\n- {usage}\n"));
+    let rules = |profile: &str| find(&render(&project, profile, &[]), "Role", "r")["rules"].to_string();
     assert_eq!(
         rules(MC),
         r#"[{"apiGroups":[""],"resources":["pods"],"verbs":["get"]},{"apiGroups":["hypershift.openshift.io"],"resources":["hostedcontrolplanes"],"verbs":["get","list","watch"]}]"#
@@ -514,7 +533,7 @@ fn an_operator_reads_its_hosted_control_plane_by_one_more_rule() {
 
 #[test]
 fn misuse_of_hosted_control_plane_reader() {
-    misuse(
+    assert_misuse(
         &format!("{DEPLOYMENT}{ROLE}"),
         MC,
         r"
@@ -536,8 +555,8 @@ error: payload/op/component.yaml:7:63: the input `role` must be a name of lower-
 
 #[test]
 fn misuse_of_control_plane_image() {
-    let word = WORDS[9];
-    misuse(
+    let usage = USES[9];
+    assert_misuse(
         DEPLOYMENT,
         MC,
         r"
@@ -564,12 +583,16 @@ error: fragments/control-plane-image.yaml(${container}): there is no container `
     );
     let own = DEPLOYMENT.replace("args: [run]", "env: [{name: IMAGE, value: mine}]");
     let at = "fragments/control-plane-image.yaml(${image.management})";
-    misuse(&own, MC, &format!("{word}\n{}", disagree(at, "Deployment.apps/d in old", "12:61")));
-    contradiction(
+    assert_misuse(
+        &own,
+        MC,
+        &format!("{usage}\n{}", conflict_with_manifest(at, "Deployment.apps/d in old", "12:61")),
+    );
+    assert_contradiction(
         DEPLOYMENT,
         MC,
-        word,
-        &word.replace("csi-livenessprobe", "transship"),
+        usage,
+        &usage.replace("csi-livenessprobe", "transship"),
         "fragments/control-plane-image.yaml(${image.management})",
         "Deployment.apps/d in old",
     );
@@ -577,8 +600,8 @@ error: fragments/control-plane-image.yaml(${container}): there is no container `
 
 #[test]
 fn misuse_of_env() {
-    let word = WORDS[10];
-    misuse(
+    let usage = USES[10];
+    assert_misuse(
         DEPLOYMENT,
         MC,
         r"
@@ -605,12 +628,16 @@ error: fragments/env.yaml(${container}): there is no container `drivr` to add to
     let own = DEPLOYMENT
         .replace("args: [run]", "env: [{name: A, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]");
     let at = "fragments/env.yaml(name: ${name})";
-    misuse(&own, MC, &format!("{word}\n{}", disagree(at, "Deployment.apps/d in old", "12:40")));
-    contradiction(
+    assert_misuse(
+        &own,
+        MC,
+        &format!("{usage}\n{}", conflict_with_manifest(at, "Deployment.apps/d in old", "12:40")),
+    );
+    assert_contradiction(
         DEPLOYMENT,
         MC,
-        word,
-        &word.replace("value: b", "value: c"),
+        usage,
+        &usage.replace("value: b", "value: c"),
         "fragments/env.yaml(${value})",
         "Deployment.apps/d in old",
     );
