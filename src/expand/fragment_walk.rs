@@ -303,8 +303,8 @@ fn brings_manifests(fragment: &Fragment, all: &BTreeMap<String, Fragment>, depth
         return true;
     }
     let uses = body.uses.iter().chain(body.adds.iter().flat_map(|addition| &addition.value.uses));
-    let mut used = uses.filter_map(|entry| all.get(&entry.value.fragment));
-    depth > 0 && used.any(|used| brings_manifests(used, all, depth - 1))
+    let mut fragments = uses.filter_map(|entry| all.get(&entry.value.fragment));
+    depth > 0 && fragments.any(|fragment| brings_manifests(fragment, all, depth - 1))
 }
 
 pub(super) fn error_at(variables: &Variables<'_>, mark: Mark, message: &str) -> Diagnostic {

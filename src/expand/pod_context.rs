@@ -1,4 +1,4 @@
-//! The objects that pods depend on: bindings of their ServiceAccounts, and their ConfigMaps and Secrets.
+//! The objects that pods depend on: bindings of their `ServiceAccount`s, and their ConfigMaps and Secrets.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,14 +11,14 @@ use crate::yaml::{Node, json};
 /// The objects of one cluster that pods depend on.
 #[derive(Clone, Debug, Default)]
 pub struct PodContext {
-    /// ServiceAccounts with a binding, by namespace and name.
+    /// `ServiceAccount`s with a binding, by namespace and name.
     bound: BTreeSet<(String, String)>,
     /// ConfigMaps and Secrets as they will be applied, by kind, namespace and name.
     config: BTreeMap<(String, String, String), Node>,
 }
 
 impl PodContext {
-    /// Adds the ServiceAccounts of a RoleBinding or ClusterRoleBinding.
+    /// Adds the `ServiceAccount`s of a `RoleBinding` or `ClusterRoleBinding`.
     pub fn bind(&mut self, id: &ObjectId, root: &Node) {
         for subject in root.get("subjects").and_then(Node::as_list).unwrap_or_default() {
             if let Some((namespace, name)) = account(subject, &id.namespace) {
@@ -32,7 +32,7 @@ impl PodContext {
         self.config.insert((id.kind.clone(), id.namespace.clone(), id.name.clone()), root);
     }
 
-    /// Returns whether a binding in this cluster grants permissions to a ServiceAccount.
+    /// Returns whether a binding in this cluster grants permissions to a `ServiceAccount`.
     pub(super) fn is_bound(&self, namespace: &str, account: &str) -> bool {
         // A binding can also name the group of all ServiceAccounts of a namespace, or of the cluster.
         [(namespace, account), (namespace, ""), EVERYBODY]

@@ -73,7 +73,7 @@ impl Workload {
         Self { id: manifest.id.clone(), root: manifest.root.clone() }
     }
 
-    /// Returns the ServiceAccount of its pods.
+    /// Returns the `ServiceAccount` of its pods.
     pub fn service_account(&self) -> &str {
         let account =
             pod(&self.root, &self.id.kind).and_then(|pod| pod.get("spec")?.get("serviceAccountName"));

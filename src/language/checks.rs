@@ -54,13 +54,13 @@ string_enum! {
         "other-cluster" => OtherCluster,
         /// Credentials, keys or a kubeconfig are in the guest, where its users can read them.
         "secret-in-guest" => SecretInGuest,
-        /// A binding grants permissions to a ServiceAccount of the other cluster.
+        /// A binding grants permissions to a `ServiceAccount` of the other cluster.
         "foreign-subject" => ForeignSubject,
         /// A pod in the management cluster is privileged.
         "privileged" => Privileged,
         /// A pod in the management cluster uses the network, processes, files or ports of its node.
         "host-access" => HostAccess,
-        /// A pod in the management cluster mounts a ServiceAccount token that grants no permission.
+        /// A pod in the management cluster mounts a `ServiceAccount` token that grants no permission.
         "needless-token" => NeedlessToken,
         /// An identity has all permissions in the guest.
         "guest-admin" => GuestAdmin,

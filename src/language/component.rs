@@ -29,7 +29,7 @@ typed! {
         "kind" kind: ComponentKind,
         /// The name of the component.
         "metadata" metadata: Metadata,
-        /// The ClusterOperator that reports for the component. The default is the name of the component.
+        /// The `ClusterOperator` that reports for the component. The default is the name of the component.
         "owner" owner: Option<String>,
         /// Patterns of the component's files, for a page in `profiles/components/`.
         "files" files: Vec<Marked<String>>,
@@ -165,7 +165,7 @@ impl Component {
         &self.metadata.name.0
     }
 
-    /// Returns the ClusterOperator that reports for the component.
+    /// Returns the `ClusterOperator` that reports for the component.
     pub fn owner(&self) -> &str {
         self.owner.as_deref().unwrap_or_else(|| self.name())
     }

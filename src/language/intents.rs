@@ -10,11 +10,11 @@ use crate::yaml::{Node, Value};
 string_enum! {
     /// Something that a manifest asks for in a field or annotation that already exists.
     pub enum Intent {
-        /// A pod mounts a ServiceAccount token for an audience.
+        /// A pod mounts a `ServiceAccount` token for an audience.
         "projected-token" => ProjectedToken,
         /// A Service asks for a serving certificate.
         "serving-cert" => ServingCert,
-        /// A webhook, APIService or CRD conversion calls a Service in the other cluster.
+        /// A webhook, `APIService` or CRD conversion calls a Service in the other cluster.
         "webhook" => Webhook,
         /// A ConfigMap asks for the bundle of trusted certificates.
         "trusted-ca" => TrustedCa,

@@ -155,7 +155,7 @@ impl Payload {
                         format!("`{}` already belongs to the component `{}`", file.path, file.component);
                     errors.0.push(Diagnostic::error(message).at(location.clone()));
                 }
-                file.component = page.name().to_owned();
+                page.name().clone_into(&mut file.component);
             }
             if !is_matched {
                 errors.0.push(

@@ -104,7 +104,7 @@ fn load_version(path: &Path) -> Result<String, Diagnostic> {
     }
 }
 
-/// Reads the tags of an `image-references` file, which is an ImageStream.
+/// Reads the tags of an `image-references` file, which is an `ImageStream`.
 pub(super) fn load_images(path: &Path) -> Result<Images, Diagnostic> {
     let root = single_document(path)?;
     let is = |field: &str, value: &str| root.get(field).and_then(Node::as_str) == Some(value);
@@ -129,7 +129,7 @@ pub(super) fn load_images(path: &Path) -> Result<Images, Diagnostic> {
     Ok(images)
 }
 
-/// Returns the name and the image of a tag, if it is a DockerImage.
+/// Returns the name and the image of a tag, if it is a `DockerImage`.
 fn image_tag(tag: &Node) -> Option<(&str, &str)> {
     let from = tag.get("from")?;
     if from.get("kind").and_then(Node::as_str) != Some("DockerImage") {
