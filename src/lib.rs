@@ -117,7 +117,7 @@ fn render_topology<'a>(
     extent: Extent,
 ) -> Result<Vec<Rendered<'a>>, Diagnostics> {
     let is_wanted = |profile: &Profile| wanted.contains(&profile);
-    let profiles = wanted.first().into_iter().flat_map(|first| context.profiles.beside(first));
+    let profiles = wanted.first().into_iter().flat_map(|first| context.profiles.in_topology_of(first));
     let expanded = each(profiles, |profile| expand::expand(context.view(profile)))?;
     let selected = each(expanded, select::select)?;
     selected.iter().for_each(log::selected);

@@ -1,17 +1,16 @@
-//! "Did you mean": the word that a misspelt one was probably meant to be.
+//! Suggestions for misspelt names: "did you mean `x`?".
 
-/// So many candidates are looked at: among more, a suggestion costs more than it helps.
-const MOST: usize = 500;
+/// The number of candidates that are compared. With more, a suggestion costs more than it helps.
+const MAX_CANDIDATES: usize = 500;
 
-/// The candidate nearest to a word, if one is near enough to be what was meant.
-pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let distance =
-        |candidate: &str| strsim::damerau_levenshtein(&word.to_lowercase(), &candidate.to_lowercase());
-    let limit = 1 + word.chars().count() / 3;
+/// Returns the candidate that is closest to a name, if one is close enough to be a misspelling of it.
+pub(crate) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let name = name.to_lowercase();
+    let limit = 1 + name.chars().count() / 3;
     candidates
         .into_iter()
-        .take(MOST)
-        .map(|candidate| (distance(candidate), candidate))
+        .take(MAX_CANDIDATES)
+        .map(|candidate| (strsim::damerau_levenshtein(&name, &candidate.to_lowercase()), candidate))
         .filter(|(distance, _)| *distance <= limit)
         .min()
         .map(|(_, candidate)| candidate)
@@ -22,7 +21,7 @@ mod tests {
     use super::nearest;
 
     #[test]
-    fn finds_what_was_meant_or_nothing() {
+    fn finds_the_closest_candidate_or_none() {
         let fields = ["topology", "cluster", "select", "namespace"];
         assert_eq!(nearest("topologie", fields), Some("topology"));
         assert_eq!(nearest("Select", fields), Some("select"));

@@ -1,4 +1,4 @@
-//! Everything there is to work with, loaded and put together.
+//! A project: a payload and its profiles, loaded together with values for parameters.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,16 +14,16 @@ use crate::yaml::Sources;
 pub struct Project {
     /// The payload.
     pub payload: Arc<Payload>,
-    /// The profiles, with everything beside them.
+    /// The profiles, fragments and everything else in the profiles folder.
     pub profiles: Profiles,
-    /// The values of parameters.
+    /// The values of all parameters.
     pub parameters: Parameters,
     /// All files that were read.
     pub sources: Sources,
 }
 
 impl Project {
-    /// The folder of a project, with the values of its default set.
+    /// Loads the folders `payload` and `profiles` of a project, with the default parameter set.
     pub fn load(folder: &Path) -> Result<Self, Diagnostics> {
         let payload = Payload::load(&folder.join("payload"));
         let (payload, profiles) = Self::fit(payload, Profiles::load(&folder.join("profiles")))?;
@@ -31,31 +31,32 @@ impl Project {
         Self::new(payload, profiles, &set, ValueSources::default())
     }
 
-    /// A payload and the profiles for it; what is wrong with either is told at once.
+    /// Combines a payload with its profiles. Reports the errors of both.
     pub fn fit(
         payload: Result<Payload, Diagnostics>,
         profiles: Result<Profiles, Diagnostics>,
     ) -> Result<(Payload, Profiles), Diagnostics> {
         match (payload, profiles) {
             (Ok(mut payload), Ok(profiles)) => {
-                payload.adopt(&profiles)?;
+                payload.add_pages(&profiles)?;
                 Ok((payload, profiles))
             }
             (payload, profiles) => {
-                let errors = payload.err().into_iter().chain(profiles.err()).flat_map(|errors| errors.0);
-                Err(Diagnostics(errors.collect()))
+                let mut errors = payload.err().unwrap_or_default();
+                errors.0.extend(profiles.err().unwrap_or_default().0);
+                Err(errors)
             }
         }
     }
 
-    /// A payload and its profiles, with values from a set and from whoever asks.
+    /// Gives the parameters of a payload and its profiles their values, and checks all names.
     pub fn new(
         payload: Payload,
         mut profiles: Profiles,
         set: &ParameterSet,
         given: ValueSources<'_>,
     ) -> Result<Self, Diagnostics> {
-        let parameters = profiles.bind(set, given, &payload.private_parameters())?;
+        let parameters = profiles.bind(set, given, &payload.page_parameters())?;
         let sources = payload.sources.and(&profiles.sources);
         let project = Self { payload: Arc::new(payload), profiles, parameters, sources };
         expand::check_names(&project.context())?;
@@ -63,7 +64,7 @@ impl Project {
         Ok(project)
     }
 
-    /// What rendering needs to know.
+    /// Returns the input of a rendering.
     pub fn context(&self) -> Context<'_> {
         Context {
             payload: &self.payload,

@@ -5,7 +5,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::diagnostic::Diagnostic;
-use crate::language::{Pattern, unmet};
+use crate::language::unmet;
+use crate::object::SelectorPattern;
 use crate::object::{Object, Rule, SERVING_CERT, Where, is_tombstone};
 use crate::transform::Rendered;
 use crate::yaml::{Mark, Node, Value};
@@ -29,7 +30,7 @@ pub(super) struct Inventory<'a> {
 
 /// Objects that are declared to live outside.
 struct Outside<'a> {
-    pattern: &'a Pattern,
+    pattern: &'a SelectorPattern,
     mark: Mark,
     reason: &'a str,
     /// Whether they are there with these parameters.
@@ -181,7 +182,7 @@ impl<'a> Inventory<'a> {
     }
 
     /// What is declared to live outside, with the line and the reason: what something named, and what nothing did.
-    pub(super) fn externals(&self) -> impl Iterator<Item = (&'a Pattern, Mark, &'a str, bool)> {
+    pub(super) fn externals(&self) -> impl Iterator<Item = (&'a SelectorPattern, Mark, &'a str, bool)> {
         let used = |external: &Outside<'_>| external.used.load(Ordering::Relaxed);
         self.externals
             .iter()

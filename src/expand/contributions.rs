@@ -1,9 +1,9 @@
-//! What the uses of a component contribute, written out but not yet merged.
+//! Collects the contributions of pages and fragments to objects. They are merged later, in `transform`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::View;
-use super::fragment_walk::{Visitor, Walk, wrong};
+use super::fragment_walk::{FragmentWalk, Pass, Visitor, error_at};
 use super::variables::Variables;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::language::template::substitute;
@@ -13,103 +13,121 @@ use crate::language::{
 use crate::object::ObjectId;
 use crate::yaml::{Mark, Node, Sources, Value};
 
-/// Something that is added to the objects of a component.
+/// The contribution of an addition to one object.
 #[derive(Clone, Debug)]
 pub struct Contribution {
-    /// What it is added to.
+    /// The object or pod template that it is added to.
     pub target: ContributionTarget,
-    /// What is added, with its values put in.
+    /// The fields, with values filled in.
     pub node: Node,
-    /// The part that says so.
+    /// The position of the addition.
     pub part: Mark,
-    /// Whether the part is limited to profiles, which then says where a new object lives.
+    /// Whether the addition has `in`, which then decides where a new object lives.
     pub limited: bool,
-    /// The workload in scope, if there is one: a new object comes right before it.
+    /// The workload of the addition. A new object comes right before it.
     pub workload: Option<ObjectId>,
-    /// The object in which a fact was found that this honours: a new object comes right before that one.
+    /// The object with the intent that this handles. A new object comes right before it.
     pub meets: Option<ObjectId>,
-    /// The uses of fragments that led here, the page's own first.
+    /// The uses of fragments that led to the addition, the page's own first.
     pub uses: Vec<Mark>,
 }
 
-/// What a contribution is added to.
+/// The object or pod template that a contribution is added to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ContributionTarget {
     /// The pod template of this workload.
     Pod(ObjectId),
     /// This workload.
     Workload(ObjectId),
-    /// The object of its identity, or a new one.
+    /// The object with the same identity, or a new one.
     Object,
 }
 
-/// What the page of a component contributes in this profile.
+/// Returns the contributions of a component's page in this profile.
 pub(super) fn contributions(view: &View<'_>, component: &str) -> Result<Vec<Contribution>, Diagnostics> {
     let Some(page) = view.payload.page(component) else { return Ok(Vec::new()) };
-    let mut walk = walk(view, component);
-    let mut names = Variables::of(view, component);
-    walk.values(&page.values, &mut names)?;
-    walk.body(&page.adds, &page.uses, &names, &[]);
-    walk.errors.or(walk.visitor.all)
+    let mut walk = additions_walk(view, component, Collector::default());
+    let mut variables = Variables::of(view, component);
+    walk.bind_values(&page.values, &mut variables)?;
+    walk.visit_body(&page.adds, &page.uses, &variables, &[]);
+    walk.errors.or(walk.visitor.contributions)
 }
 
-/// What one use of a fragment contributes in this profile, asked for by whoever honours a fact.
+/// Returns the contributions of one use of a fragment, which handles an intent. The last of the objects has the intent.
 pub fn contributions_for_intent(
     view: &View<'_>,
     component: &str,
     objects: &[ObjectId],
     entry: &Marked<Use>,
 ) -> Result<Vec<Contribution>, Diagnostics> {
-    let mut walk = Walk { meant: objects, ..walk(view, component) };
-    let mut names = Variables::of(view, component);
+    let mut walk =
+        FragmentWalk { preferred: objects, ..additions_walk(view, component, Collector::default()) };
+    let mut variables = Variables::of(view, component);
     if let Some(page) = view.payload.page(component) {
-        walk.values(&page.values, &mut names)?;
+        walk.bind_values(&page.values, &mut variables)?;
     }
-    walk.fragment(entry, &names, &[]);
-    let mut all = walk.visitor.all;
-    for contribution in &mut all {
+    walk.visit_use(entry, &variables, &[]);
+    let mut contributions = walk.visitor.contributions;
+    for contribution in &mut contributions {
         contribution.meets = objects.last().cloned();
     }
-    walk.errors.or(all)
+    walk.errors.or(contributions)
 }
 
-/// How facts of a component are honoured in this profile: as the profile says, unless a part of its page or of a fragment
-/// that it uses says otherwise.
+/// Returns how the intents of a component are handled in this profile: by the rules of the profile, unless an addition of
+/// its page or of a fragment overrides them.
 pub fn intent_rules(view: &View<'_>, component: &str) -> Result<Intents, Diagnostics> {
-    let honours = view.profile.intents.clone();
-    let Some(page) = view.payload.page(component) else { return Ok(honours) };
-    let overrides = |parts: &[Marked<Addition>]| parts.iter().any(|part| !part.value.intents.0.is_empty());
-    let words = view.context.profiles.fragments.values();
-    if !overrides(&page.adds) && !words.into_iter().any(|fragment| overrides(&fragment.body.adds)) {
-        return Ok(honours);
+    let rules = view.profile.intents.clone();
+    let Some(page) = view.payload.page(component) else { return Ok(rules) };
+    let fragments = view.context.profiles.fragments.values();
+    let mut additions = page.adds.iter().chain(fragments.flat_map(|fragment| &fragment.body.adds));
+    // Nearly no page overrides an intent, and the walk is expensive.
+    if additions.all(|addition| addition.value.intents.0.is_empty()) {
+        return Ok(rules);
     }
-    let Walk { manifests, .. } = walk(view, component);
-    let errors = Diagnostics::default();
-    let visitor = Overrides { intents: honours, said: BTreeMap::new(), sources: view.context.sources };
-    let mut walk = Walk { manifests, meant: &[], complete: true, visitor, errors };
-    let mut names = Variables::of(view, component);
-    walk.values(&page.values, &mut names)?;
-    walk.body(&page.adds, &page.uses, &names, &[]);
-    walk.errors.or(walk.visitor.intents)
+    let visitor = IntentOverrides { rules, overridden: BTreeMap::new(), sources: view.context.sources };
+    let mut walk = additions_walk(view, component, visitor);
+    let mut variables = Variables::of(view, component);
+    walk.bind_values(&page.values, &mut variables)?;
+    walk.visit_body(&page.adds, &page.uses, &variables, &[]);
+    walk.errors.or(walk.visitor.rules)
 }
 
-struct Overrides<'a> {
-    intents: Intents,
-    said: BTreeMap<Intent, (IntentRule, Mark)>,
+fn additions_walk<'w, V>(view: &'w View<'_>, component: &str, visitor: V) -> FragmentWalk<'w, V> {
+    FragmentWalk {
+        manifests: view.payload.of_component(component).map(|(_, manifest)| manifest).collect(),
+        preferred: &[],
+        pass: Pass::Additions,
+        visitor,
+        errors: Diagnostics::default(),
+    }
+}
+
+/// Collects the intents that additions override.
+struct IntentOverrides<'a> {
+    rules: Intents,
+    /// The overrides so far, to find those that disagree.
+    overridden: BTreeMap<Intent, Marked<IntentRule>>,
     sources: &'a Sources,
 }
 
-impl Visitor for Overrides<'_> {
-    fn part(&mut self, part: &Marked<Addition>, _: &Variables<'_>, _: &[Mark]) -> Result<(), Diagnostic> {
-        for (finder, honour) in &part.value.intents.0 {
-            let said = self.said.insert(*finder, (honour.value.clone(), honour.mark));
-            if let Some((_, mark)) = said.filter(|(other, _)| *other != honour.value) {
-                return Err(Diagnostic::error(format!("two parts honour a {} differently", finder.name()))
-                    .at(Location::of(honour.mark, self.sources))
-                    .note(format!("the other is at {}", self.sources.show(mark)))
+impl Visitor for IntentOverrides<'_> {
+    fn addition(
+        &mut self,
+        addition: &Marked<Addition>,
+        _: &Variables<'_>,
+        _: &[Mark],
+    ) -> Result<(), Diagnostic> {
+        for (intent, rule) in &addition.value.intents.0 {
+            let previous = self.overridden.insert(*intent, rule.clone());
+            if let Some(previous) = previous.filter(|previous| previous.value != rule.value) {
+                let message = format!("two additions handle the intent `{}` differently", intent.name());
+                return Err(Diagnostic::error(message)
+                    .at(Location::of(rule.mark, self.sources))
+                    .note(format!("the other is at {}", self.sources.show(previous.mark)))
                     .help("limit one of them with `in` or `when`"));
             }
-            self.intents.0.insert(*finder, honour.clone());
+            self.rules.0.insert(*intent, rule.clone());
         }
         Ok(())
     }
@@ -119,90 +137,58 @@ impl Visitor for Overrides<'_> {
     }
 }
 
-/// Whether a part of a page, or of a fragment that it may come to, brings an object that a selector means, in whatever
-/// profile.
-pub fn brings(page: &Component, profiles: &Profiles, selector: &Selector) -> bool {
-    let honoured = profiles.iter().flat_map(|profile| profile.intents.0.values());
-    let honoured = honoured.filter_map(|entry| match &entry.value {
-        IntentRule::Fragment(name) => Some(name.as_str()),
-        _ => None,
-    });
-    let used = uses_of(&page.adds, &page.uses).chain(honoured);
-    let mut waiting: Vec<&str> = used.collect();
-    let mut seen = BTreeSet::new();
-    let mut found = any_object(&page.adds, selector);
-    while let Some(name) = waiting.pop().filter(|_| !found) {
-        let Some(fragment) = profiles.fragments.get(name).filter(|_| seen.insert(name)) else { continue };
-        found = any_object(&fragment.body.adds, selector);
-        waiting.extend(uses_of(&fragment.body.adds, &fragment.body.uses));
-    }
-    found
-}
-
-fn uses_of<'p>(parts: &'p [Marked<Addition>], uses: &'p [Marked<Use>]) -> impl Iterator<Item = &'p str> {
-    let uses = uses.iter().chain(parts.iter().flat_map(|part| &part.value.uses));
-    uses.map(|entry| entry.value.fragment.as_str())
-}
-
-fn any_object(parts: &[Marked<Addition>], selector: &Selector) -> bool {
-    parts.iter().flat_map(|part| &part.value.objects).any(|node| {
-        let kind = node.get("kind").and_then(Node::as_str);
-        let name = node.get("metadata").and_then(|metadata| metadata.get("name")).and_then(Node::as_str);
-        // A name with values in it may be any.
-        let named = |wanted: &String| name.is_none_or(|name| name == wanted || name.contains("${"));
-        kind == Some(&selector.kind) && selector.name.as_ref().is_none_or(named)
-    })
-}
-
-fn walk<'w>(view: &'w View<'_>, component: &str) -> Walk<'w, Collector> {
-    let manifests = view.payload.of_component(component).map(|(_, manifest)| manifest).collect();
-    let (visitor, errors) = (Collector::default(), Diagnostics::default());
-    Walk { manifests, meant: &[], complete: true, visitor, errors }
-}
-
+/// Collects contributions.
 #[derive(Default)]
 struct Collector {
-    all: Vec<Contribution>,
+    contributions: Vec<Contribution>,
+}
+
+impl Collector {
+    fn push(
+        &mut self,
+        target: ContributionTarget,
+        node: Node,
+        addition: &Marked<Addition>,
+        variables: &Variables<'_>,
+        uses: &[Mark],
+    ) {
+        self.contributions.push(Contribution {
+            target,
+            node,
+            part: addition.mark,
+            limited: !addition.value.profiles.is_empty(),
+            workload: variables.workload.as_ref().map(|workload| workload.id.clone()),
+            meets: None,
+            uses: uses.to_vec(),
+        });
+    }
 }
 
 impl Visitor for Collector {
-    fn part(
+    fn addition(
         &mut self,
-        part: &Marked<Addition>,
-        names: &Variables<'_>,
+        addition: &Marked<Addition>,
+        variables: &Variables<'_>,
         uses: &[Mark],
     ) -> Result<(), Diagnostic> {
-        let sources = names.view.context.sources;
-        let workload = names.workload.as_ref().map(|workload| workload.id.clone());
-        let mut push = |target: ContributionTarget, node: Node| {
-            self.all.push(Contribution {
-                target,
-                node,
-                part: part.mark,
-                limited: !part.value.profiles.is_empty(),
-                workload: workload.clone(),
-                meets: None,
-                uses: uses.to_vec(),
-            });
-        };
-        for (node, is_pod) in [(&part.value.pod, true), (&part.value.workload, false)] {
-            let Some(node) = node else { continue };
-            let id = workload.clone().ok_or_else(|| {
-                wrong(names, node.mark, "nobody says which workload this is for")
-                    .help("give the input `workload`")
-            })?;
-            if let Some(node) = substitute(node, names, sources)? {
-                push(
-                    if is_pod { ContributionTarget::Pod(id) } else { ContributionTarget::Workload(id) },
-                    node,
-                );
+        let sources = variables.view.context.sources;
+        if let Some(pod) = &addition.value.pod {
+            let workload = workload_of(variables, pod.mark)?;
+            if let Some(pod) = substitute(pod, variables, sources)? {
+                self.push(ContributionTarget::Pod(workload), pod, addition, variables, uses);
             }
         }
-        let objects = Node { value: Value::List(part.value.objects.clone()), mark: part.mark };
-        let objects = substitute(&objects, names, sources)?.map(|node| node.value);
-        if let Some(Value::List(objects)) = objects {
-            for node in objects {
-                push(ContributionTarget::Object, node);
+        if let Some(fields) = &addition.value.workload {
+            let workload = workload_of(variables, fields.mark)?;
+            if let Some(fields) = substitute(fields, variables, sources)? {
+                self.push(ContributionTarget::Workload(workload), fields, addition, variables, uses);
+            }
+        }
+        // Substituted as one list, so that an item which becomes a list of objects is spliced.
+        let objects = Node { value: Value::List(addition.value.objects.clone()), mark: addition.mark };
+        if let Some(Value::List(objects)) = substitute(&objects, variables, sources)?.map(|node| node.value) {
+            for object in objects {
+                self.push(ContributionTarget::Object, object, addition, variables, uses);
             }
         }
         Ok(())
@@ -211,4 +197,53 @@ impl Visitor for Collector {
     fn fragment(&mut self, _: &Fragment, _: &Variables<'_>) -> Result<(), Diagnostic> {
         Ok(())
     }
+}
+
+fn workload_of(variables: &Variables<'_>, mark: Mark) -> Result<ObjectId, Diagnostic> {
+    match &variables.workload {
+        Some(workload) => Ok(workload.id.clone()),
+        None => Err(error_at(variables, mark, "this addition has no workload")
+            .help("give the input `workload`, or set it under `values`")),
+    }
+}
+
+/// Returns whether a page, or a fragment that it may use, adds an object that a selector selects in any profile.
+pub fn may_add(page: &Component, profiles: &Profiles, selector: &Selector) -> bool {
+    let mut waiting = uses_of(&page.adds, &page.uses);
+    for rule in profiles.iter().flat_map(|profile| profile.intents.0.values()) {
+        if let IntentRule::Fragment(name) = &rule.value {
+            waiting.push(name);
+        }
+    }
+    if adds_object(&page.adds, selector) {
+        return true;
+    }
+    let mut seen = BTreeSet::new();
+    while let Some(name) = waiting.pop() {
+        let Some(fragment) = profiles.fragments.get(name) else { continue };
+        if !seen.insert(name) {
+            continue;
+        }
+        if adds_object(&fragment.body.adds, selector) {
+            return true;
+        }
+        waiting.extend(uses_of(&fragment.body.adds, &fragment.body.uses));
+    }
+    false
+}
+
+/// Returns the names of the fragments that additions and uses mention.
+fn uses_of<'p>(additions: &'p [Marked<Addition>], uses: &'p [Marked<Use>]) -> Vec<&'p str> {
+    let nested = additions.iter().flat_map(|addition| &addition.value.uses);
+    uses.iter().chain(nested).map(|entry| entry.value.fragment.as_str()).collect()
+}
+
+fn adds_object(additions: &[Marked<Addition>], selector: &Selector) -> bool {
+    additions.iter().flat_map(|addition| &addition.value.objects).any(|node| {
+        let kind = node.get("kind").and_then(Node::as_str);
+        let name = node.get("metadata").and_then(|metadata| metadata.get("name")).and_then(Node::as_str);
+        // A name with `${…}` can become any name.
+        let has_name = |wanted: &String| name.is_none_or(|name| name == wanted || name.contains("${"));
+        kind == Some(&selector.kind) && selector.name.as_ref().is_none_or(has_name)
+    })
 }

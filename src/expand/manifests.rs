@@ -1,11 +1,11 @@
-//! The manifests of every component as one profile sees them: with values put in, and those of shapes beside them.
+//! The manifests of every component in one profile: its own, with values filled in, and those of its fragments.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::View;
 use super::contributions::{Contribution, contributions};
-use super::fragment_walk::{Visitor, Walk, wrong};
+use super::fragment_walk::{FragmentWalk, Pass, Visitor, error_at};
 use super::variables::Variables;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::language::template::{substitute, substitute_text};
@@ -17,175 +17,210 @@ use crate::parallel::{self, Worth};
 use crate::payload::{ExpandedManifest, Manifest};
 use crate::yaml::Mark;
 
-/// A profile's view with values filled in, and what pages and fragments say about it.
+/// A profile with its pages and fragments evaluated.
 pub struct Expanded<'a> {
-    /// What the profile sees, with the manifests of fragments.
+    /// The profile, and the payload with the manifests of fragments.
     pub view: View<'a>,
-    /// What the shapes that a component uses say, by component.
+    /// `place` and `omit` of the fragments that a component uses, by component.
     pub fragment_placements: BTreeMap<String, Vec<FragmentPlacement>>,
-    /// What pages contribute, by component.
+    /// The contributions of pages, by component.
     pub contributions: BTreeMap<String, Vec<Contribution>>,
 }
 
-/// Where a shape's objects live, and which are left out.
+/// `place` and `omit` of one use of a fragment, with values filled in.
 #[derive(Clone, Debug, Default)]
 pub struct FragmentPlacement {
-    /// Where they live.
+    /// The cluster in which each object lives.
     pub place: Place,
-    /// Which are left out.
+    /// The objects that are left out.
     pub omit: Omissions,
 }
 
 impl Expanded<'_> {
-    /// The entries of `place` that decide about an object of a component: the page's, or where it has none those of the
-    /// shapes it uses, of which several may say the same.
+    /// Returns the entries of `place` that apply to an object: the page's, or if it has none those of the fragments that
+    /// it uses. Entries with the same cluster are returned once.
     pub fn place_of(&self, component: &str, id: &ObjectId) -> Vec<(&Marked<Selector>, Cluster)> {
         let page = self.view.payload.page(component).and_then(|page| page.place.as_ref());
         let entries = page.map(|place| place.of(id)).unwrap_or_default();
         if !entries.is_empty() {
             return entries;
         }
-        let says = self.fragment_placements.get(component).into_iter().flatten();
-        let mut entries: Vec<_> = says.flat_map(|says| says.place.of(id)).collect();
-        let named = entries.iter().any(|(entry, _)| entry.value.name.is_some());
-        entries.retain(|(entry, _)| entry.value.name.is_some() == named);
+        let mut entries = Vec::new();
+        for placement in self.fragment_placements.get(component).into_iter().flatten() {
+            entries.extend(placement.place.of(id));
+        }
+        let is_named = entries.iter().any(|(entry, _)| entry.value.name.is_some());
+        entries.retain(|(entry, _)| entry.value.name.is_some() == is_named);
         entries.dedup_by_key(|(_, cluster)| *cluster);
         entries
     }
 }
 
-/// Puts values into manifests, and the manifests of shapes beside those of the components that use them.
-pub fn expand(view: View<'_>) -> Result<Expanded<'_>, Diagnostics> {
+/// Fills values into manifests, adds the manifests of fragments, and collects contributions.
+pub fn expand(mut view: View<'_>) -> Result<Expanded<'_>, Diagnostics> {
     let mut errors = Diagnostics::default();
-    let (mut changed, mut shapes, mut says) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+    let mut changed = BTreeMap::new();
+    let mut from_fragments = BTreeMap::new();
+    let mut fragment_placements = BTreeMap::new();
     for (component, page) in &view.payload.pages {
-        match written(&view, component, page) {
-            Ok(written) => {
-                changed.extend(written.own);
-                if !written.shapes.is_empty() {
-                    shapes.insert(component.clone(), written.shapes);
+        match expand_component(&view, component, page) {
+            Ok(expanded) => {
+                changed.extend(expanded.changed);
+                if !expanded.from_fragments.is_empty() {
+                    from_fragments.insert(component.clone(), expanded.from_fragments);
                 }
-                if !written.fragment_placements.is_empty() {
-                    says.insert(component.clone(), written.fragment_placements);
+                if !expanded.placements.is_empty() {
+                    fragment_placements.insert(component.clone(), expanded.placements);
                 }
             }
             Err(found) => errors.0.extend(found.0),
         }
     }
     errors.or(())?;
-    let mut view = view;
-    if !changed.is_empty() || !shapes.is_empty() {
-        view.payload = Arc::new(view.payload.with(changed, shapes, view.context.sources)?);
+    if !changed.is_empty() || !from_fragments.is_empty() {
+        let payload = view.payload.with_manifests(changed, from_fragments, view.context.sources)?;
+        view.payload = Arc::new(payload);
     }
     let contributions = all_contributions(&view)?;
-    Ok(Expanded { view, fragment_placements: says, contributions })
+    Ok(Expanded { view, fragment_placements, contributions })
 }
 
 fn all_contributions(view: &View<'_>) -> Result<BTreeMap<String, Vec<Contribution>>, Diagnostics> {
     let components: Vec<&String> = view.payload.pages.keys().collect();
+    let results =
+        parallel::map(Worth::Little, components, |component| (component, contributions(view, component)));
     let mut errors = Diagnostics::default();
     let mut all = BTreeMap::new();
-    let found =
-        parallel::map(Worth::Little, components, |component| (component, contributions(view, component)));
-    for (component, found) in found {
-        match found {
-            Ok(found) => drop(all.insert(component.clone(), found)),
+    for (component, result) in results {
+        match result {
+            Ok(contributions) => {
+                all.insert(component.clone(), contributions);
+            }
             Err(found) => errors.0.extend(found.0),
         }
     }
     errors.or(all)
 }
 
-/// A component's manifests, written out.
+/// The manifests of one component in one profile.
 #[derive(Default)]
-struct Written {
-    /// Its own, where a value was put in: their place in the payload, and what they became.
-    own: Vec<(usize, Manifest)>,
-    /// Those of shapes.
-    shapes: Vec<ExpandedManifest>,
-    fragment_placements: Vec<FragmentPlacement>,
+struct ExpandedComponent {
+    /// Its own manifests into which a value was filled in, by their index in the payload.
+    changed: Vec<(usize, Manifest)>,
+    /// The manifests of the fragments that it uses.
+    from_fragments: Vec<ExpandedManifest>,
+    placements: Vec<FragmentPlacement>,
 }
 
-fn written(view: &View<'_>, component: &str, page: &Component) -> Result<Written, Diagnostics> {
+fn expand_component(
+    view: &View<'_>,
+    component: &str,
+    page: &Component,
+) -> Result<ExpandedComponent, Diagnostics> {
     let payload = &view.payload;
-    let manifests = payload.of_component(component).map(|(_, manifest)| manifest).collect();
-    let visitor = Shapes { written: Written::default() };
-    let mut walk = Walk { manifests, meant: &[], complete: false, visitor, errors: Diagnostics::default() };
-    let mut names = Variables::of(view, component);
-    walk.values(&page.values, &mut names)?;
-    walk.body(&page.adds, &page.uses, &names, &[]);
-    let Walk { visitor: Shapes { mut written }, mut errors, .. } = walk;
+    let mut walk = FragmentWalk {
+        manifests: payload.of_component(component).map(|(_, manifest)| manifest).collect(),
+        preferred: &[],
+        pass: Pass::Manifests,
+        visitor: ManifestCollector::default(),
+        errors: Diagnostics::default(),
+    };
+    let mut variables = Variables::of(view, component);
+    walk.bind_values(&page.values, &mut variables)?;
+    walk.visit_body(&page.adds, &page.uses, &variables, &[]);
+    let mut expanded = walk.visitor.0;
+    let mut errors = walk.errors;
+    // Without values, `${…}` in a manifest is not ours: it may be a shell's.
     if !page.values.is_empty() {
         for (index, manifest) in payload.of_component(component) {
-            if let Some(changed) = errors.collect(with_values(manifest, &names)).flatten() {
-                written.own.push((index, changed));
+            if let Some(changed) = errors.collect(with_values(manifest, &variables)).flatten() {
+                expanded.changed.push((index, changed));
             }
         }
     }
-    errors.or(written)
+    errors.or(expanded)
 }
 
-/// A manifest with its values put in; nothing if it mentions none.
-fn with_values(manifest: &Manifest, names: &Variables<'_>) -> Result<Option<Manifest>, Diagnostic> {
-    let sources = names.view.context.sources;
-    let root = substitute(&manifest.root, names, sources).map_err(|error| error.object(&manifest.id))?;
+/// Returns a manifest with its values filled in, or `None` if it mentions no name.
+fn with_values(manifest: &Manifest, variables: &Variables<'_>) -> Result<Option<Manifest>, Diagnostic> {
+    let sources = variables.view.context.sources;
+    let root = substitute(&manifest.root, variables, sources).map_err(|error| error.object(&manifest.id))?;
     match root {
-        Some(root) if root != manifest.root => manifest.become_object(root, sources).map(Some),
+        Some(root) if root != manifest.root => manifest.with_root(root, sources).map(Some),
         _ => Ok(None),
     }
 }
 
-/// Writes out the manifests of every shape that is used.
-struct Shapes {
-    written: Written,
-}
+/// Collects the manifests of every fragment that is used, with `place` and `omit`.
+#[derive(Default)]
+struct ManifestCollector(ExpandedComponent);
 
-impl Visitor for Shapes {
-    fn part(&mut self, _: &Marked<Addition>, _: &Variables<'_>, _: &[Mark]) -> Result<(), Diagnostic> {
+impl Visitor for ManifestCollector {
+    fn addition(&mut self, _: &Marked<Addition>, _: &Variables<'_>, _: &[Mark]) -> Result<(), Diagnostic> {
         Ok(())
     }
 
-    fn fragment(&mut self, fragment: &Fragment, names: &Variables<'_>) -> Result<(), Diagnostic> {
+    fn fragment(&mut self, fragment: &Fragment, variables: &Variables<'_>) -> Result<(), Diagnostic> {
+        let sources = variables.view.context.sources;
         for manifest in &fragment.manifests {
-            let filled = substitute(&manifest.root, names, names.view.context.sources)?.ok_or_else(|| {
-                wrong(names, manifest.root.mark, "this manifest is nothing but an absent value")
-            })?;
-            self.written.shapes.push(ExpandedManifest {
+            let Some(root) = substitute(&manifest.root, variables, sources)? else {
+                let message = "this manifest consists of a name that has no value";
+                return Err(error_at(variables, manifest.root.mark, message));
+            };
+            self.0.from_fragments.push(ExpandedManifest {
                 file: manifest.file.clone(),
                 document: manifest.document,
-                root: filled,
+                root,
             });
         }
-        let body = &fragment.body;
-        if body.place.is_some() || !body.omit.0.is_empty() {
-            let place =
-                body.place.as_ref().map(|place| fill_place(place, names)).transpose()?.unwrap_or_default();
-            let mut omit = Vec::new();
-            for (selector, omission) in &body.omit.0 {
-                // Here its inputs are known, later they are not.
-                if unmet(&omission.when, names, names.view.context.sources)?.is_none() {
-                    let omission = Omission { when: When::new(), ..omission.clone() };
-                    omit.push((fill(selector, names)?, omission));
-                }
-            }
-            self.written.fragment_placements.push(FragmentPlacement { place, omit: Omissions(omit) });
-        }
+        self.0.placements.extend(placement(fragment, variables)?);
         Ok(())
     }
 }
 
-fn fill_place(place: &Place, names: &Variables<'_>) -> Result<Place, Diagnostic> {
-    let all = |entries: &[Marked<Selector>]| -> Result<Vec<_>, Diagnostic> {
-        entries.iter().map(|entry| fill(entry, names)).collect()
+/// Returns `place` and `omit` of a fragment with values filled in, if it has any.
+fn placement(
+    fragment: &Fragment,
+    variables: &Variables<'_>,
+) -> Result<Option<FragmentPlacement>, Diagnostic> {
+    let body = &fragment.body;
+    if body.place.is_none() && body.omit.0.is_empty() {
+        return Ok(None);
+    }
+    let place = match &body.place {
+        Some(place) => Place {
+            management: fill_selectors(&place.management, variables)?,
+            guest: fill_selectors(&place.guest, variables)?,
+            both: fill_selectors(&place.both, variables)?,
+        },
+        None => Place::default(),
     };
-    Ok(Place { management: all(&place.management)?, guest: all(&place.guest)?, both: all(&place.both)? })
+    let mut omit = Vec::new();
+    for (selector, omission) in &body.omit.0 {
+        // Evaluated here, because the inputs of the fragment are not known later.
+        if unmet(&omission.when, variables, variables.view.context.sources)?.is_none() {
+            let omission = Omission { when: When::new(), ..omission.clone() };
+            omit.push((fill_selector(selector, variables)?, omission));
+        }
+    }
+    Ok(Some(FragmentPlacement { place, omit: Omissions(omit) }))
 }
 
-/// A selector whose name may mention inputs.
-fn fill(selector: &Marked<Selector>, names: &Variables<'_>) -> Result<Marked<Selector>, Diagnostic> {
-    let name = selector.value.name.as_ref();
-    let name = name
-        .map(|name| substitute_text(name, selector.mark, names, names.view.context.sources))
-        .transpose()?;
-    Ok(Marked { value: Selector { name, ..selector.value.clone() }, mark: selector.mark })
+fn fill_selectors(
+    selectors: &[Marked<Selector>],
+    variables: &Variables<'_>,
+) -> Result<Vec<Marked<Selector>>, Diagnostic> {
+    selectors.iter().map(|selector| fill_selector(selector, variables)).collect()
+}
+
+/// Fills values into the namespace and the name of a selector.
+fn fill_selector(
+    selector: &Marked<Selector>,
+    variables: &Variables<'_>,
+) -> Result<Marked<Selector>, Diagnostic> {
+    let mut filled = selector.clone();
+    for text in [&mut filled.value.namespace, &mut filled.value.name].into_iter().flatten() {
+        *text = substitute_text(text, selector.mark, variables, variables.view.context.sources)?;
+    }
+    Ok(filled)
 }

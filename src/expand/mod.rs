@@ -1,8 +1,10 @@
-//! What pages and fragments say, written out for one profile: values put in, the manifests of shapes beside a
-//! component's own, and what every use of a fragment contributes. Nothing is merged here yet.
+//! Evaluates pages and fragments for one profile: fills in values, adds the manifests of fragments, and collects the
+//! contributions of additions. Contributions are merged later, in `transform`.
 
+mod built_in;
 mod contributions;
 mod fragment_walk;
+mod inputs;
 mod manifests;
 mod name_check;
 mod pod_context;
@@ -15,13 +17,13 @@ use crate::object::{ObjectId, Schema, Scopes};
 use crate::payload::Payload;
 use crate::yaml::Sources;
 
-pub use contributions::{Contribution, ContributionTarget, brings, contributions_for_intent, intent_rules};
+pub use contributions::{Contribution, ContributionTarget, contributions_for_intent, intent_rules, may_add};
 pub use manifests::{Expanded, FragmentPlacement, expand};
 pub use name_check::check_names;
 pub use pod_context::{PodContext, mentions};
 pub use variables::{Variables, Workload};
 
-/// Everything that a rendering is a function of.
+/// The input of a rendering.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
     /// The payload.
@@ -30,32 +32,32 @@ pub struct Context<'a> {
     pub profiles: &'a Profiles,
     /// The values of all parameters.
     pub parameters: &'a Parameters,
-    /// The names of all files.
+    /// All files that were read.
     pub sources: &'a Sources,
-    /// Whether objects keep what each step made of them.
+    /// Whether objects record their history, for `explain`.
     pub recording: bool,
 }
 
-/// What one profile sees of the context.
+/// The context of one profile.
 #[derive(Clone, Debug)]
 pub struct View<'a> {
     /// The input of the rendering.
     pub context: Context<'a>,
     /// The profile.
     pub profile: &'a Profile,
-    /// The payload as this profile sees it: with values filled in, and with the manifests of fragments.
+    /// The payload with values filled in and with the manifests of fragments.
     pub payload: Arc<Payload>,
 }
 
 impl<'a> Context<'a> {
-    /// What a profile sees.
+    /// Returns the context of a profile.
     pub fn view(&self, profile: &'a Profile) -> View<'a> {
         View { context: *self, profile, payload: Arc::clone(self.payload) }
     }
 }
 
 impl View<'_> {
-    /// What is known about the scope of kinds: from Kubernetes, from the payload's CRDs, and declared.
+    /// Returns the scopes of all known kinds: of Kubernetes, of CRDs in the payload, and of `Checks` files.
     pub fn scopes(&self) -> Scopes {
         let mut scopes = self.payload.scopes();
         for ((group, kind), declared) in &self.context.profiles.checks.kinds {
@@ -64,12 +66,18 @@ impl View<'_> {
         scopes
     }
 
-    /// What is known about the fields of an object; nothing if nobody knows its kind.
+    /// Returns the schema of an object, or `None` if its kind is not known.
     pub fn schema(&self, id: &ObjectId, api_version: &str) -> Option<Schema<'_>> {
         let version = api_version.rsplit('/').next().unwrap_or_default();
-        let declared = || self.context.profiles.checks.kinds.get(&(id.group.clone(), id.kind.clone()));
         Schema::built_in(api_version, &id.kind)
             .or_else(|| self.payload.custom_schema(id, version))
-            .or_else(|| declared().map(|declared| Schema::CustomRoot(&declared.schema)))
+            .or_else(|| self.declared_schema(id))
+    }
+
+    /// Returns the schema of a kind that a `Checks` file declares.
+    fn declared_schema(&self, id: &ObjectId) -> Option<Schema<'_>> {
+        let kinds = &self.context.profiles.checks.kinds;
+        let declared = kinds.get(&(id.group.clone(), id.kind.clone()))?;
+        Some(Schema::CustomRoot(&declared.schema))
     }
 }

@@ -1,4 +1,4 @@
-//! What a pod can be told about the objects around it: who may talk to its cluster's API, and what its configuration is.
+//! The objects that pods depend on: bindings of their `ServiceAccount`s, and their ConfigMaps and Secrets.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,17 +8,17 @@ use crate::object::{EVERYBODY, ObjectId, RULES, account};
 use crate::payload::Sha256;
 use crate::yaml::{Node, json};
 
-/// Objects of one cluster that pods depend on.
+/// The objects of one cluster that pods depend on.
 #[derive(Clone, Debug, Default)]
 pub struct PodContext {
-    /// Service accounts, by namespace and name, that some binding gives rights.
+    /// `ServiceAccount`s with a binding, by namespace and name.
     bound: BTreeSet<(String, String)>,
-    /// ConfigMaps and Secrets as they will be.
+    /// ConfigMaps and Secrets as they will be applied, by kind, namespace and name.
     config: BTreeMap<(String, String, String), Node>,
 }
 
 impl PodContext {
-    /// Notes what a binding says.
+    /// Adds the `ServiceAccount`s of a `RoleBinding` or `ClusterRoleBinding`.
     pub fn bind(&mut self, id: &ObjectId, root: &Node) {
         for subject in root.get("subjects").and_then(Node::as_list).unwrap_or_default() {
             if let Some((namespace, name)) = account(subject, &id.namespace) {
@@ -27,22 +27,23 @@ impl PodContext {
         }
     }
 
-    /// Notes a ConfigMap or Secret as it will be.
+    /// Adds a ConfigMap or Secret as it will be applied.
     pub fn configure(&mut self, id: &ObjectId, root: Node) {
         self.config.insert((id.kind.clone(), id.namespace.clone(), id.name.clone()), root);
     }
 
-    /// Whether some binding in this cluster gives a service account rights.
+    /// Returns whether a binding in this cluster grants permissions to a `ServiceAccount`.
     pub(super) fn is_bound(&self, namespace: &str, account: &str) -> bool {
-        // A group is all accounts of a namespace, or of the cluster.
-        let bound = |(namespace, account): (&str, &str)| {
-            self.bound.contains(&(namespace.to_owned(), account.to_owned()))
-        };
-        [(namespace, account), (namespace, ""), EVERYBODY].into_iter().any(bound)
+        // A binding can also name the group of all ServiceAccounts of a namespace, or of the cluster.
+        [(namespace, account), (namespace, ""), EVERYBODY]
+            .into_iter()
+            .any(|(namespace, account)| self.bound.contains(&(namespace.to_owned(), account.to_owned())))
     }
 
-    /// A digest of everything that a pod is configured with: names, keys and values, each told apart from the next, so
-    /// that no two configurations look alike. What is not there counts as that. Nothing if there is no configuration.
+    /// Returns a digest of all ConfigMaps and Secrets that a pod uses, or `None` if it uses none.
+    ///
+    /// It covers kinds, names, keys and values, and whether an object exists. They are encoded as JSON, so that different
+    /// configurations never have the same text.
     pub(super) fn config_hash(&self, pod: &Node, namespace: &str) -> Option<String> {
         let references = references(pod);
         if references.is_empty() {
@@ -50,12 +51,13 @@ impl PodContext {
         }
         let mut text = String::new();
         for (kind, name) in references {
-            let found = self.config.get(&(kind.to_owned(), namespace.to_owned(), name.clone()));
-            let fields = ["data", "binaryData", "stringData"];
-            let content =
-                |root: &Node| fields.map(|field| root.get(field).map(json::write).unwrap_or_default());
-            // JSON texts quote what separates them.
-            let content = found.map_or_else(|| "absent".to_owned(), |root| json_list(&content(root)));
+            let content = match self.config.get(&(kind.to_owned(), namespace.to_owned(), name.clone())) {
+                Some(root) => json_list(
+                    &["data", "binaryData", "stringData"]
+                        .map(|field| root.get(field).map(json::write).unwrap_or_default()),
+                ),
+                None => "absent".to_owned(),
+            };
             text += &json_list(&[kind.to_owned(), name, content]);
         }
         Some(Sha256::of(text.as_bytes()).to_string()[..16].to_owned())
@@ -66,43 +68,49 @@ fn json_list(items: &[String]) -> String {
     serde_json::to_string(items).unwrap_or_default()
 }
 
-/// The ConfigMaps and Secrets that a pod mounts or takes variables from.
+/// Returns the ConfigMaps and Secrets that a pod mounts or reads environment variables from.
 fn references(pod: &Node) -> BTreeSet<(&'static str, String)> {
     let mut found = Vec::new();
-    for rule in
-        RULES.iter().filter(|rule| rule.is_about("Pod") && matches!(rule.kind, "ConfigMap" | "Secret"))
-    {
-        // What images are pulled with is no configuration.
-        if !rule.path.contains("imagePullSecrets") {
+    for rule in RULES {
+        let is_config = rule.is_about("Pod") && matches!(rule.kind, "ConfigMap" | "Secret");
+        // A new pull secret does not change how the pod behaves.
+        if is_config && !rule.path.contains("imagePullSecrets") {
             rule.references(pod, "Pod", "", &mut found);
         }
     }
-    let of_table = |kind: &str| if kind == "Secret" { "Secret" } else { "ConfigMap" };
-    found.iter().map(|reference| (of_table(reference.kind), reference.name.to_owned())).collect()
+    let mut references = BTreeSet::new();
+    for reference in found {
+        let kind = if reference.kind == "Secret" { "Secret" } else { "ConfigMap" };
+        references.insert((kind, reference.name.to_owned()));
+    }
+    references
 }
 
-/// The volumes of a pod that live on its node, in order, with commas between them.
+/// Returns the names of a pod's volumes on its node, in order and separated by commas.
 pub(super) fn local_volumes(pod: &Node) -> Option<String> {
     let volumes = pod.get("spec")?.get("volumes")?.as_list()?;
-    let local = |volume: &&Node| volume.get("emptyDir").is_some() || volume.get("hostPath").is_some();
-    let names: Vec<&str> =
-        volumes.iter().filter(local).filter_map(|volume| volume.get("name")?.as_str()).collect();
+    let mut names = Vec::new();
+    for volume in volumes {
+        if volume.get("emptyDir").is_some() || volume.get("hostPath").is_some() {
+            names.extend(volume.get("name").and_then(Node::as_str));
+        }
+    }
     (!names.is_empty()).then(|| names.join(","))
 }
 
-/// Whether a container mounts something at `/tmp`.
+/// Returns whether a container mounts a volume at `/tmp`.
 pub(super) fn mounts_tmp(container: &Node) -> bool {
     let mounts = container.get("volumeMounts").and_then(Node::as_list).unwrap_or_default();
     mounts.iter().any(|mount| mount.get("mountPath").and_then(Node::as_str) == Some("/tmp"))
 }
 
-/// Whether what a profile says of every pod mentions a name.
+/// Returns whether the policy of a profile mentions a name.
 pub fn mentions(profile: &Profile, name: &str) -> bool {
-    profile.policy.iter().any(|entry| {
-        let mut found = Vec::new();
-        for body in [&entry.value.add, &entry.value.default, &entry.value.set].into_iter().flatten() {
-            names(body, &mut found);
+    profile.policy.iter().any(|rule| {
+        let mut mentioned = Vec::new();
+        for body in rule.value.bodies() {
+            names(body, &mut mentioned);
         }
-        entry.value.when.contains_key(name) || found.iter().any(|(other, _)| other == name)
+        rule.value.when.contains_key(name) || mentioned.iter().any(|(other, _)| other == name)
     })
 }

@@ -1,102 +1,100 @@
-//! What the checks are told: kinds that no CRD describes, objects that live outside, and findings that are meant so.
+//! A `Checks` file: declares kinds without a CRD in the payload, external objects, and accepted findings.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
 
-use super::Selector;
-use super::common::{Header, Metadata};
-use super::typed::{Marked, Reader, Typed, typed, words};
+use super::header::{ApiVersion, Metadata};
+use super::typed::{Marked, Reader, Typed, read_variant, string_enum, typed};
 use super::when::When;
 use crate::diagnostic::Severity;
-use crate::glob;
-use crate::object::{Needs, Of, Rule, Scope, Where};
+use crate::object::{Needs, Of, Rule, Scope, Selector, SelectorPattern, Where};
 use crate::yaml::{self, Mark, Node, Value};
 
-words! {
-    /// What is checked, by the code that findings carry.
+string_enum! {
+    /// A check, by the code of its findings.
     pub enum Check {
-        /// A field that the kind does not have: the API server refuses it, or drops it without a word.
+        /// A field that the kind does not have. The API server rejects it or drops it silently.
         "unknown-field" => UnknownField,
-        /// A value of another type than the field takes.
+        /// A value that has not the type of its field.
         "wrong-type" => WrongType,
-        /// A field that the kind needs.
+        /// A required field is missing.
         "missing-field" => MissingField,
         /// A label or annotation that is not text.
         "not-text" => NotText,
-        /// Two items of a list with the same keys: server-side apply refuses the object.
+        /// Two items of a list have the same keys. Server-side apply rejects the object.
         "repeated-item" => RepeatedItem,
-        /// Two of several alternatives, or none of them: a volume's source, a probe's handler, a variable's value.
+        /// Several of the alternatives of a union are set, or none: a volume's source, a probe's handler.
         "one-of" => OneOf,
-        /// Two manifests for one object.
+        /// Two manifests create the same object.
         "same-object" => SameObject,
-        /// A namespaced object without a namespace.
+        /// A namespaced object has no namespace.
         "needs-namespace" => NeedsNamespace,
-        /// A namespace on an object that lives in none.
+        /// A cluster-scoped object has a namespace.
         "takes-no-namespace" => TakesNoNamespace,
-        /// A namespace that nobody creates or declares.
+        /// No manifest creates the namespace of an object, and no external declares it.
         "unknown-namespace" => UnknownNamespace,
-        /// A cluster-scoped object in a hosted control plane's half of the management cluster.
+        /// A cluster-scoped object of a hosted control plane in the management cluster.
         "cluster-scoped" => ClusterScoped,
-        /// A kind about which nothing is known.
+        /// A kind that Kubernetes does not have and that no CRD or `Checks` file declares.
         "unknown-kind" => UnknownKind,
-        /// An object that comes before its namespace, its kind, what its pods need or the Service that it calls.
+        /// An object has an earlier run level than something that it needs: its namespace, its CRD, or what its pods use.
         "too-early" => TooEarly,
-        /// An object is named that is not there.
+        /// An object refers to another object that does not exist.
         "no-such-object" => NoSuchObject,
-        /// An object that may be missing is named, and nobody brings it.
+        /// An object refers to an optional object that no manifest creates.
         "nobody-brings" => NobodyBrings,
-        /// A key of a Secret or ConfigMap is named that is not there.
+        /// An object refers to a key that the Secret or ConfigMap does not have.
         "no-such-key" => NoSuchKey,
-        /// A port is named that is not there.
+        /// An object refers to a port that does not exist.
         "no-such-port" => NoSuchPort,
-        /// A selector that selects nothing.
+        /// A label selector selects nothing.
         "selects-nothing" => SelectsNothing,
-        /// An object is named that lives in the topology's other cluster.
+        /// An object refers to an object in the other cluster of the topology.
         "other-cluster" => OtherCluster,
-        /// Credentials, key material or a kubeconfig in the guest, whose users can read it.
+        /// Credentials, keys or a kubeconfig are in the guest, where its users can read them.
         "secret-in-guest" => SecretInGuest,
-        /// Rights for somebody in a namespace of the other cluster.
+        /// A binding grants permissions to a `ServiceAccount` of the other cluster.
         "foreign-subject" => ForeignSubject,
-        /// A privileged pod in the management cluster.
+        /// A pod in the management cluster is privileged.
         "privileged" => Privileged,
-        /// A pod in the management cluster that uses its node's network, processes, files or ports.
+        /// A pod in the management cluster uses the network, processes, files or ports of its node.
         "host-access" => HostAccess,
-        /// A pod in the management cluster with a token that gives it no right.
+        /// A pod in the management cluster mounts a `ServiceAccount` token that grants no permission.
         "needless-token" => NeedlessToken,
-        /// An identity with all rights in the guest.
+        /// An identity has all permissions in the guest.
         "guest-admin" => GuestAdmin,
-        /// A value read from the guest that nothing bounds.
+        /// A parameter that is read from the guest accepts any value.
         "guest-value" => GuestValue,
-        /// An object that is declared to live outside and that nobody names.
+        /// No object refers to a declared external.
         "unused-external" => UnusedExternal,
-        /// A finding that is allowed and does not occur.
+        /// An allowance accepts a finding that does not occur.
         "unused-allowance" => UnusedAllowance,
     }
 }
 
 impl Check {
-    /// Its code.
+    /// Returns the code, such as `unknown-field`.
     pub fn code(self) -> &'static str {
-        Self::WORDS[self as usize].0
+        Self::NAMES[self as usize].0
     }
 
-    /// What it finds.
+    /// Returns the description.
     pub fn about(self) -> &'static str {
-        Self::ABOUT[self as usize].trim()
+        Self::DESCRIPTIONS[self as usize].trim()
     }
 
-    /// Whether it is about what the project declares, not about what is rendered.
+    /// Returns whether the check is about declarations in `Checks` files, not about rendered objects.
     pub fn is_about_declarations(self) -> bool {
         matches!(self, Self::UnusedExternal | Self::UnusedAllowance)
     }
 
-    /// PolicyRule check.
+    /// Returns all checks, in the order of declaration.
     pub fn all() -> impl Iterator<Item = Self> {
-        Self::WORDS.iter().map(|(_, check)| *check)
+        Self::NAMES.iter().map(|(_, check)| *check)
     }
 
-    /// How bad a finding is.
+    /// Returns the severity of its findings.
     pub fn severity(self) -> Severity {
         if self.is_about_declarations() || self == Self::NobodyBrings {
             Severity::Warning
@@ -106,28 +104,28 @@ impl Check {
     }
 }
 
-words! {
+string_enum! {
     /// The kind of a file for the checks.
     pub(super) enum ChecksKind {
-        /// What the checks are told.
+        /// A `Checks` file.
         "Checks" => Checks,
     }
 }
 
 typed! {
-    /// What the checks are told.
-    pub(super) struct ChecksFile ("a file for the checks") {
+    /// Declarations for the checks: kinds, external objects and accepted findings.
+    pub(super) struct ChecksFile ("a Checks file") {
         /// The version of the language.
-        "apiVersion" api_version: Header,
+        "apiVersion" api_version: ApiVersion,
         /// `Checks`
         "kind" kind: ChecksKind,
         /// The name of the file.
         "metadata" metadata: Metadata,
-        /// Kinds whose CRDs are not in the payload, as `Kind.group`.
+        /// Kinds whose CRD is not in the payload, as `Kind.group`.
         "kinds" kinds: BTreeMap<String, Marked<KindEntry>>,
-        /// Objects that somebody else brings.
+        /// Objects that someone else creates.
         "externals" externals: Vec<Marked<External>>,
-        /// Findings that are meant so.
+        /// Findings that are accepted, each with a reason.
         "allow" allow: Vec<Marked<Allowance>>,
     }
 }
@@ -135,128 +133,76 @@ typed! {
 typed! {
     /// A kind whose CRD is not in the payload.
     pub struct KindEntry ("a kind") {
-        /// Who brings it.
+        /// Who installs the CRD.
         "servedBy" served_by: String,
-        /// Whether its objects live in a namespace.
+        /// Whether objects of the kind are namespaced: `Namespaced` or `Cluster`.
         "scope" scope: Scope,
-        /// The keys of its lists that are maps, by their paths.
+        /// The keys that identify the items of its lists, by the path of the list.
         "lists" lists: BTreeMap<String, Marked<Vec<String>>>,
-        /// Where its objects name others.
+        /// Fields that refer to other objects.
         "references" references: Vec<Marked<ReferenceEntry>>,
-        /// Where its objects name others that somebody makes because of them.
+        /// Fields that name objects which a controller creates.
         "creates" creates: Vec<Marked<ReferenceEntry>>,
     }
 }
 
 typed! {
-    /// A place in which an object names another.
+    /// A field that refers to another object.
     pub struct ReferenceEntry ("a reference") {
-        /// The place: keys with `/` between them, `*` for every item of a list.
+        /// The path of the field: keys separated by `/`, with `*` for every item of a list.
         "path" path: String,
-        /// What it names, as `Kind` or `Kind.group`.
+        /// The kind of the other object, as `Kind` or `Kind.group`.
         "kind" kind: String,
-        /// The field below the place that holds the name; without it, the place is the name.
+        /// The field below the path that has the name. The default is the path itself.
         "name" name: Option<String>,
-        /// Where the other object is; without it, in the same namespace.
-        "namespace" namespace: Option<NamespaceWord>,
+        /// The namespace of the other object. The default is `own`.
+        "namespace" namespace: Option<ReferenceNamespace>,
     }
 }
 
-words! {
-    /// Where a named object is.
-    pub enum NamespaceWord {
-        /// In the namespace of the object that names it.
+string_enum! {
+    /// The namespace of the object that a field refers to.
+    pub enum ReferenceNamespace {
+        /// The namespace of the object that has the field.
         "own" => Own,
-        /// In the one that stands beside the name, as `namespace`.
+        /// The `namespace` field beside the name.
         "beside" => Beside,
-        /// In none.
+        /// None: the other object is cluster-scoped.
         "none" => None,
     }
 }
 
 typed! {
-    /// Objects that somebody else brings.
+    /// Objects that someone else creates.
     pub struct External ("an external") {
-        /// The objects: `Kind/name`, `Kind/namespace/name`, either with a group behind the kind; `*` stands for anything.
-        "objects" objects: Vec<Marked<Pattern>>,
-        /// The profiles in whose clusters they are; without it, all.
+        /// The objects, as `Kind/name` or `Kind.group/namespace/name`. `*` matches any text.
+        "objects" objects: Vec<Marked<SelectorPattern>>,
+        /// The profiles in whose clusters they exist. The default is all profiles.
         "in" profiles: Vec<Marked<String>>,
-        /// They are there only then.
+        /// They exist only if these conditions hold.
         "when" when: When,
-        /// Who brings them.
+        /// Who creates them.
         "reason" reason: String,
     }
 }
 
 typed! {
-    /// A finding that is meant so.
+    /// A finding that is accepted.
     pub struct Allowance ("an allowance") {
-        /// The check, by its code.
+        /// The code of the check.
         "check" check: Check,
-        /// The objects concerned, by their names in the payload.
+        /// The objects of the finding, by their names in the payload.
         "for" targets: Vec<Marked<Selector>>,
-        /// The profiles concerned; without it, all.
+        /// The profiles in which the finding is accepted. The default is all profiles.
         "in" profiles: Vec<Marked<String>>,
-        /// Why it is meant so.
+        /// Why the finding is accepted.
         "reason" reason: String,
-    }
-}
-
-/// `Kind[.group]/[namespace/]name`, with `*` for anything.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pattern {
-    text: String,
-    kind: String,
-    group: Option<String>,
-    namespace: Option<String>,
-    name: String,
-}
-
-impl Pattern {
-    /// Whether an object is meant. Without a group, a namespace, any.
-    pub fn matches(&self, kind: &str, group: &str, namespace: &str, name: &str) -> bool {
-        self.kind == kind
-            && self.group.as_ref().is_none_or(|own| own == group)
-            && self.namespace.as_ref().is_none_or(|own| glob::matches(own, namespace))
-            && glob::matches(&self.name, name)
-    }
-}
-
-impl std::fmt::Display for Pattern {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
-impl Typed for Pattern {
-    fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
-        let text = String::read(node, reader)?;
-        let parts: Vec<&str> = text.split('/').collect();
-        let (kind, namespace, name) = match parts[..] {
-            [kind, name] => (kind, None, name),
-            [kind, namespace, name] => (kind, Some(namespace.to_owned()), name),
-            _ => ("", None, ""),
-        };
-        let (kind, group) =
-            kind.split_once('.').map_or((kind, None), |(kind, group)| (kind, Some(group.to_owned())));
-        if !kind.starts_with(|first: char| first.is_ascii_uppercase()) || name.is_empty() {
-            reader.error(node.mark, format!("`{text}` names no object")).help = Some(
-                "write `Kind/name` or `Kind/namespace/name`, such as Secret/pull-secret or Namespace/openshift-*".into(),
-            );
-            return None;
-        }
-        let (kind, name) = (kind.to_owned(), name.to_owned());
-        Some(Self { text, kind, group, namespace, name })
-    }
-
-    fn schema() -> Json {
-        json!({"type": "string", "pattern": "^[A-Z][A-Za-z0-9]*(\\.[^/]+)?(/[^/]+){1,2}$"})
     }
 }
 
 impl Typed for Scope {
     fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
-        super::typed::word(node, &[("Namespaced", Self::Namespaced), ("Cluster", Self::Cluster)], reader)
+        read_variant(node, &[("Namespaced", Self::Namespaced), ("Cluster", Self::Cluster)], reader)
     }
 
     fn schema() -> Json {
@@ -264,102 +210,105 @@ impl Typed for Scope {
     }
 }
 
-/// All that the checks are told, from all files.
+/// The declarations of all `Checks` files.
 #[derive(Clone, Debug, Default)]
 pub struct Checks {
-    /// The kinds, by group and kind.
+    /// Declared kinds, by group and kind.
     pub kinds: BTreeMap<(String, String), DeclaredKind>,
-    /// Objects that somebody else brings.
+    /// Objects that someone else creates.
     pub externals: Vec<Marked<External>>,
-    /// Findings that are meant so.
+    /// Findings that are accepted.
     pub allow: Vec<Marked<Allowance>>,
 }
 
 /// A declared kind.
 #[derive(Clone, Debug)]
 pub struct DeclaredKind {
-    /// What is said of it.
+    /// The fields of the declaration.
     pub entry: KindEntry,
-    /// What is known of its fields, in the form of a CRD's schema.
+    /// The known fields, as a schema of a CRD.
     pub schema: Node,
-    /// Where it is declared.
+    /// The position of the declaration.
     pub mark: Mark,
 }
 
 impl Checks {
-    /// Takes over what one file says.
-    pub(super) fn learn(&mut self, node: &Node, reader: &mut Reader<'_>) {
+    /// Adds the declarations of a file.
+    pub(super) fn add_file(&mut self, node: &Node, reader: &mut Reader<'_>) {
         let Some(file) = ChecksFile::read(node, reader) else { return };
         for (name, Marked { value: entry, mark }) in file.kinds {
             let Some((kind, group)) = name.split_once('.') else {
-                reader.error(mark, format!("`{name}` names no kind with its group")).help =
+                reader.error(mark, format!("the kind `{name}` has no group")).help =
                     Some("write `Kind.group`, such as ClusterOperator.config.openshift.io".into());
                 continue;
             };
             let schema = schema_of(&entry.lists, mark);
-            let known =
-                self.kinds.insert((group.to_owned(), kind.to_owned()), DeclaredKind { entry, schema, mark });
-            if known.is_some() {
+            let declared = DeclaredKind { entry, schema, mark };
+            if self.kinds.insert((group.to_owned(), kind.to_owned()), declared).is_some() {
                 reader.error(mark, format!("the kind `{name}` is declared twice"));
             }
         }
-        for (reason, mark) in file
-            .externals
-            .iter()
-            .map(|external| (&external.value.reason, external.mark))
-            .chain(file.allow.iter().map(|allowance| (&allowance.value.reason, allowance.mark)))
-        {
-            if reason.trim().is_empty() {
-                reader.error(mark, "the reason is empty").help =
-                    Some("say why: whoever comes next must be able to tell whether it still holds".into());
+        for external in &file.externals {
+            check_reason(&external.value.reason, external.mark, reader);
+            if external.value.objects.is_empty() {
+                reader.error(external.mark, "the external names no objects").help =
+                    Some("name them under `objects`, as Kind/name or Kind/namespace/name".into());
             }
         }
-        for external in file.externals.iter().filter(|external| external.value.objects.is_empty()) {
-            reader.error(external.mark, "an external without objects");
-        }
-        for allowance in file.allow.iter().filter(|allowance| allowance.value.targets.is_empty()) {
-            reader.error(allowance.mark, "an allowance without objects").help =
-                Some("name them under `of`, as Kind or Kind/name".into());
+        for allowance in &file.allow {
+            check_reason(&allowance.value.reason, allowance.mark, reader);
+            if allowance.value.targets.is_empty() {
+                reader.error(allowance.mark, "the allowance names no objects").help =
+                    Some("name them under `for`, as Kind or Kind/name".into());
+            }
         }
         self.externals.extend(file.externals);
         self.allow.extend(file.allow);
     }
 
-    /// Where objects of declared kinds name others.
+    /// Returns the fields of declared kinds that refer to other objects.
     pub fn rules(&self) -> Vec<Rule<'_>> {
         self.rules_of(|entry| &entry.references)
     }
 
-    /// Where objects of declared kinds name what somebody makes because of them.
+    /// Returns the fields of declared kinds that name objects which a controller creates.
     pub fn makers(&self) -> Vec<Rule<'_>> {
         self.rules_of(|entry| &entry.creates)
     }
 
     fn rules_of(&self, entries: impl Fn(&KindEntry) -> &Vec<Marked<ReferenceEntry>>) -> Vec<Rule<'_>> {
         let mut rules = Vec::new();
-        for ((group, of), declared) in &self.kinds {
-            for Marked { value: entry, .. } in entries(&declared.entry) {
-                rules.push(entry.rule(group, of));
+        for ((group, kind), declared) in &self.kinds {
+            for reference in entries(&declared.entry) {
+                rules.push(reference.value.rule(group, kind));
             }
         }
         rules
     }
 }
 
+fn check_reason(reason: &str, mark: Mark, reader: &mut Reader<'_>) {
+    if reason.trim().is_empty() {
+        reader.error(mark, "the reason is empty").help =
+            Some("say why, so that others can tell whether the entry is still needed".into());
+    }
+}
+
 impl ReferenceEntry {
-    fn rule<'r>(&'r self, group_of: &'r str, of: &'r str) -> Rule<'r> {
+    /// Returns the reference as a rule for objects of a kind.
+    fn rule<'r>(&'r self, of_group: &'r str, of_kind: &'r str) -> Rule<'r> {
         let (kind, group) = self.kind.split_once('.').unwrap_or((&self.kind, ""));
         Rule {
-            of: Of::Kind(of),
-            of_group: Some(group_of),
+            of: Of::Kind(of_kind),
+            of_group: Some(of_group),
             path: self.path.trim_start_matches('/'),
             kind,
             group,
             by: self.name.as_deref(),
             namespace: match self.namespace {
-                Some(NamespaceWord::Beside) => Where::Beside,
-                Some(NamespaceWord::None) => Where::Cluster,
-                Some(NamespaceWord::Own) | None => Where::Own,
+                Some(ReferenceNamespace::Beside) => Where::Beside,
+                Some(ReferenceNamespace::None) => Where::Cluster,
+                Some(ReferenceNamespace::Own) | None => Where::Own,
             },
             needs: Needs::Itself,
             only: None,
@@ -367,7 +316,7 @@ impl ReferenceEntry {
     }
 }
 
-/// What the lists of a kind are, as its CRD would say it. Everything else may be there as well.
+/// Returns the schema that the CRD of a kind would have for these lists. All other fields are allowed.
 fn schema_of(lists: &BTreeMap<String, Marked<Vec<String>>>, mark: Mark) -> Node {
     const OPEN: &str = "x-kubernetes-preserve-unknown-fields";
     let mut root = json!({OPEN: true});

@@ -1,123 +1,123 @@
-//! A component's page: the File / Who / Where table that design documents draw by hand, made executable.
+//! A page: the `component.yaml` of a component. It places its objects, uses fragments and lists exceptions.
 
 use std::collections::BTreeMap;
 
-use super::Selector;
-use super::common::{Header, Metadata, Omissions};
 use super::fragment::{Addition, Use, check_additions};
+use super::header::{ApiVersion, Metadata};
+use super::omission::Omissions;
 use super::parameters::Parameter;
-use super::typed::{Marked, Reader, Typed, typed, words};
+use super::typed::{Marked, Reader, Typed, string_enum, typed};
 use super::when::When;
 use crate::diagnostic::Diagnostics;
-use crate::object::{Cluster, ObjectId};
+use crate::object::{Cluster, ObjectId, Selector};
 use crate::yaml::{Node, Sources};
 
-words! {
+string_enum! {
     /// The kind of a page.
     pub enum ComponentKind {
-        /// A component's page.
+        /// A page.
         "Component" => Component,
     }
 }
 
 typed! {
-    /// What a component's manifests are about: when they exist, where each object lives, its exceptions.
-    pub struct Component ("a component's page") {
+    /// The page of a component: when the component exists, where each object lives, and its exceptions.
+    pub struct Component ("a page") {
         /// The version of the language.
-        "apiVersion" api_version: Header,
+        "apiVersion" api_version: ApiVersion,
         /// `Component`
         "kind" kind: ComponentKind,
         /// The name of the component.
         "metadata" metadata: Metadata,
-        /// Who reports for it; without it, the component itself.
+        /// The `ClusterOperator` that reports for the component. The default is the name of the component.
         "owner" owner: Option<String>,
-        /// Patterns of the files it is about, for a page that does not lie beside them.
+        /// Patterns of the component's files, for a page in `profiles/components/`.
         "files" files: Vec<Marked<String>>,
-        /// Manifests of the folder that do not count: patterns of file names, each with a reason.
+        /// Files of the folder to ignore: patterns of file names, each with a reason.
         "ignore" ignore: BTreeMap<String, Marked<String>>,
-        /// The component exists only then.
+        /// The component exists only if these conditions hold.
         "when" when: When,
-        /// Annotations by which manifests that lack them are selected: said once, not in every file.
+        /// Annotations that the filters see on every manifest that lacks them. They are not rendered.
         "annotations" annotations: BTreeMap<String, Marked<String>>,
-        /// Names for `${}` in its manifests, and for inputs that inherit: constants, or made of parameters.
+        /// Names for `${…}` in the manifests and additions of the component, computed from parameters.
         "values" values: BTreeMap<String, Marked<Node>>,
-        /// Parameters that only this page uses.
+        /// Parameters that only this page can use.
         "parameters" parameters: BTreeMap<String, Marked<Parameter>>,
-        /// On which side of the line each object lives.
+        /// The cluster in which each object lives.
         "place" place: Option<Place>,
-        /// Objects that have moved, each with a reason: where they were, a tombstone takes them away.
+        /// Objects that have moved to the other cluster, each with a reason. A tombstone deletes the old object.
         "moved" moved: Omissions,
-        /// Images that come from one of the two releases, whatever cluster they are written in.
+        /// Image tags that always come from one of the two releases.
         "images" images: Option<ImageHomes>,
-        /// Objects that are left out, each with a reason.
+        /// Objects that the page leaves out, each with a reason.
         "omit" omit: Omissions,
-        /// Fragments that the component is made of.
+        /// Fragments that the component uses.
         "uses" uses: Vec<Marked<Use>>,
-        /// What it adds beside its manifests, and where.
+        /// Additions to the component's workloads and objects.
         "adds" adds: Vec<Marked<Addition>>,
-        /// Exceptions, applied last, in this order.
+        /// Patches, applied last and in this order.
         "patches" patches: Vec<Marked<PatchEntry>>,
     }
 }
 
 typed! {
-    /// On which side of the line each object lives. In a standalone cluster the sides are one.
+    /// The cluster in which each object lives. A standalone cluster has all of them.
     #[derive(Default)]
     pub struct Place ("place") {
-        /// In the cluster that runs hosted control planes.
+        /// Objects in the management cluster, which runs hosted control planes.
         "management" management: Vec<Marked<Selector>>,
-        /// In the cluster that users see. Cluster-scoped objects are there without being named.
+        /// Objects in the guest cluster. Cluster-scoped objects are in the guest without an entry.
         "guest" guest: Vec<Marked<Selector>>,
-        /// In both.
+        /// Objects in both clusters.
         "both" both: Vec<Marked<Selector>>,
     }
 }
 
 typed! {
-    /// Tags whose images come from one release: an operator in the management cluster may start pods in the guest.
+    /// Image tags that always come from one release: an operator in the management cluster may start pods in the guest.
     #[derive(Default)]
     pub struct ImageHomes ("images") {
-        /// Tags of the guest's release.
+        /// Tags that always come from the guest's release.
         "guest" guest: Vec<Marked<String>>,
-        /// Tags of the control plane's release.
+        /// Tags that always come from the control plane's release.
         "management" management: Vec<Marked<String>>,
     }
 }
 
 typed! {
-    /// An exception: one patch for the objects it means, with the reason for it.
+    /// A patch with the objects that it changes and the reason for it.
     pub struct PatchEntry ("a patch") {
-        /// The profiles it concerns; without it, all.
+        /// The profiles in which it is applied. The default is all profiles.
         "in" profiles: Vec<Marked<String>>,
-        /// It is applied only then.
+        /// It is applied only if these conditions hold.
         "when" when: When,
-        /// Why this cannot be said in another way.
+        /// Why a patch is needed.
         "reason" reason: String,
-        /// A file with the patch, beside the page or in `patches/<component>/`.
+        /// The file with the patch, beside the page or in `patches/<component>/`.
         "path" path: Option<Marked<String>>,
-        /// The patch itself: a map, a list of operations, or either as text.
+        /// The patch itself: a map, a list of operations, or one of them as text.
         "patch" patch: Option<Node>,
-        /// The objects it means; without it, the one that the patch itself names.
+        /// The objects to patch. The default is the object that the patch itself names.
         "target" target: Option<PatchTarget>,
-        /// It may match nothing, or change nothing.
+        /// The patch may match no object or change nothing.
         "optional" optional: bool,
-        /// Where new items of a list go.
+        /// Where new items of a list are inserted.
         "position" position: Option<ItemPosition>,
     }
 }
 
-words! {
-    /// Where new items of a list go.
+string_enum! {
+    /// Where new items of a list are inserted.
     pub enum ItemPosition {
-        /// Behind those that are there.
+        /// After the existing items.
         "last" => Last,
-        /// Before those that are there.
+        /// Before the existing items.
         "first" => First,
     }
 }
 
 typed! {
-    /// The objects that a patch means. Texts are regular expressions that must match as a whole.
+    /// The objects that a patch changes. Each text is a regular expression that must match the whole text.
     pub struct PatchTarget ("a target") {
         /// The API group.
         "group" group: Option<Marked<String>>,
@@ -129,9 +129,9 @@ typed! {
         "name" name: Option<Marked<String>>,
         /// The namespace.
         "namespace" namespace: Option<Marked<String>>,
-        /// Labels as `key=value`, `key!=value`, `key` or `!key`, with commas between.
+        /// Labels as `key=value`, `key!=value`, `key` or `!key`, separated by commas.
         "labelSelector" label_selector: Option<Marked<String>>,
-        /// Annotations, in the same way.
+        /// Annotations, in the same format.
         "annotationSelector" annotation_selector: Option<Marked<String>>,
     }
 }
@@ -139,9 +139,11 @@ typed! {
 impl Component {
     /// Reads a page.
     pub fn read_page(node: &Node, sources: &Sources) -> Result<Self, Diagnostics> {
-        let mut reader = Reader { sources, errors: Diagnostics::default() };
+        let mut reader = Reader::new(sources, Diagnostics::default());
         let page = Self::read(node, &mut reader);
-        if let Some(page) = page.as_ref().filter(|_| reader.errors.0.is_empty()) {
+        if let Some(page) = &page
+            && reader.errors.0.is_empty()
+        {
             page.check(&mut reader);
         }
         match page {
@@ -150,7 +152,7 @@ impl Component {
         }
     }
 
-    /// What is wrong with it beyond the types of its fields.
+    /// Reports errors beyond the types of the fields.
     pub(super) fn check(&self, reader: &mut Reader<'_>) {
         for (name, parameter) in &self.parameters {
             parameter.value.check_declaration(name, parameter.mark, reader);
@@ -158,29 +160,30 @@ impl Component {
         check_additions(&self.adds, reader);
     }
 
-    /// The name of the component.
+    /// Returns the name of the component.
     pub fn name(&self) -> &str {
         &self.metadata.name.0
     }
 
-    /// Who reports for it.
+    /// Returns the `ClusterOperator` that reports for the component.
     pub fn owner(&self) -> &str {
         self.owner.as_deref().unwrap_or_else(|| self.name())
     }
 }
 
 impl Place {
-    /// Every entry with the clusters it means.
+    /// Returns all entries with their clusters.
     pub fn entries(&self) -> impl Iterator<Item = (&Marked<Selector>, Cluster)> {
         let management = self.management.iter().map(|entry| (entry, Cluster::Management));
         let guest = self.guest.iter().map(|entry| (entry, Cluster::Guest));
         management.chain(guest).chain(self.both.iter().map(|entry| (entry, Cluster::Both)))
     }
 
-    /// The entries that decide about an object: those that name it beat those that name its kind.
+    /// Returns the entries that apply to an object. Entries with its name take precedence over entries with its kind.
     pub fn of(&self, id: &ObjectId) -> Vec<(&Marked<Selector>, Cluster)> {
-        let hits: Vec<_> = self.entries().filter(|(entry, _)| entry.value.matches(id)).collect();
-        let named = hits.iter().any(|(entry, _)| entry.value.name.is_some());
-        hits.into_iter().filter(|(entry, _)| entry.value.name.is_some() == named).collect()
+        let mut matching: Vec<_> = self.entries().filter(|(entry, _)| entry.value.matches(id)).collect();
+        let is_named = matching.iter().any(|(entry, _)| entry.value.name.is_some());
+        matching.retain(|(entry, _)| entry.value.name.is_some() == is_named);
+        matching
     }
 }

@@ -1,39 +1,42 @@
-//! What the cluster-version-operator's inclusion filters are asked. A filter that is not set is off.
+//! The settings of the cluster-version-operator's inclusion filters. A filter that is not set is off.
 
 use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
 
 use super::typed::typed;
+use crate::object::ObjectId;
 
-/// The inputs of the eight filters.
+/// The settings of the eight filters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filters {
-    /// Leaves out what is annotated `exclude.release.openshift.io/<this>`.
+    /// Excludes manifests with the annotation `exclude.release.openshift.io/<this>`.
     pub exclude_identifier: Option<String>,
-    /// The feature set of the cluster; empty or `Default` for the default one.
+    /// The feature set of the cluster. Empty or `Default` is the default feature set.
     pub feature_set: Option<String>,
-    /// The feature gates that are on.
+    /// The enabled feature gates.
     pub feature_gates: Option<BTreeSet<String>>,
     /// The major version of the cluster.
     pub major_version: Option<u64>,
-    /// Takes in what is annotated `include.release.openshift.io/<this>`.
+    /// Includes manifests with the annotation `include.release.openshift.io/<this>`.
     pub cluster_profile: Option<String>,
-    /// The cluster's capabilities.
+    /// The capabilities of the cluster.
     pub capabilities: Option<Capabilities>,
-    /// Objects that the cluster's administrator has taken over.
+    /// Objects that the cluster's administrator manages instead of the release.
     pub overrides: Vec<Override>,
 }
 
 /// Capabilities of a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Capabilities {
-    /// Those that are on.
+    /// The enabled capabilities.
     pub enabled: BTreeSet<String>,
-    /// Those that exist.
+    /// All capabilities, enabled or not.
     pub known: BTreeSet<String>,
 }
 
 impl Capabilities {
-    /// Capabilities that are on, and others that exist. What is on exists.
+    /// Creates capabilities from the enabled ones and further known ones.
     pub fn new(enabled: impl IntoIterator<Item = String>, known: impl IntoIterator<Item = String>) -> Self {
         let enabled: BTreeSet<String> = enabled.into_iter().collect();
         let known = known.into_iter().chain(enabled.iter().cloned()).collect();
@@ -41,70 +44,81 @@ impl Capabilities {
     }
 }
 
-/// An object that is not managed.
+/// An object that the cluster-version-operator does not manage, written as `group/kind/namespace/name`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Override {
-    /// The API group, empty for the core group.
-    pub group: String,
-    /// The kind.
-    pub kind: String,
-    /// The namespace; it does not count for objects that have none.
-    pub namespace: String,
-    /// The name.
-    pub name: String,
-}
+pub struct Override(pub ObjectId);
 
-impl std::fmt::Display for Override {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}/{}/{}/{}", self.group, self.kind, self.namespace, self.name)
+/// A text that is not an override.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OverrideError;
+
+impl Override {
+    /// Returns whether the override is for an object. The namespace of a cluster-scoped object is not compared.
+    pub fn matches(&self, id: &ObjectId) -> bool {
+        self.0.group == id.group
+            && self.0.kind == id.kind
+            && self.0.name == id.name
+            && (id.namespace.is_empty() || self.0.namespace == id.namespace)
     }
 }
 
-impl std::str::FromStr for Override {
-    type Err = String;
+impl fmt::Display for OverrideError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("write group/kind/namespace/name, such as apps/Deployment/ns/name or /Namespace//name")
+    }
+}
 
-    /// `group/kind/namespace/name`; the group and the namespace may be empty.
+impl std::error::Error for OverrideError {}
+
+impl fmt::Display for Override {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ObjectId { group, kind, namespace, name } = &self.0;
+        write!(f, "{group}/{kind}/{namespace}/{name}")
+    }
+}
+
+impl FromStr for Override {
+    type Err = OverrideError;
+
+    /// Reads the cluster-version-operator's own order: `group/kind/namespace/name`. The group of core kinds and the
+    /// namespace of cluster-scoped objects are empty.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text.split('/').collect::<Vec<_>>()[..] {
-            [group, kind, namespace, name] if !kind.is_empty() && !name.is_empty() => Ok(Self {
-                group: group.into(),
-                kind: kind.into(),
-                namespace: namespace.into(),
-                name: name.into(),
-            }),
-            _ => Err(
-                "write it as group/kind/namespace/name, such as apps/Deployment/ns/name or /Namespace//name"
-                    .into(),
-            ),
+            [group, kind, namespace, name] if !kind.is_empty() && !name.is_empty() => Ok(Self(ObjectId {
+                group: group.to_owned(),
+                kind: kind.to_owned(),
+                namespace: namespace.to_owned(),
+                name: name.to_owned(),
+            })),
+            _ => Err(OverrideError),
         }
     }
 }
 
 typed! {
-    /// What the cluster-version-operator's filters are asked. A filter that is not set is off.
+    /// The settings of the cluster-version-operator's filters. A filter that is not set is off.
     #[derive(Default)]
     pub(super) struct FilterFields ("select") {
-        /// Leaves out what is annotated `exclude.release.openshift.io/<this>`.
+        /// Excludes manifests with the annotation `exclude.release.openshift.io/<this>`.
         "excludeIdentifier" exclude_identifier: Option<String>,
-        /// The feature set of the cluster; empty or `Default` for the default one.
+        /// The feature set of the cluster. Empty or `Default` is the default feature set.
         "featureSet" feature_set: Option<String>,
-        /// The feature gates that are on.
+        /// The enabled feature gates.
         "featureGates" feature_gates: Option<Vec<String>>,
         /// The major version of the cluster.
         "majorVersion" major_version: Option<u64>,
-        /// Takes in what is annotated `include.release.openshift.io/<this>`.
+        /// Includes manifests with the annotation `include.release.openshift.io/<this>`.
         "clusterProfile" cluster_profile: Option<String>,
-        /// The capabilities that are on.
+        /// The enabled capabilities.
         "capabilities" capabilities: Option<Vec<String>>,
-        /// Further capabilities that exist.
+        /// Further capabilities, which are known and not enabled.
         "knownCapabilities" known_capabilities: Option<Vec<String>>,
     }
 }
 
 impl FilterFields {
-    /// What a child says, and what its parent says where the child is silent.
-    pub(super) fn over(self, parent: &Self) -> Self {
-        let parent = parent.clone();
+    /// Returns these settings on top of those of the parent.
+    pub(super) fn over(self, parent: Self) -> Self {
         Self {
             exclude_identifier: self.exclude_identifier.or(parent.exclude_identifier),
             feature_set: self.feature_set.or(parent.feature_set),
@@ -116,6 +130,7 @@ impl FilterFields {
         }
     }
 
+    /// Returns the settings as the filters use them.
     pub(super) fn filters(self) -> Filters {
         let any_capability = self.capabilities.is_some() || self.known_capabilities.is_some();
         Filters {

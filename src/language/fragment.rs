@@ -1,17 +1,19 @@
-//! A fragment: a word with typed inputs and its meaning in every topology side by side. It only adds.
+//! A fragment: a reusable addition with typed inputs. It lists its additions for all profiles side by side.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
 
-use super::common::{Header, Metadata, Omissions};
 use super::component::Place;
+use super::header::{ApiVersion, Metadata};
 use super::intents::Intents;
-use super::typed::{Marked, Reader, Typed, typed, words};
+use super::omission::Omissions;
+use super::typed::{Marked, Reader, Typed, string_enum, typed};
+use super::value_type::{TextPattern, ValueRules, ValueType};
 use super::when::When;
-use crate::yaml::{Mark, Node, Number, Value, json};
+use crate::yaml::{Mark, Node, Value, json};
 
-words! {
+string_enum! {
     /// The kind of a fragment's file.
     pub enum FragmentKind {
         /// A fragment.
@@ -19,273 +21,177 @@ words! {
     }
 }
 
-/// A reusable piece: what a word means in each topology.
+/// A fragment with the manifests in its folder.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fragment {
-    /// What its file says.
+    /// The fields of its file.
     pub body: FragmentFile,
-    /// The manifests in its folder, where it is a shape: documents in which its inputs and values are not yet put in.
+    /// The manifests in its folder, before `${…}` is filled in. Empty for a fragment without a folder.
     pub manifests: Vec<FragmentManifest>,
-    /// Where it is written.
+    /// The position of the fragment.
     pub mark: Mark,
 }
 
-/// A document of a shape's folder.
+/// A document in the folder of a fragment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FragmentManifest {
     /// The file, as messages show it.
     pub file: String,
-    /// Its place among the file's documents, from one.
+    /// The number of the document in the file, from one.
     pub document: usize,
-    /// The object, with `${}` where values go.
+    /// The object, before `${…}` is filled in.
     pub root: Node,
 }
 
 typed! {
-    /// A fragment's file.
+    /// A reusable addition with typed inputs.
     pub struct FragmentFile ("a fragment") {
         /// The version of the language.
-        "apiVersion" api_version: Header,
+        "apiVersion" api_version: ApiVersion,
         /// `Fragment`
         "kind" kind: FragmentKind,
-        /// The name of the fragment, by which pages use it.
+        /// The name with which pages use the fragment.
         "metadata" metadata: Metadata,
-        /// What the word says, in one sentence.
+        /// The purpose of the fragment, in one sentence.
         "description" description: String,
-        /// What its user must or may say.
+        /// The inputs that a page gives when it uses the fragment.
         "inputs" inputs: BTreeMap<String, Marked<Input>>,
-        /// Names for `${}` in its manifests and parts: constants, parameters, or made of inputs.
+        /// Names for `${…}` in the manifests and additions of the fragment, computed from inputs and parameters.
         "values" values: BTreeMap<String, Marked<Node>>,
-        /// On which side of the line its objects live; the page that uses it may say otherwise.
+        /// The cluster in which each object of the fragment lives. The page that uses the fragment can override it.
         "place" place: Option<Place>,
-        /// Objects of its that are left out, each with a reason.
+        /// Objects that the fragment leaves out, each with a reason.
         "omit" omit: Omissions,
-        /// Other fragments that it is made of.
+        /// Other fragments that this fragment uses.
         "uses" uses: Vec<Marked<Use>>,
-        /// What it adds, and where.
+        /// Additions to workloads and objects.
         "adds" adds: Vec<Marked<Addition>>,
     }
 }
 
 typed! {
-    /// Something that is added.
-    pub struct Addition ("a part") {
-        /// The profiles it concerns; without it, all.
+    /// One entry of `adds`: fields and objects to add, in some or all profiles.
+    pub struct Addition ("an `adds` entry") {
+        /// The profiles in which it is added. The default is all profiles.
         "in" profiles: Vec<Marked<String>>,
-        /// It is added only then.
+        /// It is added only if these conditions hold.
         "when" when: When,
-        /// Why nothing is needed in these profiles.
+        /// Why nothing is added in these profiles.
         "nothing" nothing: Option<String>,
-        /// A part of the pod template of the workload.
+        /// Fields to add to the pod template of the workload.
         "pod" pod: Option<Node>,
-        /// A part of the workload itself.
+        /// Fields to add to the workload itself.
         "workload" workload: Option<Node>,
-        /// Objects, whole or in part; those of one identity are merged.
+        /// Objects to add. An object that exists already is merged with the entry.
         "objects" objects: Vec<Node>,
-        /// Other fragments that are used here.
+        /// Other fragments to use.
         "uses" uses: Vec<Marked<Use>>,
-        /// How facts that are found in this component are honoured, where not as the profile says.
+        /// How to handle intents of this component, instead of the profile's rules.
         "intents" intents: Intents,
     }
 }
 
-/// A part says something, or that nothing is needed, and not both.
-pub(super) fn check_additions(parts: &[Marked<Addition>], reader: &mut Reader<'_>) {
-    for Marked { value: part, mark } in parts {
-        let body = part.pod.is_some()
-            || part.workload.is_some()
-            || !part.objects.is_empty()
-            || !part.uses.is_empty()
-            || !part.intents.0.is_empty();
-        match (&part.nothing, body) {
+/// Reports entries of `adds` that add nothing without a reason, or that give a reason and add something.
+pub(super) fn check_additions(additions: &[Marked<Addition>], reader: &mut Reader<'_>) {
+    for Marked { value: addition, mark } in additions {
+        let adds_something = addition.pod.is_some()
+            || addition.workload.is_some()
+            || !addition.objects.is_empty()
+            || !addition.uses.is_empty()
+            || !addition.intents.0.is_empty();
+        match (&addition.nothing, adds_something) {
             (Some(_), true) => {
-                reader.error(*mark, "a part that says both something and `nothing`").help =
-                    Some("remove `nothing`, or make two parts of it".into());
+                reader.error(*mark, "this `adds` entry adds something and has `nothing`").help =
+                    Some("remove `nothing`, or split the entry in two".into());
             }
             (None, false) => {
-                reader.error(*mark, "a part that says nothing").help =
-                    Some("where nothing is needed, say why: `nothing: …`".into());
+                reader.error(*mark, "this `adds` entry adds nothing").help =
+                    Some("remove it, or give the reason with `nothing: …`".into());
             }
             _ => {}
         }
     }
 }
 
-/// What a user of a fragment says for one of its inputs.
+/// The declaration of an input of a fragment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Input {
-    /// What a value must be.
-    pub r#type: InputType,
-    /// Its value where none is given; may mention inputs.
+    /// The type of the value.
+    pub r#type: ValueType,
+    /// The value if none is given. It may mention other inputs.
     pub default: Option<Node>,
-    /// It may be absent.
+    /// Whether the input may have no value.
     pub optional: bool,
-    /// The values it may have; any if empty.
+    /// The allowed values; all if empty.
     pub choices: Vec<Node>,
-    /// What its text, or each text of its list, must match as a whole.
-    pub pattern: Option<Pattern>,
-    /// The kinds that an object may be of; any if empty.
+    /// The pattern for the text, or for each text of the list.
+    pub pattern: Option<TextPattern>,
+    /// The allowed kinds of an object; all if empty.
     pub kinds: Vec<String>,
-    /// Taken from the user's scope where it is not given.
+    /// Whether an input that is not given takes the value of the same name from the page or fragment that uses it.
     pub inherit: bool,
 }
 
 typed! {
-    /// An input with more to say than its type.
+    /// An input with more fields than its type.
     struct InputFields ("an input") {
-        /// What a value must be.
-        "type" r#type: InputType,
-        /// Its value where none is given; may mention inputs.
+        /// The type of the value.
+        "type" r#type: ValueType,
+        /// The value if none is given. It may mention other inputs.
         "default" default: Option<Node>,
-        /// It may be absent.
+        /// The input may have no value.
         "optional" optional: bool,
-        /// The values it may have.
+        /// The allowed values.
         "enum" choices: Vec<Node>,
-        /// A regular expression that its text, or each text of its list, must match as a whole.
-        "pattern" pattern: Option<Pattern>,
-        /// The kinds that an object may be of.
+        /// A regular expression that must match the whole text, or each text of a list.
+        "pattern" pattern: Option<TextPattern>,
+        /// The allowed kinds of an object.
         "kinds" kinds: Vec<String>,
-        /// Taken from the user's scope where it is not given.
+        /// An input that is not given takes the value of the same name from the page or fragment that uses the fragment.
         "inherit" inherit: bool,
     }
 }
 
-/// A regular expression for a whole text.
-#[derive(Clone, Debug)]
-pub struct Pattern {
-    /// As it is written.
-    pub text: String,
-    regex: regex_lite::Regex,
-}
-
-impl Pattern {
-    /// Whether a text is what the pattern says.
-    pub fn matches(&self, text: &str) -> bool {
-        self.regex.is_match(text)
-    }
-}
-
-impl PartialEq for Pattern {
-    fn eq(&self, other: &Self) -> bool {
-        self.text == other.text
-    }
-}
-
-impl Typed for Pattern {
-    fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
-        let text = String::read(node, reader)?;
-        match regex_lite::Regex::new(&format!("^(?:{text})$")) {
-            Ok(regex) => Some(Self { text, regex }),
-            Err(error) => {
-                reader.error(node.mark, format!("this is no regular expression: {error}"));
-                None
-            }
-        }
-    }
-
-    fn schema() -> Json {
-        json!({"type": "string", "format": "regex"})
-    }
-}
-
-words! {
-    /// What the value of an input must be.
-    pub enum InputType {
-        /// Any text.
-        "string" => String,
-        /// A name of an object, a container or a volume.
-        "name" => Name,
-        /// A path in a container.
-        "path" => Path,
-        /// A number of a port.
-        "port" => Port,
-        /// A whole number.
-        "int" => Int,
-        /// `true` or `false`.
-        "bool" => Bool,
-        /// A list.
-        "list" => List,
-        /// A map.
-        "map" => Map,
-        /// A tag of the release: `${x}` is its pullspec, `${x.guest}` and `${x.management}` those of one release.
-        "image" => Image,
-        /// An object of the component as `Kind/name`: `${x.name}`, `${x.namespace}`, `${x.kind}`, `${x.apiVersion}`.
-        "object" => Object,
-        /// A list of objects, each as `Kind/name` or `Kind.group/name`.
-        "objects" => Objects,
-        /// An object with pods, as `Kind/name`; inherited from whoever uses the fragment.
-        "workload" => Workload,
-        /// The name of a container; without it, the workload's only one.
-        "container" => Container,
-    }
-}
-
-impl InputType {
-    /// Whether a value fits.
-    pub fn accepts(self, value: &Value) -> bool {
-        match (self, value) {
-            (
-                Self::String | Self::Workload | Self::Container | Self::Image | Self::Object,
-                Value::String(_),
-            )
-            | (Self::Bool, Value::Bool(_))
-            | (Self::Int, Value::Number(Number::Int(_)))
-            | (Self::List, Value::List(_))
-            | (Self::Map, Value::Map(_)) => true,
-            (Self::Objects, Value::List(items)) => items.iter().all(|item| item.as_str().is_some()),
-            (Self::Name, Value::String(text)) => {
-                !text.is_empty() && !text.contains(|letter: char| letter.is_whitespace() || letter == '/')
-            }
-            (Self::Path, Value::String(text)) => text.starts_with('/'),
-            (Self::Port, Value::Number(Number::Int(port))) => (1..=65535).contains(port),
-            _ => false,
-        }
-    }
-}
-
 impl Input {
-    /// The JSON Schema of what a user may write for it: a value, a list of them to use the fragment once for each, or a
-    /// text that mentions names.
+    /// Returns the rules for its value.
+    pub fn rules(&self) -> ValueRules<'_> {
+        ValueRules {
+            r#type: self.r#type,
+            choices: &self.choices,
+            pattern: self.pattern.as_ref(),
+            kinds: &self.kinds,
+        }
+    }
+
+    /// Returns the JSON Schema of the value in a page: one value, a list of values to use the fragment once for each, or
+    /// a text with `${…}`.
     pub(super) fn value_schema(&self) -> Json {
-        let mut one = match self.r#type {
-            InputType::Port => json!({"type": "integer", "minimum": 1, "maximum": 65535}),
-            InputType::Int => json!({"type": "integer"}),
-            InputType::Bool => json!({"type": "boolean"}),
-            InputType::List => json!({"type": "array"}),
-            InputType::Objects => json!({"type": "array", "items": {"type": "string"}}),
-            InputType::Map => json!({"type": "object"}),
-            InputType::Path => json!({"type": "string", "pattern": "^/"}),
-            InputType::Workload | InputType::Object => {
-                json!({"type": "string", "pattern": "^[A-Z][A-Za-z0-9]*(\\.[^/]+)?/.+$"})
-            }
-            InputType::String | InputType::Name | InputType::Image | InputType::Container => {
-                json!({"type": "string"})
-            }
-        };
-        if !self.choices.is_empty() {
+        let value = if self.choices.is_empty() {
+            self.r#type.value_schema()
+        } else {
             let choices =
                 self.choices.iter().filter_map(|choice| serde_json::from_str(&json::write(choice)).ok());
-            one = json!({"enum": choices.collect::<Vec<Json>>()});
-        }
-        json!({"anyOf": [one, {"type": "array", "items": one}, {"type": "string", "pattern": "\\$\\{"}]})
+            json!({"enum": choices.collect::<Vec<Json>>()})
+        };
+        json!({"anyOf": [value, {"type": "array", "items": value}, {"type": "string", "pattern": "\\$\\{"}]})
     }
 
-    /// Whether its value is a list.
+    /// Returns whether its value is a list.
     pub fn takes_list(&self) -> bool {
-        matches!(self.r#type, InputType::List | InputType::Objects)
+        matches!(self.r#type, ValueType::List | ValueType::Objects)
     }
 
-    /// Whether a user must say something for it.
+    /// Returns whether a page must give a value.
     pub fn is_required(&self) -> bool {
-        let known = matches!(self.r#type, InputType::Workload | InputType::Container);
-        self.default.is_none() && !self.optional && !self.inherit && !known
+        let is_known_from_workload = matches!(self.r#type, ValueType::Workload | ValueType::Container);
+        self.default.is_none() && !self.optional && !self.inherit && !is_known_from_workload
     }
 }
 
 impl Typed for Input {
     fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
         if node.as_str().is_some() {
-            let r#type = InputType::read(node, reader)?;
+            let r#type = ValueType::read(node, reader)?;
             return Some(Self {
                 r#type,
                 default: None,
@@ -302,16 +208,16 @@ impl Typed for Input {
     }
 
     fn schema() -> Json {
-        json!({"oneOf": [InputType::schema(), InputFields::schema()]})
+        json!({"oneOf": [ValueType::schema(), InputFields::schema()]})
     }
 }
 
-/// One use of a fragment: its name and what is said for its inputs.
+/// One use of a fragment, with the values of its inputs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Use {
-    /// The fragment.
+    /// The name of the fragment.
     pub fragment: String,
-    /// The inputs, each with its line.
+    /// The values of the inputs.
     pub inputs: BTreeMap<String, Marked<Node>>,
 }
 
@@ -319,7 +225,7 @@ impl Typed for Use {
     fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
         let entries: Vec<_> = node.as_map().into_iter().flatten().collect();
         let [entry] = entries[..] else {
-            reader.error(node.mark, "a use is one fragment with its inputs").help =
+            reader.error(node.mark, "an entry of `uses` must be a map with one fragment").help =
                 Some("write `- fragment: {input: value}`".into());
             return None;
         };
@@ -336,7 +242,7 @@ impl Typed for Use {
 }
 
 impl Fragment {
-    /// The name of the fragment.
+    /// Returns the name of the fragment.
     pub fn name(&self) -> &str {
         &self.body.metadata.name.0
     }

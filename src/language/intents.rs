@@ -1,55 +1,55 @@
-//! How a profile honours what manifests already ask for in fields that exist.
+//! Intents: requests that manifests make in fields or annotations that already exist, and how a profile handles them.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
 
-use super::typed::{Marked, Reader, Typed, typed, words};
+use super::typed::{Marked, Reader, Typed, string_enum, typed};
 use crate::yaml::{Node, Value};
 
-words! {
-    /// A fact that can be found in a manifest.
+string_enum! {
+    /// Something that a manifest asks for in a field or annotation that already exists.
     pub enum Intent {
-        /// A pod's volume with a token of its service account for an audience.
+        /// A pod mounts a `ServiceAccount` token for an audience.
         "projected-token" => ProjectedToken,
-        /// A Service that asks for a certificate.
+        /// A Service asks for a serving certificate.
         "serving-cert" => ServingCert,
-        /// A webhook, API or conversion whose Service lives in the other cluster.
+        /// A webhook, `APIService` or CRD conversion calls a Service in the other cluster.
         "webhook" => Webhook,
-        /// A ConfigMap that asks for the bundle of trusted certificates.
+        /// A ConfigMap asks for the bundle of trusted certificates.
         "trusted-ca" => TrustedCa,
-        /// Containers that ask for the proxy's variables.
+        /// A workload asks for the environment variables of the proxy.
         "proxy" => Proxy,
-        /// A container that asks for the certificates that the proxy's connections need.
+        /// A container asks for the certificates of the proxy.
         "proxy-cabundle" => ProxyCaBundle,
-        /// A configuration that asks for the cluster's TLS settings.
+        /// A configuration asks for the TLS settings of the cluster.
         "tls" => Tls,
     }
 }
 
 impl Intent {
-    /// The name of the finder in files.
+    /// Returns the name that files use.
     pub fn name(self) -> &'static str {
-        Self::WORDS[self as usize].0
+        Self::NAMES[self as usize].0
     }
 }
 
-/// What becomes of a found fact.
+/// How an intent is handled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IntentRule {
-    /// It stays: something in the cluster sees to it.
+    /// `keep`: the request stays as it is, because a controller in the cluster handles it.
     Keep,
-    /// It is taken away, and this fragment says what comes in its place.
+    /// The request is removed, and this fragment is used instead.
     Fragment(String),
-    /// It is done here, from this group of parameters.
+    /// `${group}`: transship handles the request with the values of this group of parameters.
     Parameters(String),
-    /// It must not be there, for this reason.
+    /// The request is an error, for this reason.
     Refuse(String),
 }
 
 typed! {
-    struct Refusal ("a refusal") {
-        /// Why it must not be there.
+    struct Refusal ("an intent") {
+        /// Why a manifest must not ask for it.
         "refuse" reason: String,
     }
 }
@@ -73,25 +73,34 @@ impl Typed for IntentRule {
     }
 }
 
-/// What becomes of each fact.
+/// How each intent is handled.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Intents(pub BTreeMap<Intent, Marked<IntentRule>>);
+
+impl Intents {
+    /// Returns these rules on top of those of the parent.
+    pub(super) fn over(self, mut parent: Self) -> Self {
+        parent.0.extend(self.0);
+        parent
+    }
+}
 
 impl Typed for Intents {
     fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
         let Some(map) = node.as_map() else {
-            reader.error(node.mark, format!("this must be a map, not {}", node.value.kind()));
+            reader.wrong_type(node, "a map");
             return None;
         };
-        let mut honours = BTreeMap::new();
+        let mut rules = BTreeMap::new();
         for entry in map {
             let name = Node { value: Value::String(entry.key.clone()), mark: entry.mark };
-            let (finder, honour) = (Intent::read(&name, reader), IntentRule::read(&entry.value, reader));
-            if let (Some(finder), Some(value)) = (finder, honour) {
-                honours.insert(finder, Marked { value, mark: entry.mark });
+            let intent = Intent::read(&name, reader);
+            let rule = IntentRule::read(&entry.value, reader);
+            if let (Some(intent), Some(value)) = (intent, rule) {
+                rules.insert(intent, Marked { value, mark: entry.mark });
             }
         }
-        Some(Self(honours))
+        Some(Self(rules))
     }
 
     fn absent() -> Option<Self> {
@@ -99,8 +108,8 @@ impl Typed for Intents {
     }
 
     fn schema() -> Json {
-        let entry = |(name, _): &(&str, Intent)| ((*name).to_owned(), IntentRule::schema());
-        let properties: serde_json::Map<String, Json> = Intent::WORDS.iter().map(entry).collect();
+        let properties: serde_json::Map<String, Json> =
+            Intent::NAMES.iter().map(|(name, _)| ((*name).to_owned(), IntentRule::schema())).collect();
         json!({"type": "object", "additionalProperties": false, "properties": properties})
     }
 }

@@ -1,37 +1,39 @@
-//! What the user chose: the files of the language, typed.
+//! The files that users write: one module per kind, and the types of their fields.
 //!
-//! `typed` declares structs with their reader and schema; `template` and `when` are the two things that files say with
-//! parameters; the rest is one file a kind.
+//! `typed` declares structs with their reader and schema. `template` fills in `${…}`, `when` evaluates conditions.
 
 mod checks;
-mod common;
 mod component;
 mod filters;
 mod fragment;
+mod header;
 mod intents;
-mod parameter_sets;
+mod omission;
+mod parameter_set;
 mod parameters;
-#[expect(clippy::module_inception, reason = "a profile is what this room is named after")]
 mod profile;
 mod profiles;
-mod read_folder;
+mod profiles_folder;
 mod schema;
 mod selector;
 pub mod template;
 mod typed;
+mod value_type;
 mod when;
 
-pub use checks::{Allowance, Check, Checks, External, Pattern};
-pub use common::{Label, Omission, Omissions};
+pub use crate::object::Selector;
+pub use checks::{Allowance, Check, Checks, External};
 pub use component::{Component, ImageHomes, ItemPosition, PatchEntry, PatchTarget, Place};
-pub use filters::{Capabilities, Filters, Override};
-pub use fragment::{Addition, Fragment, FragmentFile, FragmentManifest, Input, InputType, Use};
+pub use filters::{Capabilities, Filters, Override, OverrideError};
+pub use fragment::{Addition, Fragment, FragmentFile, FragmentManifest, Input, Use};
+pub use header::DnsLabel;
 pub use intents::{Intent, IntentRule, Intents};
-pub use parameter_sets::{DEFAULT_SET, ParameterSet, ValueSources};
+pub use omission::{Omission, Omissions};
+pub use parameter_set::{DEFAULT_SET, ParameterSet, ValueSources};
 pub use parameters::{Parameter, Parameters, Readable};
 pub use profile::{FieldRule, Pins, PolicyRule, PolicyTarget, Profile};
 pub use profiles::Profiles;
 pub use schema::schema;
-pub use selector::Selector;
 pub use typed::Marked;
+pub use value_type::{InvalidValue, ParameterType, TextPattern, ValueRules, ValueType, Visibility};
 pub use when::{Condition, When, unmet};

@@ -1,77 +1,78 @@
-//! Parameters: values from outside, declared with their type before anything uses them.
+//! A `Parameters` file: declares parameters with their types. Under `sets/` it gives them values.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value as Json;
 
 use super::checks::Check;
-use super::common::{Header, Metadata};
-use super::template::{Lookup, Scope};
-use super::typed::{Marked, Reader, Typed, typed, words};
+use super::header::{ApiVersion, Metadata};
+use super::template::{Lookup, NotDefined, Scope};
+use super::typed::{Marked, Reader, Typed, string_enum, typed};
+use super::value_type::{ParameterType, TextPattern, ValueRules, Visibility};
 use crate::diagnostic::Diagnostics;
 use crate::nearest::nearest;
-use crate::yaml::{Mark, Node, Number, Sources, Value, json};
+use crate::yaml::{Mark, Node, Sources, Value, json};
 
-words! {
+string_enum! {
     /// The kind of a file that declares parameters.
     pub(super) enum ParametersKind {
-        /// Parameters.
+        /// A `Parameters` file.
         "Parameters" => Parameters,
     }
 }
 
 typed! {
-    /// A file that declares parameters, or under `sets/` one that gives them values.
+    /// A file that declares parameters. Under `sets/` it gives them values.
     pub(super) struct ParametersFile ("a Parameters file") {
         /// The version of the language.
-        "apiVersion" api_version: Header,
+        "apiVersion" api_version: ApiVersion,
         /// `Parameters`
         "kind" kind: ParametersKind,
-        /// The name of the file's subject.
+        /// The name of the file.
         "metadata" metadata: Metadata,
-        /// The parameters by their dotted names.
+        /// The declared parameters, by their dotted names.
         "parameters" parameters: BTreeMap<String, Marked<Parameter>>,
-        /// In a set: the profiles it concerns; without it, all.
+        /// In a parameter set: the profiles that are rendered with it. The default is all profiles.
         "in" profiles: Vec<Marked<String>>,
-        /// In a set: the values.
+        /// In a parameter set: the values.
         "values" values: Option<Node>,
     }
 }
 
 typed! {
-    /// One parameter.
+    /// The declaration of a parameter.
     pub struct Parameter ("a parameter") {
-        /// What a value must be.
-        "type" r#type: Type,
-        /// What it is for, in one sentence.
+        /// The type of the value.
+        "type" r#type: ParameterType,
+        /// The purpose of the parameter, in one sentence.
         "description" description: String,
-        /// The values it may have.
+        /// The allowed values.
         "enum" choices: Vec<Node>,
-        /// A regular expression that a text must match as a whole.
-        "pattern" pattern: Option<Marked<String>>,
-        /// Its value where none is given. A parameter without one must be given, unless it is optional.
+        /// A regular expression that must match the whole text.
+        "pattern" pattern: Option<TextPattern>,
+        /// The value if none is given. A parameter without a default is required, unless it is optional.
         "default" default: Option<Node>,
-        /// It may be absent: what is written with it alone is then left out.
+        /// The parameter may have no value. A field that consists of it alone is then left out.
         "optional" optional: bool,
-        /// Its value is shown in no message.
+        /// No message shows the value.
         "secret" secret: bool,
-        /// Where its value stands in an object of the cluster, where that object is at hand: one place, or several of which
-        /// the first that is there counts.
+        /// Where to read the value in an object of the cluster: one place, or several of which the first that exists is
+        /// used.
         "read" read: Reads,
     }
 }
 
 typed! {
-    /// Where the value of a parameter stands.
+    /// A place from which the value of a parameter is read.
     pub(super) struct Read ("read") {
         /// The object.
         "object" object: Readable,
-        /// The path of the value in it, as a JSON pointer.
+        /// The path of the value in the object, as a JSON pointer.
         "path" path: Marked<String>,
     }
 }
 
-/// The places that a value may stand in.
+/// The places from which a value is read, in order of preference.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reads(Vec<Read>);
 
@@ -93,139 +94,75 @@ impl Typed for Reads {
     }
 }
 
-words! {
-    /// Objects that values are read from.
+string_enum! {
+    /// An object from which the values of parameters are read.
     pub enum Readable {
-        /// The hosted control plane, from the management cluster: `--hosted-control-plane`.
+        /// The `HostedControlPlane` in the management cluster, given with `--hosted-control-plane`.
         "HostedControlPlane" => HostedControlPlane,
-        /// The Infrastructure, from the guest, whose admin may edit it: `--infrastructure`.
+        /// The `Infrastructure` in the guest, which its administrator can edit, given with `--infrastructure`.
         "Infrastructure" => Infrastructure,
-        /// A driver's `ClusterCSIDriver`, from the guest, with what its operator has observed: `--cluster-csi-driver`.
+        /// A driver's `ClusterCSIDriver` in the guest, given with `--cluster-csi-driver`.
         "ClusterCSIDriver" => ClusterCsiDriver,
     }
 }
 
 impl Readable {
-    /// The kind of the object.
+    /// Returns the kind of the object.
     pub fn kind(self) -> &'static str {
-        match self {
-            Self::HostedControlPlane => "HostedControlPlane",
-            Self::Infrastructure => "Infrastructure",
-            Self::ClusterCsiDriver => "ClusterCSIDriver",
-        }
+        Self::NAMES[self as usize].0
     }
-}
-
-words! {
-    /// What a value must be.
-    pub enum Type {
-        /// Any text.
-        "string" => String,
-        /// A name of a Kubernetes object.
-        "name" => Name,
-        /// A whole number.
-        "int" => Int,
-        /// A number of a port.
-        "port" => Port,
-        /// `true` or `false`.
-        "bool" => Bool,
-        /// A list.
-        "list" => List,
-        /// A map.
-        "map" => Map,
-    }
-}
-
-impl Type {
-    fn accepts(self, value: &Value) -> bool {
-        let whole = |value: &Value| match value {
-            Value::Number(Number::Int(int)) => Some(*int),
-            _ => None,
-        };
-        match self {
-            Self::String => matches!(value, Value::String(_)),
-            Self::Name => matches!(value, Value::String(text) if is_name(text)),
-            Self::Int => whole(value).is_some(),
-            Self::Port => whole(value).is_some_and(|port| (1..=65535).contains(&port)),
-            Self::Bool => matches!(value, Value::Bool(_)),
-            Self::List => matches!(value, Value::List(_)),
-            Self::Map => matches!(value, Value::Map(_)),
-        }
-    }
-
-    /// What it is, in words.
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::String => "text",
-            Self::Name => "a name of lower-case letters, digits, `-` and `.`",
-            Self::Int => "a whole number",
-            Self::Port => "a port, from 1 to 65535",
-            Self::Bool => "true or false",
-            Self::List => "a list",
-            Self::Map => "a map",
-        }
-    }
-}
-
-fn is_name(text: &str) -> bool {
-    let fine = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'.';
-    let edge = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
-    text.len() <= 253 && text.bytes().all(fine) && edge(text.bytes().next()) && edge(text.bytes().last())
 }
 
 impl Parameter {
-    /// Whether it can ever have a value: of its type, and one of its choices.
-    pub fn can_be(&self, value: &Node) -> bool {
-        self.r#type.accepts(&value.value) && (self.choices.is_empty() || self.choices.contains(value))
+    /// Returns the rules for its value.
+    pub fn rules(&self) -> ValueRules<'_> {
+        ValueRules {
+            r#type: self.r#type.0,
+            choices: &self.choices,
+            pattern: self.pattern.as_ref(),
+            kinds: &[],
+        }
     }
 
-    /// Whether its values are texts, however they look.
+    /// Returns whether its values are texts, even if they look like numbers.
     pub(super) fn is_text(&self) -> bool {
-        matches!(self.r#type, Type::String | Type::Name)
+        self.r#type.0.is_text()
     }
 
-    /// What is wrong with the declaration itself.
+    /// Reports errors in the declaration itself.
     pub(super) fn check_declaration(&self, name: &str, mark: Mark, reader: &mut Reader<'_>) {
-        for Read { path, .. } in self.read.0.iter().filter(|read| !read.path.value.starts_with('/')) {
-            reader.error(path.mark, format!("`{}` is no path", path.value)).help =
-                Some("write a JSON pointer such as /spec/platform/type".into());
-        }
-        // Promise 5: the guest's admin may write anything there.
-        let bounded = matches!(self.r#type, Type::Name | Type::Int | Type::Port | Type::Bool)
-            || !self.choices.is_empty()
-            || self.pattern.is_some();
-        let of_guest = self.read.0.iter().any(|read| read.object != Readable::HostedControlPlane);
-        if of_guest && !bounded {
-            let error = reader.error(mark, format!("`{name}` is read from the guest, and may be anything"));
-            error.code = Some(Check::GuestValue.code());
-            error.help = Some("the guest is hostile: give it `pattern` or `enum`".into());
-        }
-    }
-
-    /// Whether a value is what the parameter says. A secret's is not repeated in the message.
-    fn check(&self, name: &str, node: &Node, reader: &mut Reader<'_>) {
-        let shown = || match &node.value {
-            Value::String(text) if !self.secret => format!("`{text}`"),
-            value => value.kind().to_owned(),
-        };
-        if !self.r#type.accepts(&node.value) {
-            reader.error(node.mark, format!("`{name}` cannot be {}: it is {}", shown(), self.r#type.words()));
-        } else if !self.choices.is_empty() && !self.choices.contains(node) {
-            let choices: Vec<String> = self.choices.iter().map(json::write).collect();
-            reader.error(node.mark, format!("`{name}` cannot be {}", shown())).help =
-                Some(format!("it is one of {}", choices.join(", ")));
-        } else if let (Some(pattern), Some(text)) = (&self.pattern, node.as_str()) {
-            match regex_lite::Regex::new(&format!("^(?:{})$", pattern.value)) {
-                Ok(regex) if regex.is_match(text) => {}
-                Ok(_) => {
-                    reader.error(node.mark, format!("`{name}` cannot be {}", shown())).help =
-                        Some(format!("it must match {}", pattern.value));
-                }
-                Err(error) => {
-                    reader.error(pattern.mark, format!("this is no regular expression: {error}"));
-                }
+        for Read { path, .. } in &self.read.0 {
+            if !path.value.starts_with('/') {
+                reader.error(path.mark, format!("`{}` is not a JSON pointer", path.value)).help =
+                    Some("start it with `/`, as in /spec/platform/type".into());
             }
         }
+        // The guest's administrator can write anything into an object of the guest.
+        let is_bounded = self.r#type.0.is_bounded() || !self.choices.is_empty() || self.pattern.is_some();
+        let is_from_guest = self.read.0.iter().any(|read| read.object != Readable::HostedControlPlane);
+        if is_from_guest && !is_bounded {
+            let message = format!("the parameter `{name}` is read from the guest and accepts any value");
+            let error = reader.error(mark, message);
+            error.code = Some(Check::GuestValue.code());
+            error.notes.push("the guest's administrator decides what the value is".to_owned());
+            error.help = Some("limit it with `pattern` or `enum`".into());
+        }
+    }
+
+    /// Reports a value that the declaration does not allow. The message does not show the value of a secret.
+    fn check_value(&self, name: &str, value: &Node, reader: &mut Reader<'_>) {
+        let visibility = if self.secret { Visibility::Hidden } else { Visibility::Shown };
+        if let Err(invalid) = self.rules().validate(value, visibility) {
+            reader.error(invalid.mark, format!("the parameter `{name}` {invalid}"));
+        }
+    }
+
+    /// Reads the value from the first of its places that exists.
+    fn read_from(&self, objects: &[(Readable, Node)]) -> Option<Node> {
+        self.read.0.iter().find_map(|read| {
+            let (_, object) = objects.iter().find(|(kind, _)| *kind == read.object)?;
+            value_at(object, &read.path.value)
+        })
     }
 }
 
@@ -233,73 +170,78 @@ impl Parameter {
 #[derive(Clone, Debug, Default)]
 pub struct Parameters {
     values: BTreeMap<String, Lookup>,
-    /// The texts of those that are secret.
+    /// The texts in the values of secret parameters.
     secrets: Vec<String>,
     secret_names: BTreeSet<String>,
 }
 
 impl Parameters {
-    /// Takes values for declared parameters: from each tree in turn, later ones win; else from the objects at hand,
-    /// and last the defaults.
+    /// Gives every declared parameter its value. The last of the given trees wins, then the objects, then the default.
     pub fn bind(
         declared: &BTreeMap<String, Marked<Parameter>>,
         given: &[Node],
         objects: &[(Readable, Node)],
         sources: &Sources,
     ) -> Result<Self, Diagnostics> {
-        let mut reader = Reader { sources, errors: Diagnostics::default() };
-        let mut found = BTreeMap::new();
+        let mut reader = Reader::new(sources, Diagnostics::default());
+        let mut given_values = BTreeMap::new();
         for tree in given {
-            collect(tree, "", declared, &mut found, &mut reader);
+            collect(tree, "", declared, &mut given_values, &mut reader);
         }
-        let mut values = BTreeMap::new();
-        let (mut secrets, mut secret_names) = (Vec::new(), BTreeSet::new());
-        for (name, Marked { value: parameter, mark }) in declared {
-            let place = |read: &Read| {
-                let (_, object) = objects.iter().find(|(kind, _)| *kind == read.object)?;
-                at(object, &read.path.value)
-            };
-            let read = || parameter.read.0.iter().find_map(place);
-            let node = found.remove(name).or_else(read).or_else(|| parameter.default.clone());
-            let value = match node {
-                Some(node) if node.value != Value::Null => {
-                    parameter.check(name, &node, &mut reader);
-                    if parameter.secret {
-                        secret_names.insert(name.clone());
-                        texts(&node, &mut secrets);
-                    }
-                    Lookup::Value(node.value)
-                }
-                _ => {
-                    if !parameter.optional {
-                        let help = format!("give it one with --set {name}=…, or in a file with --params");
-                        reader.error(*mark, format!("the parameter `{name}` has no value")).help = Some(help);
-                    }
-                    Lookup::Absent
-                }
-            };
-            values.insert(name.clone(), value);
+        let mut parameters = Self::default();
+        for (name, parameter) in declared {
+            let value = given_values
+                .remove(name)
+                .or_else(|| parameter.value.read_from(objects))
+                .or_else(|| parameter.value.default.clone());
+            parameters.bind_one(name, parameter, value, &mut reader);
         }
-        reader.errors.or(Self { values, secrets, secret_names })
+        reader.errors.or(parameters)
     }
 
-    /// The values that no message may show.
+    fn bind_one(
+        &mut self,
+        name: &str,
+        parameter: &Marked<Parameter>,
+        value: Option<Node>,
+        reader: &mut Reader<'_>,
+    ) {
+        let Some(value) = value.filter(|value| value.value != Value::Null) else {
+            if !parameter.value.optional {
+                reader.error(parameter.mark, format!("the parameter `{name}` has no value")).help =
+                    Some(format!("set it with --set {name}=…, or in a file with --params"));
+            }
+            self.values.insert(name.to_owned(), Lookup::Absent);
+            return;
+        };
+        parameter.value.check_value(name, &value, reader);
+        if parameter.value.secret {
+            self.secret_names.insert(name.to_owned());
+            collect_texts(&value, &mut self.secrets);
+        }
+        self.values.insert(name.to_owned(), Lookup::Value(value.value));
+    }
+
+    /// Returns the texts that no message may show.
     pub fn secrets(&self) -> impl Iterator<Item = &str> {
         self.secrets.iter().map(String::as_str)
     }
 
-    /// Every name that has a value or is absent on purpose.
+    /// Returns the names of all parameters, with or without a value.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.values.keys().map(String::as_str)
     }
 }
 
 impl Scope for Parameters {
-    fn get(&self, name: &str) -> Result<Lookup, String> {
-        self.values.get(name).cloned().ok_or_else(|| match nearest(name, self.names()) {
+    fn get(&self, name: &str) -> Result<Lookup, NotDefined> {
+        if let Some(value) = self.values.get(name) {
+            return Ok(value.clone());
+        }
+        Err(NotDefined::new(match nearest(name, self.names()) {
             Some(near) => format!("did you mean `${{{near}}}`?"),
             None => "declare it as a parameter".to_owned(),
-        })
+        }))
     }
 
     fn is_secret(&self, name: &str) -> bool {
@@ -307,51 +249,60 @@ impl Scope for Parameters {
     }
 }
 
-/// Every text in a value, and every number of some length as it is written.
-fn texts(node: &Node, found: &mut Vec<String>) {
+/// Collects every text in a value, and every number with more than two digits.
+fn collect_texts(node: &Node, texts: &mut Vec<String>) {
     match &node.value {
-        Value::String(text) if !text.is_empty() => found.push(text.to_string()),
-        Value::Number(_) => found.extend(Some(json::write(node)).filter(|digits| digits.len() > 2)),
-        Value::List(items) => items.iter().for_each(|item| texts(item, found)),
-        Value::Map(map) => map.iter().for_each(|entry| texts(&entry.value, found)),
+        Value::String(text) if !text.is_empty() => texts.push(text.to_string()),
+        Value::Number(_) => {
+            let digits = json::write(node);
+            // Hiding every short number would hide much of a message.
+            if digits.len() > 2 {
+                texts.push(digits);
+            }
+        }
+        Value::List(items) => items.iter().for_each(|item| collect_texts(item, texts)),
+        Value::Map(map) => map.iter().for_each(|entry| collect_texts(&entry.value, texts)),
         _ => {}
     }
 }
 
-/// The value at a JSON pointer, if it is there.
-fn at(object: &Node, path: &str) -> Option<Node> {
-    let segments = path.split('/').skip(1).map(|segment| segment.replace("~1", "/").replace("~0", "~"));
-    let step = |node: &Node, segment: String| match &node.value {
-        Value::Map(map) => map.get(&segment).cloned(),
-        Value::List(items) => segment.parse::<usize>().ok().and_then(|index| items.get(index)).cloned(),
-        _ => None,
-    };
-    segments.into_iter().try_fold(object.clone(), |node, segment| step(&node, segment))
+/// Returns the value at a JSON pointer, if it exists.
+fn value_at(object: &Node, pointer: &str) -> Option<Node> {
+    let mut node = object;
+    for segment in pointer.split('/').skip(1) {
+        let segment = segment.replace("~1", "/").replace("~0", "~");
+        node = match &node.value {
+            Value::Map(map) => map.get(&segment)?,
+            Value::List(items) => items.get(segment.parse::<usize>().ok()?)?,
+            _ => return None,
+        };
+    }
+    Some(node.clone())
 }
 
-/// Walks a tree of values down to the names that are declared.
+/// Collects the values in a tree under the dotted names of declared parameters.
 fn collect(
     node: &Node,
     above: &str,
     declared: &BTreeMap<String, Marked<Parameter>>,
-    found: &mut BTreeMap<String, Node>,
+    values: &mut BTreeMap<String, Node>,
     reader: &mut Reader<'_>,
 ) {
     let Some(map) = node.as_map() else {
-        reader.error(node.mark, format!("values of parameters are a map, not {}", node.value.kind()));
+        reader.error(node.mark, format!("the values of parameters must be a map, not {}", node.value.kind()));
         return;
     };
     for entry in map {
         let name = if above.is_empty() { entry.key.to_string() } else { format!("{above}.{}", entry.key) };
         let group = format!("{name}.");
         if declared.contains_key(&name) {
-            found.insert(name, entry.value.clone());
+            values.insert(name, entry.value.clone());
         } else if declared.keys().any(|other| other.starts_with(&group)) {
-            collect(&entry.value, &name, declared, found, reader);
+            collect(&entry.value, &name, declared, values, reader);
         } else {
             let help = match nearest(&name, declared.keys().map(String::as_str)) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => "declare it in a Parameters file, or leave it out".to_owned(),
+                None => "declare it in a Parameters file, or remove it".to_owned(),
             };
             reader.error(entry.mark, format!("there is no parameter `{name}`")).help = Some(help);
         }

@@ -2,16 +2,18 @@
 
 use serde_json::{Value as Json, json};
 
-use super::Selector;
-use super::common::{Header, Metadata, Omissions};
 use super::filters::{FilterFields, Filters};
+use super::header::{ApiVersion, Metadata};
 use super::intents::Intents;
-use super::typed::{Marked, Reader, Typed, typed, word, words};
+use super::omission::Omissions;
+use super::selector::read_selector;
+use super::typed::{Marked, Reader, Typed, read_variant, string_enum, typed};
 use super::when::When;
-use crate::object::Cluster;
+use crate::nearest::nearest;
+use crate::object::{Cluster, Selector};
 use crate::yaml::{Mark, Node};
 
-words! {
+string_enum! {
     /// The kind of a profile's file.
     pub(super) enum ProfileKind {
         /// A profile.
@@ -20,100 +22,106 @@ words! {
 }
 
 typed! {
-    /// A profile as its file says it, before its parent is asked.
+    /// One cluster of one topology. A profile can extend another one.
     pub(super) struct ProfileFile ("a profile") {
         /// The version of the language.
-        "apiVersion" api_version: Header,
+        "apiVersion" api_version: ApiVersion,
         /// `Profile`
         "kind" kind: ProfileKind,
         /// The name of the profile.
         "metadata" metadata: Metadata,
-        /// The profile whose fields this one takes over: maps merge, lists append.
+        /// The profile that this one extends: fields replace the parent's, maps are merged, lists are appended.
         "extends" extends: Option<Marked<String>>,
-        /// It exists to be extended, and is not rendered itself.
+        /// The profile is only extended by others and not rendered itself.
         "abstract" is_abstract: bool,
-        /// The topology it belongs to: profiles of one topology are rolled out together.
+        /// The topology of the profile. The profiles of a topology are applied together.
         "topology" topology: Option<String>,
-        /// The cluster it describes.
+        /// The cluster of the profile: `management`, `guest`, or `both` in a standalone topology.
         "cluster" cluster: Option<Cluster>,
-        /// What the cluster-version-operator's filters are asked.
+        /// The settings of the cluster-version-operator's filters, which select manifests.
         "select" select: Option<FilterFields>,
-        /// Annotations that are removed, as patterns such as `include.release.openshift.io/*`.
+        /// Annotations to remove, as patterns such as `include.release.openshift.io/*`.
         "strip" strip: Vec<Marked<String>>,
-        /// The namespace that every namespaced object lands in, where the profile moves them.
+        /// The namespace into which the profile moves every namespaced object.
         "namespace" namespace: Option<Marked<String>>,
-        /// Objects that are left out, each with a reason.
+        /// Objects that the profile leaves out, each with a reason.
         "omit" omit: Omissions,
-        /// How it honours what manifests already ask for.
+        /// How the profile handles each intent.
         "intents" intents: Intents,
-        /// Fields that are held in the live object, whoever edits them.
+        /// Fields that transship enforces on objects that it otherwise only creates.
         "pins" pins: Pins,
-        /// Fields that are given a value when their object is created, and are others' from then on.
+        /// Fields that are set when their object is created and belong to others afterwards.
         "seeds" seeds: Vec<Marked<FieldRule>>,
-        /// Fields that are others' from the start.
+        /// Fields that transship never sends.
         "unmanaged" unmanaged: Vec<Marked<FieldRule>>,
-        /// What holds for every pod, container, workload or kind.
+        /// Rules for every pod, container, workload or object of a kind.
         "policy" policy: Vec<Marked<PolicyRule>>,
     }
 }
 
 typed! {
-    /// A field that is left to others when objects are applied.
-    pub struct FieldRule ("a field that is left to others") {
-        /// The objects: a kind, or `Kind/name`.
+    /// A field that belongs to others.
+    pub struct FieldRule ("an entry of `seeds` or `unmanaged`") {
+        /// The objects, as a selector such as `Kind` or `Kind/name`.
         "for" target: Selector,
-        /// The field: a JSON pointer, with `[name=x]` or `[*]` for items of lists.
+        /// The field, as a JSON pointer with `[name=x]` or `[*]` for the items of lists.
         "path" path: Marked<String>,
-        /// Who looks after it.
+        /// Who manages the field.
         "reason" reason: String,
     }
 }
 
 impl FieldRule {
-    /// The path is one.
+    /// Reports a path that is not a JSON pointer.
     pub(super) fn check(&self, reader: &mut Reader<'_>) {
         if !self.path.value.starts_with('/') {
-            reader.error(self.path.mark, format!("`{}` is no path", self.path.value)).help =
-                Some("write a JSON pointer such as /webhooks/[*]/clientConfig/caBundle".into());
+            reader.error(self.path.mark, format!("`{}` is not a JSON pointer", self.path.value)).help =
+                Some("start it with `/`, as in /webhooks/[*]/clientConfig/caBundle".into());
         }
     }
 }
 
 typed! {
-    /// What holds for every object or part of one kind. Exactly one of `add`, `default` and `set` says what.
+    /// A rule for every pod, container, workload or object of a kind. It has exactly one of `add`, `default` and `set`.
     pub struct PolicyRule ("a policy entry") {
         /// `pod`, `container`, `workload`, or a kind.
         "for" target: PolicyTarget,
-        /// It holds only then.
+        /// The rule applies only if these conditions hold.
         "when" when: When,
-        /// Is added; what is there already must be the same.
+        /// Fields to add. A field that exists already must have the same value.
         "add" add: Option<Node>,
-        /// Fills in what is not there.
+        /// Values for fields that do not exist.
         "default" default: Option<Node>,
-        /// Takes the place of what is there; null removes.
+        /// Values that replace those of existing fields. `null` removes a field.
         "set" set: Option<Node>,
     }
 }
 
 impl PolicyRule {
-    /// Exactly one of its three bodies says what.
+    /// Returns its bodies: `add`, `default` and `set`, of which a valid rule has one.
+    pub fn bodies(&self) -> impl Iterator<Item = &Node> {
+        [&self.add, &self.default, &self.set].into_iter().flatten()
+    }
+
+    /// Reports a rule that does not have exactly one body.
     pub(super) fn check(&self, mark: Mark, reader: &mut Reader<'_>) {
-        let bodies = [&self.add, &self.default, &self.set].into_iter().flatten().count();
-        if bodies != 1 {
-            reader.error(mark, format!("a policy entry says one thing, this one says {bodies}")).help =
-                Some("give it exactly one of `add`, `default` and `set`".into());
+        let count = self.bodies().count();
+        if count != 1 {
+            let message =
+                format!("a policy entry has one of `add`, `default` and `set`, this one has {count}");
+            reader.error(mark, message).help = Some("split it into one entry for each".into());
         }
     }
 }
 
-/// What an entry of `every` is about.
+/// The objects or parts of objects to which a policy rule applies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PolicyTarget {
     /// The pod template of every workload, and every Pod.
     Pod,
     /// Every container and init container of every pod.
     Container,
-    /// Every object that has a pod template.
+    /// Every object with a pod template.
     Workload,
     /// Every object of a kind.
     Kind(String),
@@ -126,12 +134,12 @@ impl Typed for PolicyTarget {
             if text.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
                 return Some(Self::Kind(text));
             }
-            reader.error(node.mark, format!("`{text}` is no kind")).help =
-                Some("write the kind without a group, such as Deployment".into());
+            reader.error(node.mark, format!("`{text}` is not a kind")).help =
+                Some("write a kind without a group, such as Deployment".into());
             return None;
         }
-        let words = [("pod", 0), ("container", 1), ("workload", 2)];
-        Some([Self::Pod, Self::Container, Self::Workload][word(node, &words, reader)?].clone())
+        let names = [("pod", &Self::Pod), ("container", &Self::Container), ("workload", &Self::Workload)];
+        read_variant(node, &names, reader).cloned()
     }
 
     fn schema() -> Json {
@@ -142,7 +150,7 @@ impl Typed for PolicyTarget {
 impl Typed for Cluster {
     fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
         let clusters = [Self::Management, Self::Guest, Self::Both].map(|cluster| (cluster.name(), cluster));
-        word(node, &clusters, reader)
+        read_variant(node, &clusters, reader)
     }
 
     fn schema() -> Json {
@@ -150,22 +158,22 @@ impl Typed for Cluster {
     }
 }
 
-/// Fields that are held, by the object they belong to.
+/// Fields that transship enforces, by object.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pins(pub Vec<(Marked<Selector>, Node)>);
 
 impl Typed for Pins {
     fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
         let Some(map) = node.as_map() else {
-            reader.error(node.mark, format!("this must be a map of objects, not {}", node.value.kind()));
+            reader.wrong_type(node, "a map of objects");
             return None;
         };
         let mut pins = Vec::new();
         for entry in map {
-            let Some(value) = Selector::parse(&entry.key, entry.mark, reader) else { continue };
+            let Some(value) = read_selector(&entry.key, entry.mark, reader) else { continue };
             if value.name.is_none() || entry.value.as_map().is_none() {
-                reader.error(entry.mark, "a pin holds fields of one object").help =
-                    Some("write `Kind/name:` and the fields below it".into());
+                reader.error(entry.mark, "a pin must name one object and its fields").help =
+                    Some("write `Kind/name:` with the fields below it".into());
             }
             pins.push((Marked { value, mark: entry.mark }, entry.value.clone()));
         }
@@ -181,135 +189,133 @@ impl Typed for Pins {
     }
 }
 
-/// A profile with all that its ancestors say.
+/// A profile, merged with the profiles that it extends.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
-    /// The name, by which the command line and other files know it.
+    /// The name that the command line and other files use.
     pub name: String,
-    /// Its own name and those of its ancestors: `in` may name any of them.
+    /// Its own name and those of the profiles that it extends. `in` can name any of them.
     pub lineage: Vec<String>,
-    /// The topology it belongs to.
+    /// The topology.
     pub topology: String,
-    /// The cluster it describes.
+    /// The cluster.
     pub cluster: Cluster,
-    /// What the cluster-version-operator's filters are asked.
+    /// The settings of the cluster-version-operator's filters.
     pub select: Filters,
-    /// Annotations that are removed.
+    /// Annotations to remove, as patterns.
     pub strip: Vec<Marked<String>>,
-    /// The namespace that every namespaced object lands in; may mention parameters.
+    /// The namespace into which every namespaced object is moved. It may mention parameters.
     pub namespace: Option<Marked<String>>,
-    /// Objects that are left out.
+    /// Objects to leave out.
     pub omit: Omissions,
-    /// How it honours what manifests already ask for.
+    /// How each intent is handled.
     pub intents: Intents,
-    /// Fields that are held in the live object, whoever edits them.
+    /// Fields that transship enforces on objects that it otherwise only creates.
     pub pins: Pins,
-    /// Fields that are given a value when their object is created, and are others' from then on.
+    /// Fields that are set when their object is created and belong to others afterwards.
     pub seeds: Vec<Marked<FieldRule>>,
-    /// Fields that are others' from the start.
+    /// Fields that transship never sends.
     pub unmanaged: Vec<Marked<FieldRule>>,
-    /// What holds for every pod, container, workload or kind.
+    /// Rules for every pod, container, workload or object of a kind.
     pub policy: Vec<Marked<PolicyRule>>,
-    /// Where the profile is written.
+    /// The position of the profile.
     pub mark: Mark,
 }
 
 impl Profile {
-    /// Whether an entry that is limited to profiles concerns this one.
+    /// Returns whether its topology has a management and a guest cluster, instead of one standalone cluster.
+    pub fn has_separate_guest(&self) -> bool {
+        self.cluster != Cluster::Both
+    }
+
+    /// Returns whether an entry with `in` applies to this profile. An empty `in` means all profiles.
     pub fn is_in(&self, profiles: &[Marked<String>]) -> bool {
         profiles.is_empty() || profiles.iter().any(|name| self.lineage.contains(&name.value))
     }
 }
 
-/// Puts a profile together from its file and those it extends.
+/// Merges a profile with those that it extends.
 pub(super) fn resolve(
     file: &Marked<ProfileFile>,
     all: &[Marked<ProfileFile>],
     reader: &mut Reader<'_>,
 ) -> Option<Profile> {
-    let chain = lineage(file, all, reader)?;
-    let mut select = FilterFields::default();
-    let (mut topology, mut cluster, mut namespace) = (None, None, None);
-    let (mut strip, mut omit, mut policy) = (Vec::new(), Omissions::default(), Vec::new());
-    let (mut intents, mut pins) = (Intents::default(), Pins::default());
-    let (mut seeds, mut unmanaged) = (Vec::new(), Vec::new());
-    // From the oldest ancestor to the profile itself.
-    for ProfileFile {
-        topology: new_topology,
-        cluster: new_cluster,
-        namespace: new_namespace,
-        select: new_select,
-        strip: more,
-        omit: omissions,
-        policy: entries,
-        intents: more_intents,
-        pins: more_pins,
-        seeds: more_seeds,
-        unmanaged: more_unmanaged,
-        ..
-    } in chain.iter().rev().map(|file| file.value.clone())
-    {
-        topology = new_topology.or(topology);
-        cluster = new_cluster.or(cluster);
-        namespace = new_namespace.or(namespace);
-        select = new_select.unwrap_or_default().over(&select);
-        strip.extend(more);
-        for (selector, omission) in omissions.0 {
-            omit.0.retain(|(other, _): &(Marked<super::Selector>, _)| other.value != selector.value);
-            omit.0.push((selector, omission));
-        }
-        policy.extend(entries);
-        intents.0.extend(more_intents.0);
-        pins.0.extend(more_pins.0);
-        seeds.extend(more_seeds);
-        unmanaged.extend(more_unmanaged);
+    let lineage = lineage(file, all, reader)?;
+    let mut merged = file.value.clone();
+    for ancestor in &lineage[1..] {
+        merged = merged.over(ancestor.value.clone());
     }
-    for (missing, field) in [(topology.is_none(), "topology"), (cluster.is_none(), "cluster")] {
-        if missing {
+    for (is_missing, field) in
+        [(merged.topology.is_none(), "topology"), (merged.cluster.is_none(), "cluster")]
+    {
+        if is_missing {
             reader.error(file.mark, format!("a profile needs the field `{field}`"));
         }
     }
     Some(Profile {
-        name: file.value.metadata.name.0.clone(),
-        lineage: chain.iter().map(|file| file.value.metadata.name.0.clone()).collect(),
-        topology: topology?,
-        cluster: cluster?,
-        select: select.filters(),
-        strip,
-        namespace,
-        omit,
-        intents,
-        pins,
-        seeds,
-        unmanaged,
-        policy,
+        name: merged.metadata.name.0,
+        lineage: lineage.iter().map(|file| file.value.name().to_owned()).collect(),
+        topology: merged.topology?,
+        cluster: merged.cluster?,
+        select: merged.select.unwrap_or_default().filters(),
+        strip: merged.strip,
+        namespace: merged.namespace,
+        omit: merged.omit,
+        intents: merged.intents,
+        pins: merged.pins,
+        seeds: merged.seeds,
+        unmanaged: merged.unmanaged,
+        policy: merged.policy,
         mark: file.mark,
     })
 }
 
-/// A profile's file and those it extends, the profile first.
-pub(super) fn lineage<'f>(
+impl ProfileFile {
+    pub(super) fn name(&self) -> &str {
+        &self.metadata.name.0
+    }
+
+    /// Returns this profile on top of the one that it extends: fields replace the parent's, maps are merged, lists are
+    /// appended.
+    fn over(self, parent: Self) -> Self {
+        Self {
+            topology: self.topology.or(parent.topology),
+            cluster: self.cluster.or(parent.cluster),
+            select: Some(self.select.unwrap_or_default().over(parent.select.unwrap_or_default())),
+            strip: [parent.strip, self.strip].concat(),
+            namespace: self.namespace.or(parent.namespace),
+            omit: self.omit.over(parent.omit),
+            intents: self.intents.over(parent.intents),
+            pins: Pins([parent.pins.0, self.pins.0].concat()),
+            seeds: [parent.seeds, self.seeds].concat(),
+            unmanaged: [parent.unmanaged, self.unmanaged].concat(),
+            policy: [parent.policy, self.policy].concat(),
+            ..self
+        }
+    }
+}
+
+/// Returns the file of a profile and those that it extends, the profile first.
+fn lineage<'f>(
     file: &'f Marked<ProfileFile>,
     all: &'f [Marked<ProfileFile>],
     reader: &mut Reader<'_>,
 ) -> Option<Vec<&'f Marked<ProfileFile>>> {
-    let name = |file: &Marked<ProfileFile>| file.value.metadata.name.0.clone();
-    let mut chain = vec![file];
+    let mut lineage = vec![file];
     let mut last = file;
     while let Some(parent) = &last.value.extends {
-        let Some(next) = all.iter().find(|other| name(other) == parent.value) else {
-            let names: Vec<String> = all.iter().map(name).collect();
-            let near = crate::nearest::nearest(&parent.value, names.iter().map(String::as_str));
+        let Some(next) = all.iter().find(|other| other.value.name() == parent.value) else {
+            let near = nearest(&parent.value, all.iter().map(|other| other.value.name()));
             reader.error(parent.mark, format!("there is no profile `{}` to extend", parent.value)).help =
                 near.map(|near| format!("did you mean `{near}`?"));
             return None;
         };
-        if chain.iter().any(|known| name(known) == parent.value) {
-            reader.error(parent.mark, format!("`{}` extends itself", parent.value));
+        if lineage.iter().any(|known| known.value.name() == parent.value) {
+            reader.error(parent.mark, format!("the profile `{}` extends itself", parent.value));
             return None;
         }
-        chain.push(next);
+        lineage.push(next);
         last = next;
     }
-    Some(chain)
+    Some(lineage)
 }

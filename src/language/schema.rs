@@ -1,4 +1,4 @@
-//! JSON Schemas of the files, made from the types that read them and from the fragments at hand.
+//! The JSON Schema of all files, generated from the types that read them and from the fragments of the project.
 
 use std::collections::BTreeMap;
 
@@ -11,44 +11,50 @@ use super::parameters::ParametersFile;
 use super::profile::ProfileFile;
 use super::typed::Typed;
 
-/// One schema for all kinds: an editor that knows it completes and checks every file of the language. What can be used,
-/// and with which inputs, is what the fragments say.
+/// Returns one schema for all kinds of files, with which an editor completes and checks them. It includes the inputs of
+/// the project's fragments.
 pub fn schema(fragments: &BTreeMap<String, Fragment>) -> Json {
-    let kind = |kind: &str, mut schema: Json| {
-        schema["properties"]["kind"] = json!({"const": kind});
-        schema
-    };
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Files of transship",
         "oneOf": [
-            kind("Checks", ChecksFile::schema()),
-            kind("Component", Component::schema()),
-            kind("Fragment", FragmentFile::schema()),
-            kind("Parameters", ParametersFile::schema()),
-            kind("Profile", ProfileFile::schema()),
+            of_kind("Checks", ChecksFile::schema()),
+            of_kind("Component", Component::schema()),
+            of_kind("Fragment", FragmentFile::schema()),
+            of_kind("Parameters", ParametersFile::schema()),
+            of_kind("Profile", ProfileFile::schema()),
         ],
-        "$defs": {"use": uses(fragments)},
+        "$defs": {"use": use_schema(fragments)},
     })
 }
 
-/// One fragment with its inputs; any, where none is known.
-fn uses(fragments: &BTreeMap<String, Fragment>) -> Json {
+/// Returns the schema of a file with its `kind` fixed.
+fn of_kind(kind: &str, mut schema: Json) -> Json {
+    schema["properties"]["kind"] = json!({"const": kind});
+    schema
+}
+
+/// Returns the schema of an entry of `uses`: one of the fragments with its inputs. Without fragments, any.
+fn use_schema(fragments: &BTreeMap<String, Fragment>) -> Json {
     if fragments.is_empty() {
         return json!({"type": "object", "minProperties": 1, "maxProperties": 1});
     }
-    let one = |fragment: &Fragment| {
-        let inputs = fragment.body.inputs.iter();
-        let properties: serde_json::Map<String, Json> =
-            inputs.clone().map(|(name, input)| (name.clone(), input.value.value_schema())).collect();
-        let required: Vec<&String> =
-            inputs.filter(|(_, input)| input.value.is_required()).map(|(name, _)| name).collect();
-        let inputs = json!({
-            "type": ["object", "null"], "description": fragment.body.description,
-            "additionalProperties": false, "properties": properties, "required": required,
-        });
-        let name = fragment.name();
-        json!({"type": "object", "properties": {name: inputs}, "required": [name], "additionalProperties": false})
-    };
-    json!({"oneOf": fragments.values().map(one).collect::<Vec<_>>()})
+    json!({"oneOf": fragments.values().map(fragment_use_schema).collect::<Vec<_>>()})
+}
+
+fn fragment_use_schema(fragment: &Fragment) -> Json {
+    let mut properties = serde_json::Map::new();
+    let mut required = Vec::new();
+    for (name, input) in &fragment.body.inputs {
+        properties.insert(name.clone(), input.value.value_schema());
+        if input.value.is_required() {
+            required.push(name);
+        }
+    }
+    let inputs = json!({
+        "type": ["object", "null"], "description": fragment.body.description,
+        "additionalProperties": false, "properties": properties, "required": required,
+    });
+    let name = fragment.name();
+    json!({"type": "object", "properties": {name: inputs}, "required": [name], "additionalProperties": false})
 }

@@ -1,55 +1,76 @@
-//! `${name}`: the only substitution, on parsed scalars, typed.
+//! `${name}`: fills values into parsed scalars.
 //!
-//! Written as a whole scalar it takes the value as it is: a list inside a list is spliced, an absent one leaves its
-//! field out. Inside a text it must be a scalar. `$${` writes `${`; `$(X)` and `$X` belong to others and are not touched.
-//! A value is put in after parsing, so it can never change the structure around it.
+//! A scalar that is one `${name}` becomes the value itself, with its type. A list inside a list is spliced, and a field
+//! whose value is absent is left out. `${name}` inside a longer text must be a scalar. `$${` is an escape for `${`.
+//! `$(X)` and `$X` belong to Kubernetes and shells and are not touched. Values are filled in after parsing, so they
+//! cannot change the structure around them.
 
 use crate::diagnostic::{Diagnostic, Location};
 use crate::yaml::{Entry, Map, Mark, Node, Sources, Value, json};
 
-/// What names stand for.
+/// The names that `${…}` knows at one place.
 pub trait Scope {
-    /// The value of a name, or why there is none.
-    fn get(&self, name: &str) -> Result<Lookup, String>;
+    /// Returns the value of a name.
+    fn get(&self, name: &str) -> Result<Lookup, NotDefined>;
 
-    /// Whether a name stands for something that no message may show.
+    /// Returns whether no message may show the value of a name.
     fn is_secret(&self, name: &str) -> bool;
 }
 
-/// What a name stands for.
+/// The value of a name.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Lookup {
-    /// A value.
+    /// It has a value.
     Value(Value),
-    /// Nothing, on purpose: the field it is written in is left out.
+    /// It is optional and has no value. A field that consists of it alone is left out.
     Absent,
 }
 
-/// A part of a text.
+/// A name that is not defined.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotDefined {
+    /// The help for the user.
+    pub help: String,
+}
+
+impl NotDefined {
+    /// Creates the error with its help.
+    pub fn new(help: impl Into<String>) -> Self {
+        Self { help: help.into() }
+    }
+}
+
+impl From<NotDefined> for String {
+    fn from(error: NotDefined) -> Self {
+        error.help
+    }
+}
+
+/// A piece of a text.
 #[derive(Debug, PartialEq, Eq)]
 enum Piece<'t> {
     Text(&'t str),
     Name(&'t str),
 }
 
-/// Cuts a text at its names. Nothing if a `${` is not closed or holds something else than a dotted name.
+/// Splits a text at its names. Returns `None` if a `${` is not closed or does not contain a dotted name.
 fn pieces(text: &str) -> Option<Vec<Piece<'_>>> {
     let mut pieces = Vec::new();
     let mut rest = text;
-    while let Some(at) = rest.find("${") {
-        if rest[..at].ends_with('$') {
-            pieces.push(Piece::Text(&rest[..at - 1]));
+    while let Some(start) = rest.find("${") {
+        if rest[..start].ends_with('$') {
+            pieces.push(Piece::Text(&rest[..start - 1]));
             pieces.push(Piece::Text("${"));
-            rest = &rest[at + 2..];
+            rest = &rest[start + 2..];
             continue;
         }
-        let (name, behind) = rest[at + 2..].split_once('}')?;
+        let (name, after) = rest[start + 2..].split_once('}')?;
         if !is_name(name) {
             return None;
         }
-        pieces.push(Piece::Text(&rest[..at]));
+        pieces.push(Piece::Text(&rest[..start]));
         pieces.push(Piece::Name(name));
-        rest = behind;
+        rest = after;
     }
     pieces.push(Piece::Text(rest));
     pieces.retain(|piece| *piece != Piece::Text(""));
@@ -57,14 +78,13 @@ fn pieces(text: &str) -> Option<Vec<Piece<'_>>> {
 }
 
 fn is_name(name: &str) -> bool {
-    let segment = |segment: &str| {
+    name.split('.').all(|segment| {
         !segment.is_empty()
             && segment.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
-    };
-    name.split('.').all(segment)
+    })
 }
 
-/// Every name that a tree mentions, with its line.
+/// Collects every name in a tree, with its position.
 pub fn names(node: &Node, found: &mut Vec<(String, Mark)>) {
     match &node.value {
         Value::String(text) if text.contains("${") => {
@@ -80,7 +100,7 @@ pub fn names(node: &Node, found: &mut Vec<(String, Mark)>) {
     }
 }
 
-/// Where a tree has a `${` that holds no name.
+/// Returns the position of every `${` in a tree that is not closed or contains no name.
 pub fn malformed(node: &Node) -> Vec<Mark> {
     match &node.value {
         Value::String(text) if text.contains("${") && pieces(text).is_none() => vec![node.mark],
@@ -90,7 +110,7 @@ pub fn malformed(node: &Node) -> Vec<Mark> {
     }
 }
 
-/// Puts values in. Nothing if the node itself is absent; what mentions no name stays shared.
+/// Fills in values. Returns `None` if the node itself is absent. Nodes without names stay shared.
 pub fn substitute(node: &Node, scope: &dyn Scope, sources: &Sources) -> Result<Option<Node>, Diagnostic> {
     Ok(match changed(node, scope, sources)? {
         Change::Same => Some(node.clone()),
@@ -99,7 +119,7 @@ pub fn substitute(node: &Node, scope: &dyn Scope, sources: &Sources) -> Result<O
     })
 }
 
-/// Puts values into a text that must stay one, such as a name.
+/// Fills values into a text that must stay a text, such as a name.
 pub fn substitute_text(
     text: &str,
     mark: Mark,
@@ -112,13 +132,13 @@ pub fn substitute_text(
         Some(Value::Number(number)) => Ok(json::write(&Node { value: Value::Number(number), mark })),
         other => {
             let kind = other.map_or("absent", |value| value.kind());
-            Err(Diagnostic::error(format!("`{text}` must be a text here, and is {kind}"))
+            Err(Diagnostic::error(format!("`{text}` must be text, not {kind}"))
                 .at(Location::of(mark, sources)))
         }
     }
 }
 
-/// What substitution does to a value.
+/// The result of substitution for one value.
 enum Change {
     Same,
     Gone,
@@ -137,7 +157,7 @@ fn changed(node: &Node, scope: &dyn Scope, sources: &Sources) -> Result<Change, 
     }
 }
 
-/// A list: items that are lists by substitution are spliced, absent ones left out.
+/// Fills in the items of a list. An item that becomes a list is spliced, an absent one is left out.
 fn list(items: &[Node], scope: &dyn Scope, sources: &Sources) -> Result<Change, Diagnostic> {
     let mut out: Option<Vec<Node>> = None;
     for (index, item) in items.iter().enumerate() {
@@ -179,11 +199,10 @@ fn map(entries: &Map, scope: &dyn Scope, sources: &Sources) -> Result<Change, Di
 fn evaluate(text: &str, node: &Node, scope: &dyn Scope, sources: &Sources) -> Result<Lookup, Diagnostic> {
     let fail = |message: String| Diagnostic::error(message).at(Location::of(node.mark, sources));
     let pieces = pieces(text).ok_or_else(|| {
-        fail("`${` must hold a name and end with `}`".to_owned())
-            .help("write `$${` where the text `${` is meant")
+        fail("`${` must contain a name and end with `}`".to_owned()).help("write `$${` for the text `${`")
     })?;
     let lookup = |name: &str| {
-        scope.get(name).map_err(|why| fail(format!("`${{{name}}}` stands for nothing")).help(why))
+        scope.get(name).map_err(|error| fail(format!("`${{{name}}}` is not defined")).help(error.help))
     };
     if let [Piece::Name(name)] = pieces[..] {
         return lookup(name);
@@ -199,14 +218,14 @@ fn evaluate(text: &str, node: &Node, scope: &dyn Scope, sources: &Sources) -> Re
                 }
                 Lookup::Value(other) => {
                     return Err(fail(format!(
-                        "`${{{name}}}` is {}, and cannot be part of a text",
+                        "`${{{name}}}` is {} and cannot be part of a text",
                         other.kind()
                     ))
-                    .help("write it as the whole value"));
+                    .help("make it the whole value"));
                 }
                 Lookup::Absent => {
-                    return Err(fail(format!("`${{{name}}}` is absent, and the text around it is not"))
-                        .help("write it as the whole value, which is then left out, or give it a value"));
+                    return Err(fail(format!("`${{{name}}}` has no value and is part of a text"))
+                        .help("give it a value, or make it the whole value, which is then left out"));
                 }
             },
         }

@@ -1,5 +1,5 @@
-//! Typed files: a struct says its fields once, and from that come the reader, which reports every mistake with its
-//! line, and the JSON Schema, which editors complete and check with.
+//! Declares the files that users write: a struct lists its fields once, and the macros derive the reader, which reports
+//! every mistake with its line, and the JSON Schema, with which editors complete and check.
 
 use std::collections::BTreeMap;
 
@@ -9,44 +9,69 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::nearest::nearest;
 use crate::yaml::{Map, Mark, Node, Number, Sources, Value};
 
-/// What a reader needs beside the node: the names of files, and a place for mistakes.
+/// Collects the errors while values are read.
 pub(super) struct Reader<'e> {
     pub(super) sources: &'e Sources,
     pub(super) errors: Diagnostics,
+    /// The name of the field that is being read, for messages.
+    field: Option<String>,
 }
 
-impl Reader<'_> {
+impl<'e> Reader<'e> {
+    pub(super) fn new(sources: &'e Sources, errors: Diagnostics) -> Self {
+        Self { sources, errors, field: None }
+    }
+
+    /// Reports an error.
     pub(super) fn error(&mut self, mark: Mark, message: impl Into<String>) -> &mut Diagnostic {
-        let at = self.errors.0.len();
+        let index = self.errors.0.len();
         self.errors.0.push(Diagnostic::error(message).at(Location::of(mark, self.sources)));
-        &mut self.errors.0[at]
+        &mut self.errors.0[index]
     }
 
-    fn wrong_type(&mut self, node: &Node, expected: &str) {
-        self.error(node.mark, format!("this must be {expected}, not {}", node.value.kind()));
+    /// Reports an error about the field that is being read. The problem follows its name: "`replicas` must be …".
+    pub(super) fn field_error(&mut self, mark: Mark, problem: &str) -> &mut Diagnostic {
+        let message = match &self.field {
+            Some(field) => format!("`{field}` {problem}"),
+            None => format!("the value {problem}"),
+        };
+        self.error(mark, message)
+    }
+
+    /// Reports that the field that is being read has the wrong type.
+    pub(super) fn wrong_type(&mut self, node: &Node, expected: &str) {
+        self.field_error(node.mark, &format!("must be {expected}, not {}", node.value.kind()));
+    }
+
+    /// Reads the value of a field, so that errors name the field.
+    fn read_field<T: Typed>(&mut self, field: &str, node: &Node) -> Option<T> {
+        let outer = self.field.replace(field.to_owned());
+        let value = T::read(node, self);
+        self.field = outer;
+        value
     }
 }
 
-/// A type that can be read from a file. What is wrong is reported to the reader.
+/// A type that can be read from a file. Errors are reported to the reader.
 pub(super) trait Typed: Sized {
-    /// Reads a node.
+    /// Reads a value.
     fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self>;
 
-    /// What a field of this type is when it is not written; nothing if it must be.
+    /// Returns the value of a field that is not in the file, or `None` if the field is required.
     fn absent() -> Option<Self> {
         None
     }
 
-    /// The JSON Schema of the type.
+    /// Returns the JSON Schema of the type.
     fn schema() -> Json;
 }
 
-/// A value and the line it is written on.
+/// A value with its position in a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Marked<T> {
     /// The value.
     pub value: T,
-    /// Where it is written.
+    /// The position.
     pub mark: Mark,
 }
 
@@ -100,7 +125,7 @@ impl Typed for u64 {
     }
 }
 
-/// Anything: a part of an object, as it is written.
+/// Any YAML, such as a part of an object.
 impl Typed for Node {
     fn read(node: &Node, _: &mut Reader<'_>) -> Option<Self> {
         Some(node.clone())
@@ -141,7 +166,7 @@ impl<T: Typed> Typed for Vec<T> {
             reader.wrong_type(node, "a list");
             return None;
         };
-        // Every item is read, so that every mistake is found.
+        // Reads all items before it fails, so that every error is reported.
         let read: Vec<Option<T>> = items.iter().map(|item| T::read(item, reader)).collect();
         read.into_iter().collect()
     }
@@ -163,7 +188,7 @@ impl<T: Typed> Typed for BTreeMap<String, Marked<T>> {
         };
         let mut read = Some(Self::new());
         for entry in map {
-            match (T::read(&entry.value, reader), &mut read) {
+            match (reader.read_field(&entry.key, &entry.value), &mut read) {
                 (Some(value), Some(read)) => {
                     read.insert(entry.key.to_string(), Marked { value, mark: entry.mark });
                 }
@@ -182,56 +207,49 @@ impl<T: Typed> Typed for BTreeMap<String, Marked<T>> {
     }
 }
 
-/// The fields of one map while a struct is read from it.
+/// The fields of a map from which a struct is read.
 pub(super) struct Fields<'a> {
     map: &'a Map,
     mark: Mark,
+    /// The struct in messages, such as "a profile".
     what: &'static str,
     complete: bool,
 }
 
 impl<'a> Fields<'a> {
+    /// Reports an error unless the node is a map.
     pub(super) fn of(node: &'a Node, what: &'static str, reader: &mut Reader<'_>) -> Option<Self> {
         let Some(map) = node.as_map() else {
-            reader.error(node.mark, format!("{what} is a map, not {}", node.value.kind()));
+            reader.error(node.mark, format!("{what} must be a map, not {}", node.value.kind()));
             return None;
         };
         Some(Self { map, mark: node.mark, what, complete: true })
     }
 
+    /// Reads one field. Reports an error if it is required and missing.
     pub(super) fn take<T: Typed>(&mut self, key: &str, reader: &mut Reader<'_>) -> Option<T> {
-        let before = reader.errors.0.len();
         let value = match self.map.get(key) {
-            Some(node) => T::read(node, reader),
+            Some(node) => reader.read_field(key, node),
             None => T::absent().or_else(|| {
                 reader.error(self.mark, format!("{} needs the field `{key}`", self.what));
                 None
             }),
         };
-        // Whoever reads a scalar does not know what it is called.
-        for error in &mut reader.errors.0[before..] {
-            if let Some(rest) = error.message.strip_prefix("this ") {
-                error.message = format!("`{key}` {rest}");
-            }
-        }
         self.complete &= value.is_some();
         value
     }
 
-    /// Reports every field that the struct does not have. Returns whether all that it has were read.
+    /// Reports every field that the struct does not have. Returns whether all fields were read without error.
     pub(super) fn finish(self, known: &[&'static str], reader: &mut Reader<'_>) -> bool {
         for entry in self.map.iter().filter(|entry| !known.contains(&entry.key.as_str())) {
-            let help = match nearest(&entry.key, known.iter().copied()) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("its fields are {}", known.join(", ")),
-            };
-            reader.error(entry.mark, format!("{} has no field `{}`", self.what, entry.key)).help = Some(help);
+            let error = reader.error(entry.mark, format!("{} has no field `{}`", self.what, entry.key));
+            error.help = Some(suggest(&entry.key, known, "its fields are"));
         }
         self.complete
     }
 }
 
-/// Declares a struct with its reader and its schema. The documentation of a field is its description in the schema.
+/// Declares a struct with its reader and its schema. The documentation of a field becomes its description in the schema.
 macro_rules! typed {
     (
         $(#[doc = $doc:literal])*
@@ -283,8 +301,8 @@ macro_rules! typed {
     };
 }
 
-/// Declares an enum of words with its reader and its schema.
-macro_rules! words {
+/// Declares an enum whose variants are written as strings, with its reader and its schema.
+macro_rules! string_enum {
     (
         $(#[doc = $doc:literal])*
         $visibility:vis enum $name:ident { $( $(#[doc = $variant_doc:literal])* $word:literal => $variant:ident ),* $(,)? }
@@ -296,11 +314,11 @@ macro_rules! words {
         }
 
         impl $name {
-            /// Each with its word, in the order in which they are declared.
-            pub(crate) const WORDS: &[(&str, Self)] = &[$(($word, Self::$variant)),*];
-            /// What each means, in the same order.
-            #[allow(dead_code, reason = "not every word is explained to anybody")]
-            pub(crate) const ABOUT: &[&str] = &[$(concat!($($variant_doc),*)),*];
+            /// Each variant with the string that it is written as, in the order of declaration.
+            pub(crate) const NAMES: &[(&str, Self)] = &[$(($word, Self::$variant)),*];
+            /// The documentation of each variant, in the same order.
+            #[allow(dead_code, reason = "not every enum is documented in output")]
+            pub(crate) const DESCRIPTIONS: &[&str] = &[$(concat!($($variant_doc),*)),*];
         }
 
         impl $crate::language::typed::Typed for $name {
@@ -308,7 +326,7 @@ macro_rules! words {
                 node: &$crate::yaml::Node,
                 reader: &mut $crate::language::typed::Reader<'_>,
             ) -> Option<Self> {
-                $crate::language::typed::word(node, Self::WORDS, reader)
+                $crate::language::typed::read_variant(node, Self::NAMES, reader)
             }
 
             fn schema() -> serde_json::Value {
@@ -318,19 +336,24 @@ macro_rules! words {
     };
 }
 
-/// Reads one of a few words.
-pub(super) fn word<T: Copy>(node: &Node, words: &[(&str, T)], reader: &mut Reader<'_>) -> Option<T> {
+/// Reads one of the strings that an enum is written as.
+pub(super) fn read_variant<T: Copy>(node: &Node, names: &[(&str, T)], reader: &mut Reader<'_>) -> Option<T> {
     let text = String::read(node, reader)?;
-    let found = words.iter().find(|(word, _)| *word == text).map(|(_, value)| *value);
-    if found.is_none() {
-        let names: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-        let help = match nearest(&text, names.iter().copied()) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("it is one of {}", names.join(", ")),
-        };
-        reader.error(node.mark, format!("this cannot be `{text}`")).help = Some(help);
+    if let Some((_, variant)) = names.iter().find(|(name, _)| *name == text) {
+        return Some(*variant);
     }
-    found
+    let names: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
+    reader.field_error(node.mark, &format!("cannot be `{text}`")).help =
+        Some(suggest(&text, &names, "use one of"));
+    None
 }
 
-pub(super) use {typed, words};
+/// Returns a help that suggests the closest of the known names, or lists all of them.
+fn suggest(name: &str, known: &[&str], otherwise: &str) -> String {
+    match nearest(name, known.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("{otherwise} {}", known.join(", ")),
+    }
+}
+
+pub(super) use {string_enum, typed};

@@ -1,4 +1,4 @@
-//! `when`: equality on parameters, so that every variant can be listed.
+//! `when`: conditions on names. A condition only compares with fixed values, so every combination can be listed.
 
 use std::collections::BTreeMap;
 
@@ -9,30 +9,34 @@ use super::typed::{Marked, Reader, Typed};
 use crate::diagnostic::{Diagnostic, Location};
 use crate::yaml::{Node, Sources, Value};
 
-/// Conditions that must all hold.
+/// Conditions by name. All of them must hold.
 pub type When = BTreeMap<String, Marked<Condition>>;
 
-/// What a value must be.
+/// The condition for one value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Condition {
-    /// One of these.
+    /// It has one of these values.
     AnyOf(Vec<Node>),
-    /// Anything, but there.
+    /// It has a value.
     Present,
-    /// Not there.
+    /// It has no value.
     Absent,
 }
 
 impl Typed for Condition {
     fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
         match &node.value {
-            Value::String(word) if word == "present" => Some(Self::Present),
-            Value::String(word) if word == "absent" => Some(Self::Absent),
+            Value::String(text) if text == "present" => Some(Self::Present),
+            Value::String(text) if text == "absent" => Some(Self::Absent),
             Value::String(_) | Value::Bool(_) | Value::Number(_) => Some(Self::AnyOf(vec![node.clone()])),
             Value::List(items) if !items.is_empty() => Some(Self::AnyOf(items.clone())),
             other => {
-                reader.error(node.mark, format!("a condition cannot be {}", other.kind())).help =
-                    Some("write a value, a list of values, `present` or `absent`".into());
+                reader
+                    .error(
+                        node.mark,
+                        format!("a condition must be a value or a list of values, not {}", other.kind()),
+                    )
+                    .help = Some("write a value, a list of values, `present` or `absent`".into());
                 None
             }
         }
@@ -43,13 +47,14 @@ impl Typed for Condition {
     }
 }
 
-/// The first condition that does not hold, in words; nothing if all do.
+/// Returns a description of the first condition that does not hold, or `None` if all hold.
 pub fn unmet(when: &When, scope: &dyn Scope, sources: &Sources) -> Result<Option<String>, Diagnostic> {
     for (name, condition) in when {
-        let at = Location::of(condition.mark, sources);
-        let found = scope
-            .get(name)
-            .map_err(|why| Diagnostic::error(format!("`{name}` stands for nothing")).at(at).help(why))?;
+        let found = scope.get(name).map_err(|error| {
+            Diagnostic::error(format!("`{name}` is not defined"))
+                .at(Location::of(condition.mark, sources))
+                .help(error.help)
+        })?;
         let holds = match (&condition.value, &found) {
             (Condition::Present, found) => *found != Lookup::Absent,
             (Condition::Absent, found) => *found == Lookup::Absent,
@@ -60,11 +65,11 @@ pub fn unmet(when: &When, scope: &dyn Scope, sources: &Sources) -> Result<Option
         };
         if !holds {
             return Ok(Some(match found {
-                Lookup::Absent => format!("{name} is absent"),
-                Lookup::Value(_) if scope.is_secret(name) => format!("{name} is another"),
+                Lookup::Absent => format!("{name} has no value"),
+                Lookup::Value(_) if scope.is_secret(name) => format!("{name} has another value"),
                 Lookup::Value(Value::String(text)) => format!("{name} is {text}"),
                 Lookup::Value(Value::Bool(bool)) => format!("{name} is {bool}"),
-                Lookup::Value(_) => format!("{name} is another"),
+                Lookup::Value(_) => format!("{name} has another value"),
             }));
         }
     }

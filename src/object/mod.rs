@@ -6,6 +6,7 @@ mod pod;
 mod reference;
 mod schema;
 mod scope;
+mod selector;
 mod subject;
 
 use std::fmt;
@@ -18,6 +19,7 @@ pub use pod::{containers, containers_mut, has_pods, is_workload, pod, pod_mut, p
 pub use reference::{Needs, Of, RULES, Reference, Rule, Where};
 pub use schema::{Expected, ListStrategy, Schema, is_built_in_kind, versions};
 pub use scope::{Scope, Scopes};
+pub use selector::{Selector, SelectorError, SelectorPattern};
 pub use subject::{EVERYBODY, account};
 
 /// Tells the cluster-version-operator, and us, to take an object away.

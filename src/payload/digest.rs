@@ -1,4 +1,4 @@
-//! Digests: SHA-256 for files, and the hash by which the cluster-version-operator names a payload.
+//! Digests: SHA-256 of files, and the cluster-version-operator's hash of a payload.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub struct Sha256([u8; 32]);
 pub(super) struct Hasher(sha2::Sha256);
 
 impl Sha256 {
-    /// The digest of bytes.
+    /// Computes the digest of bytes.
     pub fn of(bytes: &[u8]) -> Self {
         let mut hasher = Hasher::default();
         hasher.update(bytes);
@@ -46,8 +46,7 @@ impl fmt::Debug for Sha256 {
     }
 }
 
-/// What a live cluster shows as ClusterVersion `status.versionHash` for these manifests: 64-bit FNV-1 over their JSON,
-/// one after the other, in base64.
+/// Computes the ClusterVersion's `status.versionHash` for the included manifests: 64-bit FNV-1 over their JSON, in base64.
 pub fn cvo_hash<'a>(included: impl IntoIterator<Item = &'a Manifest>) -> String {
     const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x0100_0000_01b3;

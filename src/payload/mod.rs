@@ -1,4 +1,4 @@
-//! What is in the payload: files found, read, cut into documents and checked as the cluster-version-operator does.
+//! Loads a payload: finds its files, and reads and checks their documents as the cluster-version-operator does.
 
 mod digest;
 mod find_files;
@@ -12,9 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::language::Component;
-use crate::nearest::nearest;
-use crate::object::{Cluster, ObjectId};
+use crate::language::{Component, Marked, Parameter};
+use crate::object::{Cluster, ObjectId, Schema, Scopes};
 use crate::parallel::{self, Worth};
 use crate::yaml::{Node, Sources, Text};
 
@@ -23,43 +22,44 @@ pub use release::{Images, Release};
 pub use run_level::RunLevel;
 pub use with_fragments::ExpandedManifest;
 
-/// A payload: its manifests in the order in which the cluster-version-operator takes them.
+/// A payload, with its manifests in the order of the cluster-version-operator.
 #[derive(Clone, Debug)]
 pub struct Payload {
-    /// Every file that counts, in order.
+    /// The files with manifests, in order.
     pub files: Vec<File>,
-    /// Every document of every file, in order.
+    /// The documents of all files, in order.
     pub manifests: Vec<Manifest>,
-    /// The version and the images, where the payload is a release.
+    /// The version and the images, if the payload is a release.
     pub release: Option<Release>,
     /// The pages, by component.
     pub pages: BTreeMap<String, Component>,
     root: PathBuf,
     patch_files: BTreeMap<String, Vec<page::PatchFile>>,
     by_component: BTreeMap<String, Vec<usize>>,
-    catalogues: BTreeMap<Cluster, Images>,
-    /// Which source repository stands for which image tag, by folder.
+    /// The images of clusters that run another release.
+    images_of_cluster: BTreeMap<Cluster, Images>,
+    /// The source repository of each image tag, by folder.
     pub image_sources: ImageSources,
-    /// The names of the files that nodes come from.
+    /// All files that were read.
     pub sources: Sources,
-    /// What is not wrong but worth a look.
+    /// Warnings about files.
     pub warnings: Vec<Diagnostic>,
 }
 
 /// A file of the payload.
 #[derive(Clone, Debug)]
 pub struct File {
-    /// The path below the payload's folder, with `/` on every system.
+    /// The path below the payload's folder, with `/` as separator on every system.
     pub path: String,
-    /// The component that owns it: its folder, or in a flat payload what its name says. Empty if neither does.
+    /// The component: its folder, or in a flat payload the component in its name. Empty if there is neither.
     pub component: String,
-    /// The name that its run-level is read from: its own, or that of the file it comes before.
+    /// The name from which the run level is read: its own, or for a fragment that of the file after it.
     pub ordered_as: String,
-    /// The digest of its bytes.
+    /// The digest of the file.
     pub sha256: Sha256,
 }
 
-/// One document of one file: an object as it was written.
+/// One document of a payload file.
 #[derive(Clone, Debug)]
 pub struct Manifest {
     /// The object.
@@ -68,24 +68,23 @@ pub struct Manifest {
     pub id: ObjectId,
     /// The version of its API.
     pub version: String,
-    /// Its file: an index into [`Payload::files`].
+    /// The index of its file in [`Payload::files`].
     pub file: usize,
-    /// Its place among the file's documents, from one.
+    /// The number of the document in the file, from one.
     pub document: usize,
-    /// Its text in JSON, if it was written so or its page lent it something.
+    /// Its text in JSON, if the file is JSON or if its page adds annotations.
     pub json: Option<String>,
-    /// Annotations that its page lent it for being selected.
-    pub lent: Vec<Text>,
+    /// Annotations of its page, which the filters see and which are not rendered.
+    pub page_annotations: Vec<Text>,
 }
 
-/// For each folder with an `image-references` file of its own: the repositories that manifests name, and the tags of
-/// the release that stand for them.
+/// For each folder with an `image-references` file: the source repositories in its manifests, and their image tags.
 pub type ImageSources = BTreeMap<String, Images>;
 
 impl Payload {
     /// Loads a payload: a folder of manifests, flat or nested, or the two folders of a release image.
     pub fn load(root: &Path) -> Result<Self, Diagnostics> {
-        let found = find_files::files(root)?;
+        let found = find_files::find_files(root)?;
         let mut payload = Self {
             files: Vec::with_capacity(found.manifests.len()),
             manifests: Vec::new(),
@@ -94,18 +93,18 @@ impl Payload {
             root: root.to_owned(),
             patch_files: BTreeMap::new(),
             by_component: BTreeMap::new(),
-            catalogues: BTreeMap::new(),
+            images_of_cluster: BTreeMap::new(),
             image_sources: ImageSources::new(),
             sources: Sources::default(),
             warnings: Vec::new(),
         };
         let mut errors = Diagnostics(found.errors);
         let patches = payload.load_pages(root, &found.pages, &mut errors);
-        // A patch that lies beside its page is no manifest, whatever its ending.
+        // A patch file beside its page is not a manifest.
         let manifests = found.manifests.into_iter().filter(|path| !patches.contains(&root.join(path)));
         let inputs: Vec<_> = manifests
             .map(|path| {
-                let name = find_files::shown(root, &path);
+                let name = root.join(&path).display().to_string();
                 parse::Input { source: payload.sources.add(name.clone()), name, path }
             })
             .collect();
@@ -116,13 +115,13 @@ impl Payload {
                 Err(diagnostics) => errors.0.extend(diagnostics.0),
             }
         }
-        payload.index();
+        payload.index_components();
         payload.release = release::load(root, &found.layout, &mut errors);
         payload.image_sources = release::image_sources(root, &found.image_references, &mut errors);
         errors.or(payload)
     }
 
-    /// Loads the pages, and says which files are patches that they name.
+    /// Loads the pages, and returns the files that are their patches.
     fn load_pages(&mut self, root: &Path, paths: &[String], errors: &mut Diagnostics) -> BTreeSet<PathBuf> {
         let mut patches = BTreeSet::new();
         for path in paths {
@@ -147,7 +146,7 @@ impl Payload {
         self.manifests.extend(parsed.manifests.into_iter().map(|mut manifest| {
             manifest.file = file;
             if let Some(page) = page {
-                page::lend_annotations(&mut manifest, page);
+                page::add_page_annotations(&mut manifest, page);
             }
             manifest
         }));
@@ -155,26 +154,96 @@ impl Payload {
         self.files.push(File { component, path, ordered_as, sha256: parsed.sha256 });
     }
 
-    /// Checks that there is a component of this name.
+    /// Checks that a component exists.
     pub fn has_component(&self, name: &str) -> Result<(), Diagnostic> {
-        let components: BTreeSet<&str> = self.by_component.keys().map(String::as_str).collect();
-        if components.contains(name) || self.pages.contains_key(name) {
+        if self.by_component.contains_key(name) || self.pages.contains_key(name) {
             return Ok(());
         }
-        Err(Diagnostic::error(format!("there is no component `{name}`")).help(
-            match nearest(name, components.iter().copied()) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("there are {}", components.into_iter().collect::<Vec<_>>().join(", ")),
-            },
-        ))
+        let components: Vec<&str> = self.by_component.keys().map(String::as_str).collect();
+        Err(Diagnostic::error(format!("there is no component `{name}`"))
+            .help(format!("use one of {}", components.join(", ")))
+            .suggest(name, components))
     }
 
-    /// The file of a manifest.
+    /// Returns the manifests of a component, with their indexes in [`Payload::manifests`].
+    pub fn of_component<'p>(
+        &'p self,
+        component: &str,
+    ) -> impl Iterator<Item = (usize, &'p Manifest)> + use<'p> {
+        let indexes = self.by_component.get(component).map(Vec::as_slice).unwrap_or_default();
+        indexes.iter().map(|index| (*index, &self.manifests[*index]))
+    }
+
+    /// Records which manifests belong to which component.
+    fn index_components(&mut self) {
+        self.by_component.clear();
+        for (index, manifest) in self.manifests.iter().enumerate() {
+            let component = &self.files[manifest.file].component;
+            // Looked up before it is inserted, because `entry` would copy the name for each manifest.
+            match self.by_component.get_mut(component) {
+                Some(indexes) => indexes.push(index),
+                None => {
+                    self.by_component.insert(component.clone(), vec![index]);
+                }
+            }
+        }
+    }
+
+    /// Returns the parameters that pages declare for themselves.
+    pub fn page_parameters(&self) -> BTreeMap<String, Marked<Parameter>> {
+        let all = self.pages.values().flat_map(|page| &page.parameters);
+        all.map(|(name, parameter)| (name.clone(), parameter.clone())).collect()
+    }
+
+    /// Returns the page of a component.
+    pub fn page(&self, component: &str) -> Option<&Component> {
+        self.pages.get(component)
+    }
+
+    /// Returns the path of a component's page for messages, whether it exists or not.
+    pub fn page_file(&self, component: &str) -> String {
+        if component.is_empty() { page::PAGE.to_owned() } else { format!("{component}/{}", page::PAGE) }
+    }
+
+    /// Uses the images of an `image-references` file for one cluster, which may run another release.
+    pub fn use_images(&mut self, cluster: Cluster, path: &Path) -> Result<(), Diagnostic> {
+        let images = release::load_images(path)?;
+        self.images_of_cluster.insert(cluster, images);
+        Ok(())
+    }
+
+    /// Returns the images of the release that a cluster runs.
+    pub fn images(&self, cluster: Cluster) -> Option<&Images> {
+        self.images_of_cluster.get(&cluster).or(self.release.as_ref().map(|release| &release.images))
+    }
+
+    /// Returns the version that the cluster reports, which is the guest's if it runs another release.
+    pub fn version(&self) -> Option<&str> {
+        match self.images_of_cluster.get(&Cluster::Guest) {
+            Some(images) => Some(&images.name),
+            None => self.release.as_ref()?.version.as_deref(),
+        }
+    }
+
+    /// Returns the scopes of the kinds of Kubernetes and of the payload's CRDs.
+    pub fn scopes(&self) -> Scopes {
+        Scopes::with_crds(self.manifests.iter().map(|manifest| &manifest.root))
+    }
+
+    /// Returns the schema of a custom kind, from its CRD in the payload.
+    pub fn custom_schema(&self, id: &ObjectId, version: &str) -> Option<Schema<'_>> {
+        let crd = self.manifests.iter().find(|manifest| defines(manifest, id))?;
+        let versions = crd.root.get("spec")?.get("versions")?.as_list()?;
+        let is_version = |node: &&Node| node.get("name").and_then(Node::as_str) == Some(version);
+        versions.iter().find(is_version)?.get("schema")?.get("openAPIV3Schema").map(Schema::CustomRoot)
+    }
+
+    /// Returns the file of a manifest.
     pub fn file(&self, manifest: &Manifest) -> &File {
         &self.files[manifest.file]
     }
 
-    /// The digest of the whole: of every file's path and digest, in order.
+    /// Returns the digest of the payload: of the paths and digests of all files, in order.
     pub fn sha256(&self) -> Sha256 {
         let mut digest = digest::Hasher::default();
         for file in &self.files {
@@ -182,4 +251,22 @@ impl Payload {
         }
         digest.finish()
     }
+}
+
+impl File {
+    /// Returns the file name without folders.
+    pub fn name(&self) -> &str {
+        find_files::base_name(&self.path)
+    }
+}
+
+/// Returns whether a manifest is the CRD of an object's kind.
+fn defines(manifest: &Manifest, id: &ObjectId) -> bool {
+    if manifest.id.kind != "CustomResourceDefinition" {
+        return false;
+    }
+    let Some(spec) = manifest.root.get("spec") else { return false };
+    let kind = spec.get("names").and_then(|names| names.get("kind"));
+    spec.get("group").and_then(Node::as_str) == Some(&id.group)
+        && kind.and_then(Node::as_str) == Some(&id.kind)
 }

@@ -1,4 +1,4 @@
-//! One file to its manifests.
+//! Reads the manifests of one file.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -9,26 +9,30 @@ use crate::file;
 use crate::object::ObjectId;
 use crate::yaml::{self, Document, Mark, SourceId, Value};
 
+/// A file to read.
 pub(super) struct Input {
+    /// The path below the payload's folder.
     pub(super) path: String,
     /// The path as messages show it.
     pub(super) name: String,
     pub(super) source: SourceId,
 }
 
+/// The content of a file.
 pub(super) struct Parsed {
     pub(super) sha256: Sha256,
     pub(super) manifests: Vec<Manifest>,
     pub(super) warnings: Vec<Diagnostic>,
 }
 
+/// Reads the manifests of a file.
 pub(super) fn manifests(root: &Path, input: &Input) -> Result<Parsed, Diagnostics> {
     let text = file::read_text(&root.join(&input.path))?;
     let documents =
         yaml::read(&text, input.source).map_err(|error| Diagnostic::syntax(error, &input.name))?;
     let mut parsed =
         Parsed { sha256: Sha256::of(text.as_bytes()), manifests: Vec::new(), warnings: Vec::new() };
-    parsed.warnings.extend(template(&text, input));
+    parsed.warnings.extend(go_template(&text, input));
     let mut errors = Diagnostics::default();
     let mut seen = HashMap::new();
     for (index, document) in documents.into_iter().enumerate() {
@@ -37,9 +41,9 @@ pub(super) fn manifests(root: &Path, input: &Input) -> Result<Parsed, Diagnostic
             document.duplicates.iter().map(|duplicate| Diagnostic::duplicate_key(duplicate, &input.name)),
         );
         let Some(manifest) = errors.collect(manifest(document, index + 1, &input.name)) else { continue };
-        parsed.warnings.extend(annotations_not_text(&manifest, &input.name));
+        parsed.warnings.extend(ignored_annotations(&manifest, &input.name));
         match seen.insert(manifest.id.clone(), mark) {
-            Some(first) => errors.0.push(same_object_twice(&manifest.id, first, mark, &input.name)),
+            Some(first) => errors.0.push(duplicate_object(&manifest.id, first, mark, &input.name)),
             None => parsed.manifests.push(manifest),
         }
     }
@@ -56,31 +60,35 @@ fn manifest(document: Document, number: usize, file: &str) -> Result<Manifest, D
         file: 0,
         document: number,
         json: document.json,
-        lent: Vec::new(),
+        page_annotations: Vec::new(),
         root: document.root,
     })
 }
 
-/// In a release image the cluster-version-operator's own manifests are Go templates.
-fn template(text: &str, input: &Input) -> Option<Diagnostic> {
-    let own = input.path.split_once('/').is_some_and(|(folder, _)| folder == find_files::OWN_MANIFESTS);
-    (own && text.contains("{{")).then(|| {
-        Diagnostic::warning("a Go template, taken as it is")
+/// Warns about the cluster-version-operator's own manifests in a release image that are Go templates.
+fn go_template(text: &str, input: &Input) -> Option<Diagnostic> {
+    let folder = input.path.split_once('/').map(|(folder, _)| folder);
+    if folder != Some(find_files::OWN_MANIFESTS) || !text.contains("{{") {
+        return None;
+    }
+    Some(
+        Diagnostic::warning("this file is a Go template, which is not evaluated")
             .at(Location::file(&input.name))
-            .note("the cluster-version-operator fills in `{{.ReleaseImage}}` and the like before it applies the file")
-    })
+            .note("the cluster-version-operator fills in values such as `{{.ReleaseImage}}` before it applies the file"),
+    )
 }
 
-fn same_object_twice(id: &ObjectId, first: Mark, second: Mark, file: &str) -> Diagnostic {
-    Diagnostic::error("the same object twice in one file")
+fn duplicate_object(id: &ObjectId, first: Mark, second: Mark, file: &str) -> Diagnostic {
+    Diagnostic::error("the file has the same object twice")
         .at(Location::in_file(second, file))
         .object(id)
         .note(format!("the first is at {}", Location::in_file(first, file)))
-        .help("remove one; another API version does not make it another object")
+        .help("remove one of them; objects with different API versions are the same object")
 }
 
-/// The cluster-version-operator reads all annotations or, if one is not text, none: the manifest would silently vanish.
-fn annotations_not_text(manifest: &Manifest, file: &str) -> Option<Diagnostic> {
+/// Warns about annotations that are not text. The cluster-version-operator then ignores all annotations of the object and
+/// excludes it silently.
+fn ignored_annotations(manifest: &Manifest, file: &str) -> Option<Diagnostic> {
     let annotations = manifest.root.get("metadata")?.get("annotations")?;
     let (message, mark) = match &annotations.value {
         Value::Null => return None,
@@ -94,7 +102,7 @@ fn annotations_not_text(manifest: &Manifest, file: &str) -> Option<Diagnostic> {
     let warning = Diagnostic::warning(message).at(Location::in_file(mark, file)).object(&manifest.id);
     Some(
         warning
-            .note("so none of this object's annotations count, and it is left out")
+            .note("the cluster-version-operator ignores all annotations of the object and excludes it")
             .help("put the value in quotes"),
     )
 }

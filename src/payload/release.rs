@@ -1,16 +1,15 @@
-//! What makes a folder a release: its version, and the images behind their tags.
+//! The metadata of a release: its version, and the images of its tags.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use super::ImageSources;
 use super::find_files::{IMAGE_REFERENCES, Layout, OWN_MANIFESTS, RELEASE_MANIFESTS, RELEASE_METADATA};
-use super::{ImageSources, Payload};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::file;
-use crate::object::Cluster;
 use crate::yaml::{Mark, Node, SourceId};
 
-/// The release that a payload is.
+/// The version and the images of a release.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Release {
     /// The version, from `release-metadata`.
@@ -19,12 +18,13 @@ pub struct Release {
     pub images: Images,
 }
 
-/// Image tags and what each stands for: a pullspec in a release, a source repository in an operator's own file.
+/// The tags of an `image-references` file. In a release each tag has a pull spec, in a component's folder a source
+/// repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Images {
-    /// The name of the image stream: in a release, its version.
+    /// The name of the image stream. In a release it is the version.
     pub name: String,
-    /// What each tag stands for.
+    /// The pull spec or source repository of each tag.
     pub tags: BTreeMap<String, String>,
     /// The file, as messages show it.
     pub file: String,
@@ -32,151 +32,146 @@ pub struct Images {
 }
 
 impl Images {
-    /// Where a tag is written.
+    /// Returns the position of a tag.
     pub fn location(&self, tag: &str) -> Location {
         Location::in_file(self.marks.get(tag).copied().unwrap_or_default(), &self.file)
     }
 }
 
-impl Payload {
-    /// Takes the images of one cluster from a file in the form of `image-references`: the control plane's release and
-    /// the guest's may differ.
-    pub fn use_images(&mut self, cluster: Cluster, path: &Path) -> Result<(), Diagnostic> {
-        let images = images(path)?;
-        self.catalogues.insert(cluster, images);
-        Ok(())
-    }
-
-    /// The version that the cluster reports: the guest's release, where that is another.
-    pub fn version(&self) -> Option<&str> {
-        let guest = self.catalogues.get(&Cluster::Guest).map(|images| images.name.as_str());
-        guest.or(self.release.as_ref().and_then(|release| release.version.as_deref()))
-    }
-
-    /// The images of the release that a cluster runs.
-    pub fn images(&self, cluster: Cluster) -> Option<&Images> {
-        self.catalogues.get(&cluster).or(self.release.as_ref().map(|release| &release.images))
-    }
-}
-
-/// Loads the two metadata files. A release image must have both; a folder may have either.
+/// Loads `release-metadata` and `image-references`. A release image must have both, a folder may have either.
 pub(super) fn load(root: &Path, layout: &Layout, errors: &mut Diagnostics) -> Option<Release> {
-    let release = matches!(layout, Layout::Release);
-    if release && !root.join(OWN_MANIFESTS).is_dir() {
-        errors.0.push(missing(&root.join(OWN_MANIFESTS), "a release image has its own manifests there"));
+    let is_release = matches!(layout, Layout::Release);
+    if is_release && !root.join(OWN_MANIFESTS).is_dir() {
+        let note = "a release image has the cluster-version-operator's own manifests there";
+        errors.0.push(missing(&root.join(OWN_MANIFESTS), note));
     }
-    let folder = if release { root.join(RELEASE_MANIFESTS) } else { root.to_owned() };
-    let mut present = |name: &str| {
-        let path = folder.join(name);
-        let exists = path.exists();
-        if release && !exists {
-            errors.0.push(missing(&path, "the cluster-version-operator does not load a release without it"));
+    let folder = if is_release { root.join(RELEASE_MANIFESTS) } else { root.to_owned() };
+    let (metadata, references) = (folder.join(RELEASE_METADATA), folder.join(IMAGE_REFERENCES));
+    if is_release {
+        for path in [&metadata, &references].into_iter().filter(|path| !path.exists()) {
+            let note = "the cluster-version-operator does not load a release without it";
+            errors.0.push(missing(path, note));
         }
-        exists.then_some(path)
-    };
-    let (metadata, references) = (present(RELEASE_METADATA), present(IMAGE_REFERENCES));
-    if metadata.is_none() && references.is_none() {
+    }
+    if !metadata.exists() && !references.exists() {
         return None;
     }
-    let version = metadata.and_then(|path| errors.collect(version(&path)));
-    let images = references.as_ref().and_then(|path| errors.collect(images(path)));
-    if let (Some(version), Some(images), Some(path)) = (&version, &images, &references)
+    let version = if metadata.exists() { errors.collect(load_version(&metadata)) } else { None };
+    let images = if references.exists() { errors.collect(load_images(&references)) } else { None };
+    if let (Some(version), Some(images)) = (&version, &images)
         && *version != images.name
     {
         errors.0.push(
-            Diagnostic::error(format!("the images are of `{}`, the release is `{version}`", images.name))
-                .at(Location::file(path.display().to_string()))
-                .help("take image-references and release-metadata from one release"),
+            Diagnostic::error(format!(
+                "the images are of the release `{}`, the metadata of `{version}`",
+                images.name
+            ))
+            .at(Location::file(references.display().to_string()))
+            .help("take image-references and release-metadata from the same release"),
         );
     }
     Some(Release { version, images: images.unwrap_or_default() })
 }
 
-/// Loads the `image-references` of components: which repository stands for which tag.
+/// Loads the `image-references` of components, by folder.
 pub(super) fn image_sources(root: &Path, files: &[String], errors: &mut Diagnostics) -> ImageSources {
-    let load = |path: &String| {
-        let images = errors.collect(images(&root.join(path)))?;
-        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-        Some((folder.to_owned(), images))
-    };
-    files.iter().filter_map(load).collect()
+    let mut image_sources = ImageSources::new();
+    for path in files {
+        if let Some(images) = errors.collect(load_images(&root.join(path))) {
+            let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+            image_sources.insert(folder.to_owned(), images);
+        }
+    }
+    image_sources
 }
 
-/// The version in a `release-metadata` file.
-fn version(path: &Path) -> Result<String, Diagnostic> {
+/// Reads the version in a `release-metadata` file.
+fn load_version(path: &Path) -> Result<String, Diagnostic> {
     let root = single_document(path)?;
     let wrong = |message: &str, help: &str| {
         let mark = root.get("version").map_or(root.mark, |version| version.mark);
         Err(Diagnostic::error(message).at(Location::in_file(mark, &path.display().to_string())).help(help))
     };
     if root.get("kind").and_then(Node::as_str) != Some("cincinnati-metadata-v0") {
-        return wrong("this is no release metadata", "its `kind` must be `cincinnati-metadata-v0`");
+        return wrong("this is not release metadata", "its `kind` must be `cincinnati-metadata-v0`");
     }
     match root.get("version").and_then(Node::as_str) {
         Some(version) if is_semantic_version(version) => Ok(version.to_owned()),
         Some(version) => {
-            wrong(&format!("`{version}` is no semantic version"), "write it as 4.22.0 or 4.22.0-rc.1")
+            wrong(&format!("`{version}` is not a semantic version"), "write it as 4.22.0 or 4.22.0-rc.1")
         }
-        None => wrong("the release has no `version`", "add one, such as \"version\": \"4.22.0\""),
+        None => wrong("the release metadata has no `version`", "add one, such as \"version\": \"4.22.0\""),
     }
 }
 
-/// The tags of an `image-references` file, which is an image stream.
-fn images(path: &Path) -> Result<Images, Diagnostic> {
+/// Reads the tags of an `image-references` file, which is an `ImageStream`.
+pub(super) fn load_images(path: &Path) -> Result<Images, Diagnostic> {
     let root = single_document(path)?;
     let is = |field: &str, value: &str| root.get(field).and_then(Node::as_str) == Some(value);
     if !is("kind", "ImageStream") || !is("apiVersion", "image.openshift.io/v1") {
-        return Err(Diagnostic::error("this is no image stream")
+        return Err(Diagnostic::error("this is not an ImageStream")
             .at(Location::in_file(root.mark, &path.display().to_string()))
-            .help("it must be an ImageStream of image.openshift.io/v1"));
+            .help("it must have `kind: ImageStream` and `apiVersion: image.openshift.io/v1`"));
     }
-    let tags = root.get("spec").and_then(|spec| spec.get("tags")).and_then(Node::as_list).unwrap_or_default();
-    let tag = |node: &Node| {
-        let from = node.get("from")?;
-        let image = from.get("kind").and_then(Node::as_str) == Some("DockerImage");
-        let text = |node: Option<&Node>| Some(node?.as_str()?.to_owned());
-        if image { Some((text(node.get("name"))?, text(from.get("name"))?, node.mark)) } else { None }
-    };
     let name = root.get("metadata").and_then(|metadata| metadata.get("name")).and_then(Node::as_str);
-    let file = path.display().to_string();
-    let mut images = Images { name: name.unwrap_or_default().to_owned(), file, ..Images::default() };
-    for (name, image, mark) in tags.iter().filter_map(tag) {
-        images.marks.insert(name.clone(), mark);
-        images.tags.insert(name, image);
+    let mut images = Images {
+        name: name.unwrap_or_default().to_owned(),
+        file: path.display().to_string(),
+        ..Images::default()
+    };
+    let tags = root.get("spec").and_then(|spec| spec.get("tags")).and_then(Node::as_list);
+    for tag in tags.unwrap_or_default() {
+        if let Some((name, image)) = image_tag(tag) {
+            images.marks.insert(name.to_owned(), tag.mark);
+            images.tags.insert(name.to_owned(), image.to_owned());
+        }
     }
     Ok(images)
+}
+
+/// Returns the name and the image of a tag, if it is a `DockerImage`.
+fn image_tag(tag: &Node) -> Option<(&str, &str)> {
+    let from = tag.get("from")?;
+    if from.get("kind").and_then(Node::as_str) != Some("DockerImage") {
+        return None;
+    }
+    Some((tag.get("name")?.as_str()?, from.get("name")?.as_str()?))
 }
 
 fn single_document(path: &Path) -> Result<Node, Diagnostic> {
     if !path.is_file() {
         let at = Location::file(path.display().to_string());
-        return Err(Diagnostic::error("not a regular file").at(at).help("it must be a file"));
+        return Err(Diagnostic::error("this is not a regular file").at(at).help("replace it with a file"));
     }
     Ok(file::read_document(path, SourceId::default())?.root)
 }
 
 fn missing(path: &Path, note: &str) -> Diagnostic {
-    Diagnostic::error("missing from the release")
+    Diagnostic::error("the release does not have this file or folder")
         .at(Location::file(path.display().to_string()))
         .note(note)
-        .help("extract the release again, or name the folder that holds `manifests` and `release-manifests`")
+        .help("extract the release again, or set --payload to the folder with `manifests` and `release-manifests`")
 }
 
-/// `MAJOR.MINOR.PATCH`, with `-pre.release` and `+build` behind it.
+/// Returns whether a text is `MAJOR.MINOR.PATCH`, with an optional `-pre.release` and `+build`.
 fn is_semantic_version(text: &str) -> bool {
     let (text, build) = text.split_once('+').map_or((text, None), |(text, build)| (text, Some(build)));
     let (core, pre) = text.split_once('-').map_or((text, None), |(core, pre)| (core, Some(pre)));
-    let number = |part: &str| {
-        let digits = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-        digits && (part.len() == 1 || !part.starts_with('0'))
-    };
-    let words = |text: &str| {
-        text.split('.').all(|word| {
-            !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
-        })
-    };
     core.split('.').count() == 3
-        && core.split('.').all(number)
-        && pre.is_none_or(words)
-        && build.is_none_or(words)
+        && core.split('.').all(is_version_number)
+        && pre.is_none_or(are_identifiers)
+        && build.is_none_or(are_identifiers)
+}
+
+/// Returns whether a text is a number without leading zeros.
+fn is_version_number(text: &str) -> bool {
+    let has_only_digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    has_only_digits && (text.len() == 1 || !text.starts_with('0'))
+}
+
+/// Returns whether a text has identifiers of letters, digits and `-`, separated by dots.
+fn are_identifiers(text: &str) -> bool {
+    text.split('.').all(|identifier| {
+        !identifier.is_empty() && identifier.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    })
 }

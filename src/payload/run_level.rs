@@ -1,25 +1,26 @@
-//! The run-level in a file's name: `0000_50_cluster-storage-operator_10_deployment.yaml`.
+//! The run level in a file name, such as `0000_50_cluster-storage-operator_10_deployment.yaml`.
 
-/// When and with whom a file is applied, as its name says.
+/// The run level and the component in a file name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunLevel<'a> {
-    /// The digits behind `0000_`. The cluster-version-operator compares them as text, so `5` is not `05`.
+    /// The digits after `0000_`. The cluster-version-operator compares them as text, so `5` and `05` differ.
     pub number: &'a str,
-    /// Files of one number and different components may be applied at once.
+    /// The component. Files with the same number and different components can be applied at the same time.
     pub component: &'a str,
 }
 
 impl<'a> RunLevel<'a> {
-    /// Reads `0000_`, digits, `_`, letters and digits joined by single dashes, `_`. Any other name has no run-level.
+    /// Reads a name of the form `0000_<digits>_<component>_…`. Any other name has no run level.
     pub fn of(file_name: &'a str) -> Option<Self> {
         let rest = file_name.strip_prefix("0000_")?;
         let (number, rest) = rest.split_once('_')?;
         let (component, _) = rest.split_once('_')?;
-        let digits = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-        let words = component
+        let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+        // As in the cluster-version-operator's regular expression: letters and digits, joined by single dashes.
+        let is_component = component
             .split('-')
-            .all(|word| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric()));
-        (digits && words).then_some(Self { number, component })
+            .all(|segment| !segment.is_empty() && segment.bytes().all(|byte| byte.is_ascii_alphanumeric()));
+        (is_number && is_component).then_some(Self { number, component })
     }
 }
 
@@ -28,7 +29,7 @@ mod tests {
     use super::RunLevel;
 
     #[test]
-    fn names_with_and_without_a_run_level() {
+    fn reads_the_run_level_in_a_file_name() {
         let level = |name| RunLevel::of(name).map(|level| (level.number, level.component));
         assert_eq!(
             level("0000_50_cluster-storage-operator_10_x.yaml"),

@@ -1,4 +1,4 @@
-//! Capabilities that an update switches on by itself, so that nothing a cluster already runs is lost.
+//! Capabilities that an update enables implicitly, so that the cluster keeps everything that it runs.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -7,27 +7,31 @@ use crate::language::Filters;
 use crate::object::Annotations;
 use crate::payload::{Manifest, Payload};
 
-/// The capabilities that must be on after an update from `current` to `update`: an object that the cluster runs now,
-/// and would lose because the update put it under a capability that is off, switches that capability on.
+/// Returns the capabilities that an update from `current` to `update` enables. An update enables a capability if it moves
+/// an object under it that the cluster already runs.
 pub fn implicitly_enabled(update: &Payload, current: &Payload, filters: &Filters) -> BTreeSet<String> {
-    let in_with = |manifest: &Manifest| include_with(manifest, filters, Unknown::Allowed).is_ok();
+    let is_included = |manifest: &Manifest| include_with(manifest, filters, Unknown::Allowed).is_ok();
     let mut running: HashMap<_, Vec<&Manifest>> = HashMap::new();
-    for manifest in current.manifests.iter().filter(|manifest| in_with(manifest)) {
+    for manifest in current.manifests.iter().filter(|manifest| is_included(manifest)) {
         running.entry(&manifest.id).or_default().push(manifest);
     }
-    let on = filters.capabilities.as_ref().map(|capabilities| &capabilities.enabled);
+    let already_enabled = filters.capabilities.as_ref().map(|capabilities| &capabilities.enabled);
     let mut enabled = BTreeSet::new();
-    for manifest in update.manifests.iter().filter(|manifest| !in_with(manifest)) {
-        for now in running.get(&manifest.id).into_iter().flatten() {
-            let before = of(now);
-            let new = of(manifest).into_iter().filter(|name| !before.contains(name));
-            enabled.extend(new.filter(|name| on.is_none_or(|on| !on.contains(*name))).map(str::to_owned));
+    for manifest in update.manifests.iter().filter(|manifest| !is_included(manifest)) {
+        for current in running.get(&manifest.id).into_iter().flatten() {
+            let current_capabilities = capabilities_of(current);
+            for name in capabilities_of(manifest) {
+                let is_enabled = already_enabled.is_some_and(|enabled| enabled.contains(name));
+                if !is_enabled && !current_capabilities.contains(&name) {
+                    enabled.insert(name.to_owned());
+                }
+            }
         }
     }
     enabled
 }
 
-/// The filters after an update from `current`, and what it switched on.
+/// Returns the filters after an update from `current`, and the capabilities that it enables.
 pub fn for_update(filters: &Filters, update: &Payload, current: &Payload) -> (Filters, BTreeSet<String>) {
     let implied = implicitly_enabled(update, current, filters);
     let mut filters = filters.clone();
@@ -37,6 +41,6 @@ pub fn for_update(filters: &Filters, update: &Payload, current: &Payload) -> (Fi
     (filters, implied)
 }
 
-fn of(manifest: &Manifest) -> Vec<&str> {
+fn capabilities_of(manifest: &Manifest) -> Vec<&str> {
     capabilities(&Annotations::of(&manifest.root))
 }

@@ -1,27 +1,26 @@
-//! What a profile takes in: the cluster-version-operator's filters, what pages and profiles leave out, and where the
-//! rest lives.
+//! Decides for each manifest whether a profile includes it: by the cluster-version-operator's filters, by `omit` and
+//! `ignore`, and by the cluster in which the object lives.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Code, Reason, check, include};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
-use crate::expand::{Expanded, FragmentPlacement, Variables, View, brings};
+use crate::expand::{Expanded, FragmentPlacement, Variables, View, may_add};
 use crate::glob;
-use crate::language::{Component, Filters, Omissions, Place, Profile, Selector, unmet};
-use crate::nearest::nearest;
+use crate::language::{Component, Filters, Marked, Omissions, Place, Profile, Selector, unmet};
 use crate::object::{Annotations, Cluster, ObjectId, Scope, Scopes};
 use crate::payload::{Manifest, Payload};
 use crate::yaml::Mark;
 
-/// What a profile takes in.
+/// The decision for each manifest of a payload.
 pub struct Selection {
-    /// For each manifest, nothing if the profile takes it in, or the reason why not.
+    /// For each manifest, `None` if the profile includes it, otherwise the reason.
     pub out: Vec<Option<Reason>>,
-    /// For each manifest the line that decided, where one did and not its annotations or its kind.
+    /// For each manifest, the position of the entry that decided. `None` if its annotations or its kind decided.
     pub by: Vec<Option<Mark>>,
-    /// The components that exist: some manifest of theirs is in this cluster, or would be but for where it lives.
+    /// The components that exist in this topology: the filters include at least one of their manifests.
     pub components: BTreeSet<String>,
-    /// The manifests that are out only because they live in the topology's other cluster.
+    /// The manifests that are excluded only because they live in the other cluster.
     pub elsewhere: BTreeSet<usize>,
 }
 
@@ -83,29 +82,29 @@ fn decide(expanded: &Expanded<'_>) -> Result<Selection, Diagnostics> {
         elsewhere: BTreeSet::new(),
     };
     let decider = Decider { view, expanded, scopes: view.scopes() };
-    for (place, manifest) in view.payload.manifests.iter().enumerate() {
-        let decision = errors.collect(decider.about(manifest)).unwrap_or_default();
+    for (index, manifest) in view.payload.manifests.iter().enumerate() {
+        let decision = errors.collect(decider.decide(manifest)).unwrap_or_default();
         if decision.exists && !selection.components.contains(decider.component(manifest)) {
             selection.components.insert(decider.component(manifest).to_owned());
         }
         if decision.elsewhere {
-            selection.elsewhere.insert(place);
+            selection.elsewhere.insert(index);
         }
         selection.out.push(decision.out);
         selection.by.push(decision.by);
     }
-    decider.report_idle(&mut errors);
+    decider.report_unmatched(&mut errors);
     errors.or(selection)
 }
 
-/// What becomes of one manifest.
+/// The decision for one manifest.
 #[derive(Default)]
 struct Decision {
     out: Option<Reason>,
     by: Option<Mark>,
-    /// Whether its component is there.
+    /// Whether its component exists in this topology.
     exists: bool,
-    /// Whether it is out only because it lives in the other cluster.
+    /// Whether it is excluded only because it lives in the other cluster.
     elsewhere: bool,
 }
 
@@ -115,22 +114,23 @@ struct Decider<'a> {
     scopes: Scopes,
 }
 
-/// The annotation by which a manifest says in which cluster profile, or in which profile of ours, it is.
+/// The annotation that includes a manifest in a cluster profile, or in one of our profiles.
 const INCLUDE: &str = "include.release.openshift.io/";
 
+const CLUSTER_SCOPED_IN_MANAGEMENT: &str = "a cluster-scoped object cannot live in the management cluster";
+
 impl Decider<'_> {
-    fn about(&self, manifest: &Manifest) -> Result<Decision, Diagnostic> {
-        let out = |reason| Decision { out: Some(reason), ..Decision::default() };
+    fn decide(&self, manifest: &Manifest) -> Result<Decision, Diagnostic> {
         if let Some(reason) = self.filtered(manifest) {
-            return Ok(out(reason));
+            return Ok(Decision { out: Some(reason), ..Decision::default() });
         }
-        if let Some(reason) = self.absent(manifest)? {
-            return Ok(out(reason));
+        if let Some(reason) = self.component_absent(manifest)? {
+            return Ok(Decision { out: Some(reason), ..Decision::default() });
         }
         if let Some((reason, by)) = self.omitted(manifest)? {
-            return Ok(Decision { by: Some(by), exists: true, ..out(reason) });
+            return Ok(Decision { out: Some(reason), by: Some(by), exists: true, elsewhere: false });
         }
-        // In a standalone cluster everything is in one place.
+        // A standalone cluster has all objects.
         if self.view.profile.cluster == Cluster::Both {
             return Ok(Decision { exists: true, ..Decision::default() });
         }
@@ -152,7 +152,8 @@ impl Decider<'_> {
         self.expanded.fragment_placements.get(component).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// The cluster-version-operator's filters; a manifest that names a profile of this topology is for that one.
+    /// Applies the cluster-version-operator's filters. A manifest that names a profile of this topology instead of the
+    /// cluster profile is included as well: which cluster it is for is decided later.
     fn filtered(&self, manifest: &Manifest) -> Option<Reason> {
         let filters = &self.view.profile.select;
         let reason = include(manifest, filters).err()?;
@@ -165,7 +166,7 @@ impl Decider<'_> {
         }
     }
 
-    /// The profiles of this topology that a manifest names.
+    /// Returns the profiles of this topology that a manifest names in its annotations.
     fn named_profiles<'m>(&'m self, manifest: &'m Manifest) -> impl Iterator<Item = &'m Profile> + 'm {
         let annotations = Annotations::of(&manifest.root);
         let view = self.view;
@@ -173,18 +174,18 @@ impl Decider<'_> {
             view.profile.cluster != Cluster::Both
                 && annotations.get(&format!("{INCLUDE}{}", profile.name)) == Some("true")
         };
-        view.context.profiles.beside(view.profile).filter(named)
+        view.context.profiles.in_topology_of(view.profile).filter(named)
     }
 
-    /// Why the whole component is not there.
-    fn absent(&self, manifest: &Manifest) -> Result<Option<Reason>, Diagnostic> {
+    /// Returns why the whole component does not exist.
+    fn component_absent(&self, manifest: &Manifest) -> Result<Option<Reason>, Diagnostic> {
         let Some(page) = self.page(manifest) else { return Ok(None) };
-        let names = Variables::of(self.view, self.component(manifest));
-        let why = unmet(&page.when, &names, self.view.context.sources)?;
-        Ok(why.map(|why| omitted(&format!("the component does not exist: {why}"))))
+        let variables = Variables::of(self.view, self.component(manifest));
+        let unmet = unmet(&page.when, &variables, self.view.context.sources)?;
+        Ok(unmet.map(|condition| omitted(&format!("the component does not exist: {condition}"))))
     }
 
-    /// Why one manifest of it is left out, and the line that says so.
+    /// Returns why a manifest is left out, and the entry that leaves it out.
     fn omitted(&self, manifest: &Manifest) -> Result<Option<(Reason, Mark)>, Diagnostic> {
         if let Some(page) = self.page(manifest) {
             let file = self.view.payload.file(manifest).name();
@@ -193,80 +194,79 @@ impl Decider<'_> {
             }
         }
         let page = self.page(manifest).map(|page| &page.omit);
-        let shapes = self.fragment_placements(self.component(manifest)).iter().map(|says| &says.omit);
-        for omissions in page.into_iter().chain(shapes).chain([&self.view.profile.omit]) {
-            if let Some(reason) = self.by_list(omissions, manifest)? {
+        let placements = self.fragment_placements(self.component(manifest)).iter();
+        let fragments = placements.map(|placement| &placement.omit);
+        for omissions in page.into_iter().chain(fragments).chain([&self.view.profile.omit]) {
+            if let Some(reason) = self.omitted_by(omissions, manifest)? {
                 return Ok(Some(reason));
             }
         }
         Ok(None)
     }
 
-    fn by_list(
+    fn omitted_by(
         &self,
         omissions: &Omissions,
         manifest: &Manifest,
     ) -> Result<Option<(Reason, Mark)>, Diagnostic> {
         for (selector, omission) in &omissions.0 {
-            let concerned =
-                selector.value.matches(&manifest.id) && self.view.profile.is_in(&omission.profiles);
-            let names = || Variables::of(self.view, self.component(manifest));
-            if concerned && unmet(&omission.when, &names(), self.view.context.sources)?.is_none() {
+            if !selector.value.matches(&manifest.id) || !self.view.profile.is_in(&omission.profiles) {
+                continue;
+            }
+            let variables = Variables::of(self.view, self.component(manifest));
+            if unmet(&omission.when, &variables, self.view.context.sources)?.is_none() {
                 return Ok(Some((omitted(&omission.reason), selector.mark)));
             }
         }
         Ok(None)
     }
 
-    /// Where an object lives: where its annotations say, or its page, or a schema, and then by which line;
-    /// cluster-scoped ones in the guest.
+    /// Returns the cluster in which an object lives, and the entry of `place` that decides it. Annotations take precedence.
+    /// A cluster-scoped object lives in the guest.
     fn home(&self, manifest: &Manifest) -> Result<(Cluster, Option<Mark>), Diagnostic> {
-        let cluster_scoped = self.scopes.of(&manifest.id.group, &manifest.id.kind) == Some(Scope::Cluster);
+        let scope = self.scopes.of(&manifest.id.group, &manifest.id.kind);
+        let is_cluster_scoped = scope == Some(Scope::Cluster);
         let entries = self.expanded.place_of(self.component(manifest), &manifest.id);
         if let Some(home) = self.annotated_home(manifest) {
-            if cluster_scoped && home != Cluster::Guest {
-                return Err(self
-                    .error(
-                        manifest.root.mark,
-                        "a cluster-scoped object cannot be in a hosted control plane's namespace",
-                        manifest,
-                    )
-                    .help(format!("remove its annotation `{INCLUDE}<profile>` for the management cluster")));
-            }
-            return match entries.iter().find(|(entry, _)| entry.value.name.is_some()) {
-                Some((entry, _)) => Err(self
-                    .error(
-                        entry.mark,
-                        "an annotation of the manifest already says where this object lives",
-                        manifest,
-                    )
-                    .help(format!("remove the entry, or the annotations `{INCLUDE}<profile>`"))),
-                None => Ok((home, None)),
-            };
+            return self.check_annotated_home(manifest, home, scope, &entries);
         }
         match entries[..] {
-            [] if cluster_scoped => Ok((Cluster::Guest, None)),
-            [(entry, cluster)] if cluster_scoped && cluster != Cluster::Guest => Err(self
+            [] if is_cluster_scoped => Ok((Cluster::Guest, None)),
+            [] => Err(self.no_home(manifest)),
+            [(entry, cluster)] if is_cluster_scoped && cluster != Cluster::Guest => Err(self
+                .error(entry.mark, CLUSTER_SCOPED_IN_MANAGEMENT, manifest)
+                .help("remove the entry: cluster-scoped objects are in the guest")),
+            [(entry, cluster)] => Ok((cluster, Some(entry.mark))),
+            [(first, _), (second, _), ..] => Err(self
+                .error(second.mark, "two entries of `place` match one object", manifest)
+                .note(format!("the other is at {}", self.view.context.sources.show(first.mark)))
+                .help("if the object is in both clusters, name it under `both`")),
+        }
+    }
+
+    /// Checks that annotations and `place` do not contradict each other.
+    fn check_annotated_home(
+        &self,
+        manifest: &Manifest,
+        home: Cluster,
+        scope: Option<Scope>,
+        entries: &[(&Marked<Selector>, Cluster)],
+    ) -> Result<(Cluster, Option<Mark>), Diagnostic> {
+        if scope == Some(Scope::Cluster) && home != Cluster::Guest {
+            return Err(self
+                .error(manifest.root.mark, CLUSTER_SCOPED_IN_MANAGEMENT, manifest)
+                .help(format!("remove the annotation `{INCLUDE}<profile>` for the management cluster")));
+        }
+        if let Some((entry, _)) = entries.iter().find(|(entry, _)| entry.value.name.is_some()) {
+            return Err(self
                 .error(
                     entry.mark,
-                    "a cluster-scoped object cannot be in a hosted control plane's namespace",
+                    "the annotations of the manifest already say where the object lives",
                     manifest,
                 )
-                .help("cluster-scoped objects are in the guest, and need no entry")),
-            [(entry, cluster)] => Ok((cluster, Some(entry.mark))),
-            [] => Err(self
-                .error(manifest.root.mark, "nobody says in which cluster this object lives", manifest)
-                .help(format!(
-                    "name `{}/{}` or its kind under `place` in {}",
-                    manifest.id.kind,
-                    manifest.id.name,
-                    self.view.payload.page_file(self.component(manifest))
-                ))),
-            [(first, _), (second, _), ..] => Err(self
-                .error(second.mark, "two entries of `place` decide about one object", manifest)
-                .note(format!("the other is at {}", self.view.context.sources.show(first.mark)))
-                .help("name it under `both` if it is in both clusters")),
+                .help(format!("remove the entry, or the annotations `{INCLUDE}<profile>`")));
         }
+        Ok((home, None))
     }
 
     fn annotated_home(&self, manifest: &Manifest) -> Option<Cluster> {
@@ -274,56 +274,76 @@ impl Decider<'_> {
         if homes.len() > 1 { Some(Cluster::Both) } else { homes.into_iter().next() }
     }
 
+    fn no_home(&self, manifest: &Manifest) -> Diagnostic {
+        let object = format!("{}/{}", manifest.id.kind, manifest.id.name);
+        let page = self.view.payload.page_file(self.component(manifest));
+        self.error(
+            manifest.root.mark,
+            &format!("the page does not say which cluster `{object}` belongs to"),
+            manifest,
+        )
+        .help(format!("add it or its kind under `place` in {page}"))
+    }
+
     fn error(&self, mark: Mark, message: &str, manifest: &Manifest) -> Diagnostic {
         Diagnostic::error(message).at(Location::of(mark, self.view.context.sources)).object(&manifest.id)
     }
 
-    /// Entries that mean no object at all are mistakes, in whatever profile.
-    fn report_idle(&self, errors: &mut Diagnostics) {
+    /// Reports entries of `place`, `omit`, `moved` and `ignore` that match nothing in any profile.
+    fn report_unmatched(&self, errors: &mut Diagnostics) {
         let payload = &self.view.payload;
         for (component, page) in &payload.pages {
-            let own: Vec<&Manifest> = payload.of_component(component).map(|(_, manifest)| manifest).collect();
-            let ids: Vec<ObjectId> = own.iter().map(|manifest| manifest.id.clone()).collect();
-            let place = page.place.iter().flat_map(Place::entries).map(|(entry, _)| entry);
-            // What only a part brings has a place as well, in whatever profile it does.
-            let place = place.filter(|entry| !brings(page, self.view.context.profiles, &entry.value));
-            let others = page.omit.0.iter().chain(&page.moved.0);
-            let others = others.filter(|(_, omission)| !omission.optional).map(|(selector, _)| selector);
-            for entry in place.chain(others) {
-                self.report_if_idle(&entry.value, entry.mark, &ids, errors);
+            let manifests: Vec<&Manifest> =
+                payload.of_component(component).map(|(_, manifest)| manifest).collect();
+            for (entry, _) in page.place.iter().flat_map(Place::entries) {
+                // An entry may also be for an object that an addition brings, perhaps in another profile.
+                if !may_add(page, self.view.context.profiles, &entry.value) {
+                    self.report_if_unmatched(entry, &manifests, errors);
+                }
+            }
+            for (entry, omission) in page.omit.0.iter().chain(&page.moved.0) {
+                if !omission.optional {
+                    self.report_if_unmatched(entry, &manifests, errors);
+                }
             }
             for (pattern, reason) in &page.ignore {
-                if !own.iter().any(|manifest| glob::matches(pattern, payload.file(manifest).name())) {
-                    let error = Diagnostic::error(format!("no file of the component matches `{pattern}`"));
+                if !manifests.iter().any(|manifest| glob::matches(pattern, payload.file(manifest).name())) {
                     errors.0.push(
-                        error
+                        Diagnostic::error(format!("no file of the component matches `{pattern}`"))
                             .at(Location::of(reason.mark, self.view.context.sources))
                             .help("remove the entry"),
                     );
                 }
             }
         }
-        let omissions = &self.view.profile.omit.0;
-        if !omissions.is_empty() {
-            let all: Vec<ObjectId> = payload.manifests.iter().map(|manifest| manifest.id.clone()).collect();
-            for (selector, _) in omissions.iter().filter(|(_, omission)| !omission.optional) {
-                self.report_if_idle(&selector.value, selector.mark, &all, errors);
+        let all: Vec<&Manifest> = payload.manifests.iter().collect();
+        for (entry, omission) in &self.view.profile.omit.0 {
+            if !omission.optional {
+                self.report_if_unmatched(entry, &all, errors);
             }
         }
     }
 
-    fn report_if_idle(&self, selector: &Selector, mark: Mark, ids: &[ObjectId], errors: &mut Diagnostics) {
-        if ids.iter().any(|id| selector.matches(id)) {
+    fn report_if_unmatched(
+        &self,
+        selector: &Marked<Selector>,
+        manifests: &[&Manifest],
+        errors: &mut Diagnostics,
+    ) {
+        if manifests.iter().any(|manifest| selector.value.matches(&manifest.id)) {
             return;
         }
-        let names: Vec<String> =
-            ids.iter().flat_map(|id| [id.kind.clone(), format!("{}/{}", id.kind, id.name)]).collect();
-        let error = Diagnostic::error(format!("there is no manifest for `{selector}`"))
-            .at(Location::of(mark, self.view.context.sources));
-        errors.0.push(match nearest(&selector.to_string(), names.iter().map(String::as_str)) {
-            Some(near) => error.help(format!("did you mean `{near}`?")),
-            None => error.help("remove the entry"),
-        });
+        let mut names = Vec::new();
+        for ObjectId { kind, name, .. } in manifests.iter().map(|manifest| &manifest.id) {
+            names.push(kind.clone());
+            names.push(format!("{kind}/{name}"));
+        }
+        errors.0.push(
+            Diagnostic::error(format!("no manifest matches `{}`", selector.value))
+                .at(Location::of(selector.mark, self.view.context.sources))
+                .help("remove the entry")
+                .suggest(&selector.value.to_string(), names.iter().map(String::as_str)),
+        );
     }
 }
 

@@ -1,4 +1,4 @@
-//! The cluster-version-operator's eight filters, in its order; the first that fails gives the reason.
+//! The cluster-version-operator's eight filters, in its order. The first filter that excludes a manifest gives the reason.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -12,46 +12,46 @@ const FEATURE_GATE: &str = "release.openshift.io/feature-gate";
 const MAJOR_VERSION: &str = "release.openshift.io/major-version";
 const CAPABILITY: &str = "capability.openshift.io/name";
 
-/// In the order in which messages list them.
+/// The feature sets, in the order in which messages list them.
 pub(super) const FEATURE_SETS: [&str; 5] =
     ["CustomNoUpgrade", "Default", "DevPreviewNoUpgrade", "OKD", "TechPreviewNoUpgrade"];
 
-/// Which filter a manifest failed.
+/// The filter that excludes a manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Code {
-    /// It has no annotations at all.
+    /// The manifest has no annotations.
     NoAnnotations,
-    /// It excludes itself by an identifier.
+    /// The manifest excludes itself with an identifier.
     Excluded,
-    /// It names a feature set and a feature gate, of which only one may be.
+    /// The manifest has both a feature set and a feature gate.
     SetAndGate,
-    /// The feature set is another.
+    /// The cluster has another feature set.
     FeatureSet,
-    /// A feature gate is not as it must be.
+    /// A feature gate is disabled that must be enabled, or the reverse.
     FeatureGate,
-    /// The major version is another.
+    /// The cluster has another major version.
     MajorVersion,
-    /// The cluster profile is another.
+    /// The manifest is for another cluster profile.
     ClusterProfile,
-    /// A capability is off or unknown.
+    /// A capability is disabled or unknown.
     Capability,
-    /// The administrator has taken the object over.
+    /// The cluster's administrator manages the object.
     Override,
-    /// A page or the profile leaves it out, or it lives in another cluster.
+    /// A page or the profile leaves the object out, or it lives in another cluster.
     Omitted,
 }
 
-/// Why a manifest is left out.
+/// Why a manifest is excluded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {
-    /// Which filter it failed.
+    /// The filter that excludes it.
     pub code: Code,
-    /// The reason in the cluster-version-operator's words.
+    /// The message, as the cluster-version-operator logs it.
     pub message: String,
 }
 
 impl Code {
-    /// The word for it in output.
+    /// Returns the name for output.
     pub fn name(self) -> &'static str {
         match self {
             Self::NoAnnotations => "no-annotations",
@@ -67,6 +67,7 @@ impl Code {
         }
     }
 
+    /// Returns an exclusion by this filter.
     fn because(self, message: impl Into<String>) -> Result<(), Reason> {
         Err(Reason { code: self, message: message.into() })
     }
@@ -78,15 +79,15 @@ impl fmt::Display for Reason {
     }
 }
 
-/// Whether capabilities that nobody has heard of keep a manifest out.
+/// Whether a capability that the cluster does not know excludes a manifest.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unknown {
     Excludes,
-    /// When an incoming payload is compared: it may know more capabilities than the cluster.
+    /// For a payload to which the cluster is updated: it may have new capabilities.
     Allowed,
 }
 
-/// Whether a manifest is in.
+/// Returns the reason if the filters exclude a manifest.
 pub fn include(manifest: &Manifest, filters: &Filters) -> Result<(), Reason> {
     include_with(manifest, filters, Unknown::Excludes)
 }
@@ -135,7 +136,7 @@ fn set_and_gate(annotations: &Annotations<'_>) -> Result<(), Reason> {
     Ok(())
 }
 
-/// The list is taken as it is written: a space in it makes an unknown name, and one unknown name is enough.
+/// The list is not trimmed: a space makes an unknown name, and one unknown name excludes the manifest.
 fn feature_set(annotations: &Annotations<'_>, required: &str) -> Result<(), Reason> {
     let Some(value) = annotations.get(FEATURE_SET) else { return Ok(()) };
     let required = if required.is_empty() { "Default" } else { required };
@@ -181,14 +182,14 @@ fn major_version(annotations: &Annotations<'_>, id: &ObjectId, version: u64) -> 
     }
     let (mut wanted, mut unwanted) = (BTreeSet::new(), BTreeSet::new());
     for requirement in requirements(Some(value)) {
-        let (set, word, digits) = match requirement.strip_prefix('-') {
+        let (set, verb, digits) = match requirement.strip_prefix('-') {
             Some(digits) => (&mut unwanted, "excluded", digits),
             None => (&mut wanted, "included", requirement),
         };
         match parse_uint(digits) {
             Ok(number) => set.insert(number),
             Err(error) => {
-                let message = format!("invalid {word} major version {digits:?} in annotation: {error}");
+                let message = format!("invalid {verb} major version {digits:?} in annotation: {error}");
                 return Code::MajorVersion.because(message);
             }
         };
@@ -209,7 +210,7 @@ fn major_version(annotations: &Annotations<'_>, id: &ObjectId, version: u64) -> 
     Ok(())
 }
 
-/// Go's `strconv.ParseUint`, with its words: it takes digits only, where Rust would take a plus as well.
+/// Go's `strconv.ParseUint` with its error messages. It accepts only digits, while Rust also accepts a plus sign.
 fn parse_uint(digits: &str) -> Result<u64, String> {
     let well_formed = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     let why = if well_formed { "value out of range" } else { "invalid syntax" };
@@ -217,7 +218,7 @@ fn parse_uint(digits: &str) -> Result<u64, String> {
     number.ok_or_else(|| format!("strconv.ParseUint: parsing {digits:?}: {why}"))
 }
 
-/// A comma list, trimmed, without its empty entries.
+/// Returns the entries of a comma-separated list, trimmed and without empty ones.
 fn requirements(value: Option<&str>) -> impl Iterator<Item = &str> {
     value.unwrap_or_default().split(',').map(str::trim).filter(|requirement| !requirement.is_empty())
 }
@@ -233,19 +234,20 @@ fn cluster_profile(annotations: &Annotations<'_>, profile: &str) -> Result<(), R
 
 fn capability(annotations: &Annotations<'_>, cluster: &Capabilities, unknown: Unknown) -> Result<(), Reason> {
     let names = capabilities(annotations);
-    let (known, strange): (Vec<_>, Vec<_>) =
+    let (known, unrecognized): (Vec<_>, Vec<_>) =
         names.into_iter().partition(|name| unknown == Unknown::Allowed || cluster.known.contains(*name));
-    if !strange.is_empty() {
-        return Code::Capability.because(format!("unrecognized capability names: {}", strange.join(", ")));
+    if !unrecognized.is_empty() {
+        let names = unrecognized.join(", ");
+        return Code::Capability.because(format!("unrecognized capability names: {names}"));
     }
-    let off: Vec<_> = known.into_iter().filter(|name| !cluster.enabled.contains(*name)).collect();
-    if !off.is_empty() {
-        return Code::Capability.because(format!("disabled capabilities: {}", off.join(", ")));
+    let disabled: Vec<_> = known.into_iter().filter(|name| !cluster.enabled.contains(*name)).collect();
+    if !disabled.is_empty() {
+        return Code::Capability.because(format!("disabled capabilities: {}", disabled.join(", ")));
     }
     Ok(())
 }
 
-/// The capabilities that a manifest belongs to; it needs all of them.
+/// Returns the capabilities of a manifest. All of them must be enabled.
 pub(super) fn capabilities<'a>(annotations: &Annotations<'a>) -> Vec<&'a str> {
     match annotations.get(CAPABILITY) {
         None | Some("") => Vec::new(),
@@ -254,17 +256,5 @@ pub(super) fn capabilities<'a>(annotations: &Annotations<'a>) -> Vec<&'a str> {
 }
 
 fn overridden(id: &ObjectId, entries: &[Override]) -> Result<(), Reason> {
-    if entries.iter().any(|entry| overrides(entry, id)) {
-        Code::Override.because("overridden")
-    } else {
-        Ok(())
-    }
-}
-
-/// Whether an override is for an object. Its namespace does not count for objects that have none.
-pub(super) fn overrides(entry: &Override, id: &ObjectId) -> bool {
-    entry.group == id.group
-        && entry.kind == id.kind
-        && entry.name == id.name
-        && (id.namespace.is_empty() || entry.namespace == id.namespace)
+    if entries.iter().any(|entry| entry.matches(id)) { Code::Override.because("overridden") } else { Ok(()) }
 }

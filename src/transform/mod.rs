@@ -17,7 +17,7 @@ mod target;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::expand::{Expanded, PodContext, View, mentions};
 use crate::language::template::substitute_text;
-use crate::language::{Label, Marked};
+use crate::language::{DnsLabel, Marked};
 use crate::object::{Cause, History, Object, Position, Scopes, Side, has_pods, is_tombstone};
 use crate::parallel::{self, Worth};
 use crate::payload::Manifest;
@@ -195,7 +195,7 @@ fn in_place_of(place: usize, manifest: &Manifest, root: Node, history: History, 
 fn target_namespace(namespace: &Marked<String>, view: &View<'_>) -> Result<Marked<String>, Diagnostic> {
     let text =
         substitute_text(&namespace.value, namespace.mark, view.context.parameters, view.context.sources)?;
-    if Label::is(&text) {
+    if DnsLabel::is_valid(&text) {
         return Ok(Marked { value: text, mark: namespace.mark });
     }
     Err(Diagnostic::error(format!("`{}` is no name of a namespace", namespace.value))

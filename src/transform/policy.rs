@@ -37,8 +37,11 @@ pub(super) fn apply(
     for layer in [Layer::Add, Layer::Default, Layer::Set] {
         // Each layer sees what the one before it made.
         let workload = Workload { id: object.id.clone(), root: object.root.clone() };
-        let scope =
-            Variables { workload: Some(workload), around: Some(around), ..Variables::of(view, component) };
+        let scope = Variables {
+            workload: Some(workload),
+            pod_context: Some(around),
+            ..Variables::of(view, component)
+        };
         for entry in &view.profile.policy {
             match entry_to(object, entry, layer, &scope, &mut set) {
                 Ok(true) => object.history.note(&object.root, || Cause::Policy(entry.mark)),

@@ -206,19 +206,19 @@ fn declarations_that_do_nothing() {
         (
             "externals: [{objects: [], reason: r}]\n",
             2,
-            "profiles/checks.yaml:4:13: an external without objects",
+            "profiles/checks.yaml:4:13: the external names no objects",
         ),
         (
             "allow: [{check: privileged, reason: r}]\n",
             2,
-            "profiles/checks.yaml:4:9: an allowance without objects",
+            "profiles/checks.yaml:4:9: the allowance names no objects",
         ),
         (
             "kinds: {A.b: {servedBy: x, scope: Cluster}}\n",
             1,
             "profiles/checks.yaml:4:9: no object is of the declared kind A.b",
         ),
-        ("kinds: {A: {servedBy: x, scope: Cluster}}\n", 2, "`A` names no kind with its group"),
+        ("kinds: {A: {servedBy: x, scope: Cluster}}\n", 2, "the kind `A` has no group"),
         ("allow: [{check: privilegd, for: [Deployment], reason: r}]\n", 2, "did you mean `privileged`?"),
     ] {
         let folder = folder("two", &data("two.yaml"));
@@ -384,7 +384,7 @@ fn a_value_of_the_guest_that_nothing_bounds() {
         (run.code, run.stderr.as_str()),
         (
             2,
-            "error[guest-value]: profiles/parameters.yaml:5:3: `region` is read from the guest, and may be anything\n  help: the guest is hostile: give it `pattern` or `enum`\n"
+            "error[guest-value]: profiles/parameters.yaml:5:3: the parameter `region` is read from the guest and accepts any value\n  note: the guest's administrator decides what the value is\n  help: limit it with `pattern` or `enum`\n"
         )
     );
 }

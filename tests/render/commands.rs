@@ -108,7 +108,7 @@ fn render_takes_one_component() {
     let run = folder.run(&["render", "--component", "storage"]);
     assert_eq!(
         (run.code, run.stderr.as_str()),
-        (2, "error: there is no component `storage`\n  help: there are a, b\n")
+        (2, "error: there is no component `storage`\n  help: use one of a, b\n")
     );
 }
 

@@ -269,7 +269,7 @@ fn mistakes_in_honours() {
             "intents: {proxy: '${nothing}'}\n",
             "profiles/mc.yaml:6:11: there is no group of parameters `nothing`",
         ),
-        ("intents: {webhook: {refuses: x}}\n", "profiles/mc.yaml:6:20: a refusal needs the field `refuse`"),
+        ("intents: {webhook: {refuses: x}}\n", "profiles/mc.yaml:6:20: an intent needs the field `refuse`"),
     ] {
         let folder = folder(TOKEN, honours, "");
         folder.write("profiles/fragments/minter.yaml", file("Fragment", "minter", MINTER));

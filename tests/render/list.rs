@@ -1,4 +1,4 @@
-//! `list`: the decision and the reason for every manifest, on a payload laid out as a release image is.
+//! `list`: the decision and the reason for every manifest, for a payload with the layout of a release image.
 
 use serde_json::{Value as Json, json};
 
@@ -49,7 +49,7 @@ fn rows(run: &Run) -> Vec<Json> {
 }
 
 #[test]
-fn every_manifest_with_its_decision_and_reason() {
+fn lists_every_manifest_with_its_decision_and_reason() {
     let folder = release();
     let run = list(
         &folder,
@@ -103,7 +103,7 @@ fn every_manifest_with_its_decision_and_reason() {
 }
 
 #[test]
-fn a_filter_whose_flag_is_not_given_is_off() {
+fn a_filter_without_its_flag_is_off() {
     let all = rows(&list(&release(), &[]));
     let out: Vec<_> =
         all.iter().filter(|row| row["included"] == false).map(|row| row["name"].clone()).collect();
@@ -111,7 +111,7 @@ fn a_filter_whose_flag_is_not_given_is_off() {
 }
 
 #[test]
-fn the_payload_that_runs_now_switches_capabilities_on() {
+fn the_running_payload_enables_capabilities_implicitly() {
     let folder = release();
     folder.write(
         "before/a.yaml",
@@ -124,7 +124,7 @@ fn the_payload_that_runs_now_switches_capabilities_on() {
 }
 
 #[test]
-fn a_profile_says_the_cluster() {
+fn a_profile_adds_the_cluster_of_each_object() {
     let run = run_in(&repository(), &["list", "--profile", "standalone", "-o", "json"], "");
     let rows = rows(&run);
     assert_eq!(rows.len(), 98);
@@ -134,7 +134,7 @@ fn a_profile_says_the_cluster() {
 }
 
 #[test]
-fn the_table_counts_and_names_the_payload() {
+fn the_table_shows_counts_and_the_payload() {
     let run = release().run(&["list", "--payload", "release", "--cluster-profile", "hypershift"]);
     let lines: Vec<&str> = run.stdout.lines().collect();
     assert_eq!(
@@ -150,7 +150,7 @@ fn the_table_counts_and_names_the_payload() {
 }
 
 #[test]
-fn orphans_are_in_no_profile_or_without_a_hosted_home() {
+fn orphans_are_in_no_profile_or_only_in_standalone_ones() {
     let folder = Folder::new();
     let profile = |name: &str, topology: &str| {
         crate::support::profile(name, "")
@@ -195,20 +195,20 @@ fn a_filter_can_be_on_and_empty() {
 }
 
 #[test]
-fn a_filter_that_cannot_do_anything_is_an_error() {
+fn a_filter_without_effect_is_an_error() {
     let run = list(&release(), &["--feature-set", "TechPreview", "--override", "/Namespace//overriden"]);
     assert_eq!(run.code, 2);
     assert_eq!(
         run.stderr,
         "error: there is no feature set `TechPreview`\n  \
-         help: there are CustomNoUpgrade, Default, DevPreviewNoUpgrade, OKD, TechPreviewNoUpgrade\n\
-         error: the override `/Namespace//overriden` is for no manifest of the payload\n  \
-         help: did you mean the name `overridden`?\n2 errors\n"
+         help: use one of CustomNoUpgrade, Default, DevPreviewNoUpgrade, OKD, TechPreviewNoUpgrade\n\
+         error: the override `/Namespace//overriden` matches no manifest of the payload\n  \
+         help: did you mean `overridden`?\n2 errors\n"
     );
 }
 
 #[test]
-fn the_hash_does_not_depend_on_what_acts_only_when_applying() {
+fn the_hash_ignores_capabilities_and_overrides() {
     let hash = |more: &[&str]| {
         let run = release()
             .run(&[&["list", "--payload", "release", "--cluster-profile", "hypershift"][..], more].concat());
@@ -219,7 +219,7 @@ fn the_hash_does_not_depend_on_what_acts_only_when_applying() {
 }
 
 #[test]
-fn templates_of_the_operator_itself_are_pointed_out() {
+fn go_templates_of_the_cluster_version_operator_are_warned_about() {
     let folder = release();
     folder.write(
         "release/manifests/0000_00_cvo_a.yaml",
@@ -228,14 +228,14 @@ fn templates_of_the_operator_itself_are_pointed_out() {
     let run = list(&folder, &[]);
     assert!(
         run.stderr
-            .starts_with("warning: release/manifests/0000_00_cvo_a.yaml: a Go template, taken as it is"),
+            .starts_with("warning: release/manifests/0000_00_cvo_a.yaml: this file is a Go template, which is not evaluated"),
         "{}",
         run.stderr
     );
 }
 
 #[test]
-fn a_forged_row_stays_one_row() {
+fn control_characters_in_a_name_cannot_forge_a_row() {
     let folder = Folder::new();
     folder.write(
         "payload/a.yaml",

@@ -7,19 +7,21 @@
     reason = "a test fails by panicking, and a table may be long"
 )]
 
+mod additions;
 mod bad_input;
 mod checks;
 mod commands;
 mod compatibility;
-mod corners;
 mod docs;
 mod events;
 mod explain;
+mod fragment_manifests;
 mod fragments;
 #[path = "../../benches/generate.rs"]
 mod generate;
 mod golden;
 mod honours;
+mod intent_edge_cases;
 mod language;
 mod leaving;
 mod list;
@@ -29,8 +31,10 @@ mod moves;
 mod namespace;
 mod order;
 mod parameters;
+mod patch_edge_cases;
 mod patches;
 mod policy;
+mod policy_edge_cases;
 mod profiles;
 mod pure;
 mod readme;
@@ -41,7 +45,6 @@ mod required_snapshots;
 mod rollout;
 mod rooms;
 mod select;
-mod shapes;
 mod storage;
 mod storage_page;
 mod support;

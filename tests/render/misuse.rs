@@ -1,16 +1,16 @@
-//! The bundled words, finders and policy once more: what a mistake is answered with, what a minimal manifest becomes where
-//! the other modules do not say so, and that nothing else is touched.
+//! The bundled fragments, intents and policy: the errors for mistakes, the result for a minimal manifest, and that nothing
+//! else is changed.
 
-mod csi_words;
-mod finders;
+mod csi_fragments;
+mod fragments;
+mod intents;
 mod policy;
-mod words;
 
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use crate::support::{Folder, Run, repository, run_in};
+use crate::support::{CONFLICT, Run, TestProject, repository};
 
 const DEPLOYMENT: &str = r"apiVersion: apps/v1
 kind: Deployment
@@ -71,8 +71,8 @@ rules: [{apiGroups: [''], resources: [pods], verbs: [get]}]
 const MC: &str = "hypershift-mc";
 const GUEST: &str = "hypershift-guest";
 
-/// A payload of these manifests, all that have a namespace in the management cluster, and a page that goes on with this.
-fn folder(manifests: &str, page: &str) -> Folder {
+/// A payload of these manifests, with all namespaced ones in the management cluster, and a page that continues with this.
+fn project(manifests: &str, page: &str) -> TestProject {
     let kinds = [
         "ConfigMap",
         "Deployment",
@@ -84,97 +84,102 @@ fn folder(manifests: &str, page: &str) -> Folder {
         "ServiceAccount",
         "ServiceMonitor",
     ];
-    let there = kinds.iter().filter(|kind| manifests.contains(&format!("\nkind: {kind}\n")));
-    let place = there.copied().collect::<Vec<_>>().join(", ");
-    placed(manifests, &format!("place: {{management: [{place}]}}\n{page}"))
+    let present = kinds.iter().filter(|kind| manifests.contains(&format!("\nkind: {kind}\n")));
+    let place = present.copied().collect::<Vec<_>>().join(", ");
+    project_with_page(manifests, &format!("place: {{management: [{place}]}}\n{page}"))
 }
 
-/// A payload of these manifests and a page that says this.
-fn placed(manifests: &str, page: &str) -> Folder {
-    let folder = Folder::new();
-    folder.write("payload/op/0000_50_op_1.yaml", manifests);
-    folder.write(
-        "payload/op/component.yaml",
-        format!(
-            "apiVersion: transship.openshift.io/v1\nkind: Component\nmetadata: {{name: op}}\nannotations: {{include.release.openshift.io/hypershift: 'true', include.release.openshift.io/self-managed-high-availability: 'true'}}\n{page}"
-        ),
-    );
-    // The bundled profiles hold some of their fields, and the bundled pages use these parameters.
-    folder.write(
-        "payload/csi/component.yaml",
-        "apiVersion: transship.openshift.io/v1\nkind: Component\nmetadata: {name: csi}\nvalues: {a: '${platform.type}', b: '${aws.region}', c: '${infrastructure.name}', d: '${operands}'}\n",
-    );
-    folder.write("payload/csi/9.yaml", "apiVersion: operator.openshift.io/v1\nkind: CSISnapshotController\nmetadata: {name: cluster, annotations: {x: x}}\n---\napiVersion: operator.openshift.io/v1\nkind: Storage\nmetadata: {name: cluster, annotations: {x: x}}\n---\napiVersion: operator.openshift.io/v1\nkind: ClusterCSIDriver\nmetadata: {name: ebs.csi.aws.com, annotations: {x: x}}\n");
-    let tags = ["token-minter", "transship", "kube-rbac-proxy", "csi-external-attacher", "csi-livenessprobe"]
-        .map(|tag| format!(r#"{{"name":"{tag}","from":{{"kind":"DockerImage","name":"q/{tag}"}}}}"#))
-        .join(",");
-    folder.write(
-        "payload/image-references",
-        format!(
-            r#"{{"kind":"ImageStream","apiVersion":"image.openshift.io/v1","metadata":{{"name":"4.22.0"}},"spec":{{"tags":[{tags}]}}}}"#
-        ),
-    );
-    folder.write("payload/release-metadata", r#"{"kind":"cincinnati-metadata-v0","version":"4.22.0"}"#);
-    folder
+/// A payload of these manifests, with a page that continues with this.
+fn project_with_page(manifests: &str, page: &str) -> TestProject {
+    let annotations = "annotations: {include.release.openshift.io/hypershift: 'true', include.release.openshift.io/self-managed-high-availability: 'true'}\n";
+    let tags = ["token-minter", "transship", "kube-rbac-proxy", "csi-external-attacher", "csi-livenessprobe"];
+    let images = tags.map(|tag| (tag, format!("q/{tag}")));
+    TestProject::new()
+        .manifest("op/0000_50_op_1.yaml", manifests)
+        .page("op", &format!("{annotations}{page}"))
+        // The bundled profiles pin fields of these objects, and an unused parameter would be an error.
+        .page(
+            "csi",
+            "values: {a: '${platform.type}', b: '${aws.region}', c: '${infrastructure.name}', d: '${operands}'}\n",
+        )
+        .manifest(
+            "csi/9.yaml",
+            r"
+            apiVersion: operator.openshift.io/v1
+            kind: CSISnapshotController
+            metadata: {name: cluster, annotations: {x: x}}
+            ---
+            apiVersion: operator.openshift.io/v1
+            kind: Storage
+            metadata: {name: cluster, annotations: {x: x}}
+            ---
+            apiVersion: operator.openshift.io/v1
+            kind: ClusterCSIDriver
+            metadata: {name: ebs.csi.aws.com, annotations: {x: x}}
+            ",
+        )
+        .release(&images.each_ref().map(|(tag, pull_spec)| (*tag, pull_spec.as_str())))
 }
 
-fn run(folder: &Folder, profile: &str, more: &[&str]) -> Run {
+/// Renders a profile with the bundled profiles.
+fn run(project: &TestProject, profile: &str, arguments: &[&str]) -> Run {
     let profiles = repository().join("profiles").display().to_string();
-    let arguments =
-        [&["render", "--profile", profile, "-o", "json", "--profiles", &profiles][..], more].concat();
-    run_in(folder.path(), &arguments, "")
+    let render = ["render", "--profile", profile, "-o", "json", "--profiles", &profiles];
+    project.run(&[&render[..], arguments].concat())
 }
 
-fn render(folder: &Folder, profile: &str, more: &[&str]) -> Vec<Value> {
-    run(folder, profile, more).json()
+fn render(project: &TestProject, profile: &str, arguments: &[&str]) -> Vec<Value> {
+    run(project, profile, arguments).json()
 }
 
-/// What is said when rendering fails.
-fn refused(folder: &Folder, profile: &str) -> String {
-    read_out(&run(folder, profile, &[]).refusal())
+/// Returns the error of rendering a profile with the bundled profiles.
+fn render_error(project: &TestProject, profile: &str) -> String {
+    with_text_instead_of_lines(&run(project, profile, &[]).refusal())
 }
 
-/// A place in a bundled file with what is written there instead of its line, which moves whenever the file is edited.
-fn read_out(stderr: &str) -> String {
+/// Replaces each position in a bundled file by the text at that position, because lines move when the file is edited.
+fn with_text_instead_of_lines(stderr: &str) -> String {
     let profiles = repository().join("profiles");
     let prefix = format!("{}/", profiles.display());
-    let mut parts = stderr.split(&prefix);
-    let mut said = parts.next().unwrap().to_owned();
-    for part in parts {
-        let (file, rest) = part.split_once(".yaml:").unwrap();
+    let mut pieces = stderr.split(&prefix);
+    let mut replaced = pieces.next().unwrap().to_owned();
+    for piece in pieces {
+        let (file, rest) = piece.split_once(".yaml:").unwrap();
         let (line, rest) = rest.split_once(':').unwrap();
         let (column, rest) = rest.split_at(rest.find(|digit: char| !digit.is_ascii_digit()).unwrap());
         let text = std::fs::read_to_string(profiles.join(format!("{file}.yaml"))).unwrap();
         let line = text.lines().nth(line.parse::<usize>().unwrap() - 1).unwrap();
-        let written = &line[column.parse::<usize>().unwrap() - 1..];
-        let written = written.split(" #").next().unwrap().trim_end();
-        write!(said, "{file}.yaml({written}){rest}").unwrap();
+        let text = &line[column.parse::<usize>().unwrap() - 1..];
+        let text = text.split(" #").next().unwrap().trim_end();
+        write!(replaced, "{file}.yaml({text}){rest}").unwrap();
     }
-    said
+    replaced
 }
 
-/// Uses of words, each at line 7 of its page, with what is said about it behind it, and an empty line between them.
-fn misuse(manifests: &str, profile: &str, cases: &str) {
+/// Checks uses of fragments, each at line 7 of its page and followed by its error. Cases are separated by an empty line.
+fn assert_misuse(manifests: &str, profile: &str, cases: &str) {
     for case in cases.trim().split("\n\n") {
-        let (word, message) = case.split_once('\n').unwrap();
-        let said = refused(&folder(manifests, &format!("uses:\n- {word}\n")), profile);
-        assert_eq!(said, format!("{message}\n"), "{word}");
+        let (usage, message) = case.split_once('\n').unwrap();
+        let shown = render_error(&project(manifests, &format!("uses:\n- {usage}\n")), profile);
+        assert_eq!(shown, format!("{message}\n"), "{usage}");
     }
 }
 
-/// Two uses, of which the second, at line 8, contradicts the first, which alone is right.
-fn contradiction(manifests: &str, profile: &str, first: &str, second: &str, at: &str, object: &str) {
-    assert!(!render(&folder(manifests, &format!("uses:\n- {first}\n")), profile, &[]).is_empty());
-    let said = refused(&folder(manifests, &format!("uses:\n- {first}\n- {second}\n")), profile);
-    let message =
-        format!("error: {at}: two authors say different things about one field\n  object: {object}\n");
-    assert!(said.starts_with(&message) && said.contains("used at payload/op/component.yaml:8:3\n"), "{said}");
+/// Checks two uses, of which the second, at line 8, contradicts the first. The first alone is valid.
+fn assert_contradiction(manifests: &str, profile: &str, first: &str, second: &str, at: &str, object: &str) {
+    assert!(!render(&project(manifests, &format!("uses:\n- {first}\n")), profile, &[]).is_empty());
+    let shown = render_error(&project(manifests, &format!("uses:\n- {first}\n- {second}\n")), profile);
+    let message = format!("error: {at}: {CONFLICT}\n  object: {object}\n");
+    assert!(
+        shown.starts_with(&message) && shown.contains("used at payload/op/component.yaml:8:3\n"),
+        "{shown}"
+    );
 }
 
-/// What is said where a word and the manifest, at this place, say different things about one field.
-fn disagree(at: &str, object: &str, manifest: &str) -> String {
+/// Returns the error for a fragment that sets a field to another value than the manifest at this position.
+fn conflict_with_manifest(at: &str, object: &str, manifest: &str) -> String {
     format!(
-        "error: {at}: two authors say different things about one field\n  object: {object}\n  \
+        "error: {at}: {CONFLICT}\n  object: {object}\n  \
          note: the other is at payload/op/0000_50_op_1.yaml:{manifest}\n  note: used at payload/op/component.yaml:7:3\n  \
          help: decide whose it is: make it an input, or use `set` or a patch where an exception is meant\n"
     )
@@ -204,8 +209,8 @@ fn named<'o>(objects: &'o [Value], list: &str, name: &str) -> &'o Value {
     items.iter().find(|item| item["name"] == name).unwrap_or_else(|| panic!("no {name}"))
 }
 
-/// One good use of every word.
-const WORDS: [&str; 18] = [
+/// One valid use of every fragment.
+const USES: [&str; 18] = [
     "guest-api: {workload: Deployment/d, container: driver, arg: --kubeconfig, env: KUBECONFIG}",
     "token-minter: {workload: Deployment/d, container: driver, volume: token, mountPath: /token, serviceAccount: robot}",
     "minter: {workload: Deployment/d, container: m, volume: data, mountPath: /data, serviceAccount: robot, file: f, audience: a, oneshot: true}",
@@ -227,160 +232,155 @@ const WORDS: [&str; 18] = [
 ];
 
 #[test]
-fn every_word_has_a_use_here() {
+fn every_fragment_has_a_use_here() {
     let mut files: Vec<String> = std::fs::read_dir(repository().join("profiles/fragments"))
         .unwrap()
         .map(|file| file.unwrap().file_name().into_string().unwrap())
         .collect();
     files.sort();
-    let mut words = WORDS.map(|word| format!("{}.yaml", word.split_once(':').unwrap().0));
-    words.sort();
-    assert_eq!(words[..], files);
+    let mut used = USES.map(|usage| format!("{}.yaml", usage.split_once(':').unwrap().0));
+    used.sort();
+    assert_eq!(used[..], files);
 }
 
-/// The other container, its volume, its argument, the driver's own argument, another Deployment, a Service, a webhook and a
-/// Role that no word is about.
+/// The other container with its volume and argument, the driver's own argument, another Deployment, a Service, a webhook and
+/// a Role are not changed.
 #[test]
-fn no_word_touches_what_it_does_not_concern() {
+fn a_fragment_changes_nothing_else() {
     let bystander =
         DEPLOYMENT.replace("name: d, namespace", "name: b, namespace").replace("{app: d}", "{app: b}");
     let role = ROLE.replace("name: r,", "name: s,");
     let trusted = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: trusted, namespace: old}\n---\n";
     let manifests = format!("{DEPLOYMENT}{bystander}{SERVICE}{WEBHOOKS}{MONITORED}{ROLE}{trusted}{role}");
-    for word in WORDS {
-        let folder = folder(&manifests, &format!("uses:\n- {word}\n"));
-        let mc = render(&folder, MC, &[]);
+    for usage in USES {
+        let project = project(&manifests, &format!("uses:\n- {usage}\n"));
+        let mc = render(&project, MC, &[]);
         let other = r#"{"args":["--own=1"],"image":"i","imagePullPolicy":"IfNotPresent","name":"other","securityContext":{"readOnlyRootFilesystem":true},"terminationMessagePolicy":"FallbackToLogsOnError","volumeMounts":[{"mountPath":"/data","name":"data"},{"mountPath":"/tmp","name":"tmp-dir"}]}"#;
-        assert_eq!(named(&mc, "containers", "other").to_string(), other, "{word}");
-        assert_eq!(named(&mc, "volumes", "data").to_string(), r#"{"emptyDir":{},"name":"data"}"#, "{word}");
-        assert_eq!(named(&mc, "containers", "driver")["args"][0], "run", "{word}");
+        assert_eq!(named(&mc, "containers", "other").to_string(), other, "{usage}");
+        assert_eq!(named(&mc, "volumes", "data").to_string(), r#"{"emptyDir":{},"name":"data"}"#, "{usage}");
+        assert_eq!(named(&mc, "containers", "driver")["args"][0], "run", "{usage}");
         let spec = &find(&mc, "Deployment", "b")["spec"]["template"]["spec"];
-        assert_eq!(spec["containers"][0].to_string(), other, "{word}");
+        assert_eq!(spec["containers"][0].to_string(), other, "{usage}");
         assert_eq!(
             spec["containers"][1].to_string(),
             r#"{"args":["run"],"image":"i","imagePullPolicy":"IfNotPresent","name":"driver","securityContext":{"readOnlyRootFilesystem":true},"terminationMessagePolicy":"FallbackToLogsOnError","volumeMounts":[{"mountPath":"/tmp","name":"tmp-dir"}]}"#,
-            "{word}"
+            "{usage}"
         );
-        assert!(spec.get("initContainers").is_none(), "{word}");
+        assert!(spec.get("initContainers").is_none(), "{usage}");
         assert_eq!(
             spec["volumes"].to_string(),
             r#"[{"emptyDir":{},"name":"data"},{"emptyDir":{},"name":"socket-dir"},{"name":"metrics-serving-cert","secret":{"secretName":"cert"}},{"emptyDir":{},"name":"tmp-dir"}]"#,
-            "{word}"
+            "{usage}"
         );
         assert_eq!(
             find(&mc, "Service", "hook")["spec"].to_string(),
             r#"{"ports":[{"name":"https","port":443}],"selector":{"app":"d"}}"#,
-            "{word}"
+            "{usage}"
         );
         assert_eq!(
             find(&mc, "Role", "r").to_string(),
             r#"{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"Role","metadata":{"name":"r","namespace":"clusters-example"},"rules":[{"apiGroups":[""],"resources":["pods"],"verbs":["get"]}]}"#,
-            "{word}"
+            "{usage}"
         );
         assert_eq!(
-            find(&render(&folder, GUEST, &[]), "ValidatingWebhookConfiguration", "v")["webhooks"][1]
+            find(&render(&project, GUEST, &[]), "ValidatingWebhookConfiguration", "v")["webhooks"][1]
                 .to_string(),
             r#"{"clientConfig":{"url":"https://elsewhere"},"name":"d.e.f"}"#,
-            "{word}"
+            "{usage}"
         );
         assert_eq!(
-            named(&render(&folder, "standalone", &[]), "containers", "other").to_string(),
+            named(&render(&project, "standalone", &[]), "containers", "other").to_string(),
             r#"{"args":["--own=1"],"image":"i","name":"other","volumeMounts":[{"mountPath":"/data","name":"data"}]}"#,
-            "{word}"
+            "{usage}"
         );
     }
 }
 
-/// Whatever the word, a workload is one of the component's, and has pods.
+/// The input `workload` of every fragment must be an object of the component with pods.
 #[test]
-fn every_word_wants_a_workload_of_its_component() {
+fn a_workload_must_be_one_of_the_component() {
     let manifests = format!("{DEPLOYMENT}{SERVICE}{WEBHOOKS}{MONITORED}{ROLE}");
-    for word in WORDS.iter().filter(|word| word.contains("Deployment/d")) {
-        let at = format!("error: payload/op/component.yaml:7:{}:", word.find("Deployment/d").unwrap() + 3);
+    for usage in USES.iter().filter(|usage| usage.contains("Deployment/d")) {
+        let at = format!("error: payload/op/component.yaml:7:{}:", usage.find("Deployment/d").unwrap() + 3);
         for (workload, message) in [
             ("Deployment/e", "the component has no `Deployment/e`\n  help: did you mean `Deployment/d`?"),
-            ("Service/hook", "`Service/hook` has no pods\n  help: name a Deployment, DaemonSet or the like"),
-            ("5", "the input `workload` cannot be a number"),
+            (
+                "Service/hook",
+                "`Service/hook` has no pods\n  help: name a workload, such as a Deployment or DaemonSet",
+            ),
+            ("5", "the input `workload` must be a workload as `Kind/name`, not the number 5"),
         ] {
-            let word = word.replace("Deployment/d", workload);
-            misuse(&manifests, MC, &format!("{word}\n{at} {message}"));
+            let usage = usage.replace("Deployment/d", workload);
+            assert_misuse(&manifests, MC, &format!("{usage}\n{at} {message}"));
         }
     }
 }
 
-/// Texts that become flags, variables, files and addresses are what such things can be.
+/// Inputs that become flags, variables, files and addresses are limited by patterns.
 #[test]
-fn inputs_are_bounded() {
-    misuse(
+fn inputs_must_match_their_patterns() {
+    assert_misuse(
         DEPLOYMENT,
         MC,
         r"
 guest-api: {workload: Deployment/d, container: driver, arg: kubeconfig}
-error: payload/op/component.yaml:7:63: the input `arg` cannot be `kubeconfig`
-  help: it must match --?[A-Za-z][A-Za-z0-9.-]*
+error: payload/op/component.yaml:7:63: the input `arg` must be text that matches `--?[A-Za-z][A-Za-z0-9.-]*`, not `kubeconfig`
 
 guest-api: {workload: Deployment/d, container: driver, arg: --kubeconfig=}
-error: payload/op/component.yaml:7:63: the input `arg` cannot be `--kubeconfig=`
-  help: it must match --?[A-Za-z][A-Za-z0-9.-]*
+error: payload/op/component.yaml:7:63: the input `arg` must be text that matches `--?[A-Za-z][A-Za-z0-9.-]*`, not `--kubeconfig=`
 
 guest-api: {workload: Deployment/d, container: driver, env: A B}
-error: payload/op/component.yaml:7:63: the input `env` cannot be `A B`
-  help: it must match [A-Za-z_][A-Za-z0-9_]*
+error: payload/op/component.yaml:7:63: the input `env` must be text that matches `[A-Za-z_][A-Za-z0-9_]*`, not `A B`
 
 guest-api: {workload: Deployment/d, container: [], arg: --k}
-error: payload/op/component.yaml:7:50: the input `container` is empty, so nothing would happen
-  help: remove the use, or say what it is for
+error: payload/op/component.yaml:7:50: the input `container` is empty, so the fragment would do nothing
+  help: remove the use, or give the input a value
 
 env: {workload: Deployment/d, container: driver, name: '', value: x}
-error: payload/op/component.yaml:7:58: the input `name` cannot be ``
-  help: it must match [A-Za-z_][A-Za-z0-9_]*
+error: payload/op/component.yaml:7:58: the input `name` must be text that matches `[A-Za-z_][A-Za-z0-9_]*`, not ``
 
 token-minter: {workload: Deployment/d, container: driver, volume: v, mountPath: /v, serviceAccount: s, file: ../x}
-error: payload/op/component.yaml:7:112: the input `file` cannot be `../x`
-  help: it must match [^/]+
+error: payload/op/component.yaml:7:112: the input `file` must be text that matches `[^/]+`, not `../x`
 ",
     );
-    misuse(
+    assert_misuse(
         &format!("{DEPLOYMENT}{SERVICE}{WEBHOOKS}"),
         GUEST,
         r"
 service-twin: {service: Service/hook, port: 443, ip: nonsense}
-error: payload/op/component.yaml:7:56: the input `ip` cannot be `nonsense`
-  help: it must match [0-9]+([.][0-9]+){3}|[0-9a-f:]*:[0-9a-f:]+
+error: payload/op/component.yaml:7:56: the input `ip` must be text that matches `[0-9]+([.][0-9]+){3}|[0-9a-f:]*:[0-9a-f:]+`, not `nonsense`
 
 service-twin: {service: Deployment/d, port: 443, ip: 10.0.0.1}
-error: payload/op/component.yaml:7:27: the input `service` cannot be `Deployment/d`
-  help: it is a Service
+error: payload/op/component.yaml:7:27: the input `service` must be a Service, not `Deployment/d`
 
 webhook-url: {config: Deployment/d, webhook: a.b.c, service: Service/hook, port: 443}
-error: payload/op/component.yaml:7:25: the input `config` cannot be `Deployment/d`
-  help: it is a ValidatingWebhookConfiguration or a MutatingWebhookConfiguration or a CustomResourceDefinition
+error: payload/op/component.yaml:7:25: the input `config` must be a ValidatingWebhookConfiguration or a MutatingWebhookConfiguration or a CustomResourceDefinition, not `Deployment/d`
 ",
     );
 }
 
-/// One flag in another form is the same flag.
+/// A flag of the container conflicts with the added flag in each of its forms.
 #[test]
-fn a_flag_is_known_in_all_its_forms() {
+fn a_flag_is_recognized_in_all_its_forms() {
     for args in ["--kubeconfig, /mine", "-kubeconfig=/mine", "--kubeconfig=/mine"] {
         let own = DEPLOYMENT.replace("args: [run]", &format!("args: [run, {args}]"));
-        let word = "uses:\n- guest-api: {workload: Deployment/d, container: driver, arg: --kubeconfig}\n";
-        let said = refused(&folder(&own, word), MC);
-        assert!(said.contains("two authors say different things about one field"), "{args}: {said}");
+        let usage = "uses:\n- guest-api: {workload: Deployment/d, container: driver, arg: --kubeconfig}\n";
+        let shown = render_error(&project(&own, usage), MC);
+        assert!(shown.contains(CONFLICT), "{args}: {shown}");
     }
 }
 
-/// A word for a workload that is in the guest, or nowhere, brings nothing into the management cluster.
+/// A use for a workload in the guest, or for an omitted one, adds nothing to the management cluster.
 #[test]
-fn a_word_follows_its_workload() {
-    let word = "uses: [{guest-api: {workload: Deployment/d, container: driver, arg: --k}}]\n";
+fn a_fragment_adds_nothing_without_its_workload() {
+    let usage = "uses: [{guest-api: {workload: Deployment/d, container: driver, arg: --k}}]\n";
     let other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: old}\n---\n";
     let manifests = format!("{DEPLOYMENT}{other}");
     for page in [
         "place: {guest: [Deployment], management: [ConfigMap]}\n",
         "place: {management: [Deployment, ConfigMap]}\nomit: {Deployment/d: not needed}\n",
     ] {
-        let kinds: Vec<String> = render(&placed(&manifests, &format!("{page}{word}")), MC, &[])
+        let kinds: Vec<String> = render(&project_with_page(&manifests, &format!("{page}{usage}")), MC, &[])
             .iter()
             .map(|object| object["kind"].as_str().unwrap().to_owned())
             .collect();

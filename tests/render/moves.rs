@@ -69,7 +69,7 @@ fn an_object_that_moved_leaves_a_tombstone_where_it_was() {
 fn an_object_that_never_was_cannot_leave() {
     let run = folder("moved: {Deployment/e: gone}\n", "").run(&["render", "--profile", "guest"]);
     assert!(
-        run.code == 2 && run.stderr.contains("component.yaml:5:9: there is no manifest for `Deployment/e`"),
+        run.code == 2 && run.stderr.contains("component.yaml:5:9: no manifest matches `Deployment/e`"),
         "{}",
         run.stderr
     );
@@ -113,7 +113,7 @@ fn a_pin_without_an_object_is_an_error() {
         ),
         (
             "pins: {ConfigMap: {data: {held: h}}}\n",
-            "profiles/guest.yaml:7:8: a pin holds fields of one object",
+            "profiles/guest.yaml:7:8: a pin must name one object and its fields",
         ),
     ] {
         let run = folder("", pins).run(&["render", "--profile", "guest"]);

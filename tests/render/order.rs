@@ -1,4 +1,4 @@
-//! Run-levels: what waits for what.
+//! Run levels: which objects wait for which.
 
 use transship::order::Plan;
 
@@ -26,7 +26,7 @@ fn stages(files: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn levels_in_turn_and_components_of_a_level_at_once() {
+fn levels_run_in_turn_and_components_of_a_level_together() {
     assert_eq!(
         stages(&["0000_20_a_1.yaml", "0000_10_a_1.yaml", "0000_10_a_2.yaml", "0000_10_b_1.yaml"]),
         ["10[0000_10_a_1.yaml 0000_10_a_2.yaml] | 10[0000_10_b_1.yaml]", "20[0000_20_a_1.yaml]"]
@@ -50,7 +50,7 @@ fn a_job_is_a_barrier() {
 }
 
 #[test]
-fn a_name_without_a_level_stands_alone_and_splits_its_level() {
+fn a_file_without_a_run_level_is_a_stage_of_its_own() {
     assert_eq!(
         stages(&["0000_10_a_1.yaml", "0000_10_cleanup.yaml", "0000_10_d_1.yaml", "x.yaml"]),
         ["10[0000_10_a_1.yaml]", "-[0000_10_cleanup.yaml]", "10[0000_10_d_1.yaml]", "-[x.yaml]"]

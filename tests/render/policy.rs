@@ -143,15 +143,15 @@ fn mistakes_with_names_of_pods() {
     for (every, message) in [
         (
             "- {for: ConfigMap, set: {data: {x: '${pod.labels}'}}}\n",
-            "`${pod.labels}` stands for nothing\n  object: ConfigMap/cm in ns\n  help: there is no pod here",
+            "`${pod.labels}` is not defined\n  object: ConfigMap/cm in ns\n  help: a ConfigMap has no pods",
         ),
         (
             "- {for: pod, set: {metadata: {labels: {x: '${pod.hash}'}}}}\n",
-            "`${pod.hash}` stands for nothing\n  help: there are component.name,",
+            "`${pod.hash}` is not defined\n  help: the built-in names are component.name,",
         ),
         (
             "- {for: container, set: {x: '${container.image}'}}\n",
-            "`${container.image}` stands for nothing\n  help: ",
+            "`${container.image}` is not defined\n  help: ",
         ),
     ] {
         let run = folder(every, "").run(&["render", "--profile", "one"]);

@@ -1,8 +1,8 @@
-//! Profile files: what they may say, and what a mistake in one is answered with.
+//! Profiles: their fields, and the errors for mistakes in them.
 
 use transship::object::Cluster;
 
-use crate::support::{Folder, profile};
+use crate::support::{Folder, TestProject, profile};
 
 fn refused(text: &str) -> String {
     let folder = Folder::new();
@@ -11,7 +11,7 @@ fn refused(text: &str) -> String {
 }
 
 #[test]
-fn a_profile_says_what_is_selected_and_where_it_goes() {
+fn a_profile_has_filters_a_cluster_and_a_namespace() {
     let folder = Folder::new();
     let more = "  featureSet: TechPreviewNoUpgrade\n  featureGates: [A, B]\n  capabilities: [Storage]\n  \
                 knownCapabilities: [Insights]\n  majorVersion: 4\n  excludeIdentifier: internal\nnamespace: clusters-a\n";
@@ -36,7 +36,7 @@ fn a_profile_says_what_is_selected_and_where_it_goes() {
 }
 
 #[test]
-fn mistakes_come_all_at_once_with_line_and_hint() {
+fn all_mistakes_are_reported_with_line_and_help() {
     let shown = refused(
         "apiVersion: transship.openshift.io/v1\nkind: Profil\nmetadata: {name: p, labels: {}}\ntopologie: x\n\
          cluster: [a]\nselect:\n  clusterProfil: x\n  majorVersion: -1\n  featureGates: A\n",
@@ -55,51 +55,51 @@ fn mistakes_come_all_at_once_with_line_and_hint() {
 }
 
 #[test]
-fn a_cluster_that_does_not_exist() {
+fn an_unknown_cluster_is_an_error() {
     let shown = refused(&profile("p", "").replace("cluster: both", "cluster: mgmt"));
     assert_eq!(
         shown,
-        "error: profiles/p.yaml:6:10: `cluster` cannot be `mgmt`\n  help: it is one of management, guest, both"
+        "error: profiles/p.yaml:6:10: `cluster` cannot be `mgmt`\n  help: use one of management, guest, both"
     );
 }
 
 #[test]
-fn two_profiles_of_one_name_two_documents_no_profile() {
+fn duplicate_profiles_several_documents_and_no_profile_are_errors() {
     let folder = Folder::new();
     folder.write("profiles/a.yaml", profile("p", ""));
     folder.write("profiles/b.yaml", profile("p", ""));
     let shown = folder.shown(&folder.profiles().unwrap_err());
     assert_eq!(
         shown,
-        "error: profiles/b.yaml:1:1: a second profile `p`\n  note: the first is at profiles/a.yaml:1:1"
+        "error: profiles/b.yaml:1:1: the profile `p` is declared twice\n  note: the first is at profiles/a.yaml:1:1"
     );
     assert!(
         refused(&format!("{}---\na: 1\n", profile("p", "")))
-            .contains("the file has 2 documents, it must have one")
+            .contains("the file must have one document, not 2")
     );
     let folder = Folder::new();
     folder.write("profiles/README.md", "nothing");
     assert!(
         folder
             .shown(&folder.profiles().unwrap_err())
-            .starts_with("error: profiles: no profile in this folder")
+            .starts_with("error: profiles: the folder has no profile")
     );
 }
 
 #[test]
-fn a_key_written_twice_in_a_profile_is_an_error() {
+fn a_duplicate_key_in_a_profile_is_an_error() {
     let shown = refused(&format!("{}topology: other\n", profile("p", "")));
     assert_eq!(
         shown,
-        "error: profiles/p.yaml:9:1: the key `topology` is written twice\n  note: the first is at profiles/p.yaml:5:1\n  \
+        "error: profiles/p.yaml:9:1: the key `topology` is duplicated\n  note: the first is at profiles/p.yaml:5:1\n  \
          help: remove one of them"
     );
 }
 
 #[test]
-fn a_profile_that_does_not_exist_names_the_nearest() {
+fn an_unknown_profile_suggests_the_closest_name() {
     let folder = Folder::with_payload(&[("a.yaml", &crate::support::config_map("a", "{}"))]);
-    for (name, help) in [("tset", "did you mean `test`?"), ("standalone", "there are test")] {
+    for (name, help) in [("tset", "did you mean `test`?"), ("standalone", "use one of test")] {
         let run = folder.run(&["render", "--profile", name]);
         assert_eq!(run.code, 2);
         assert_eq!(run.stderr, format!("error: there is no profile `{name}`\n  help: {help}\n"));
@@ -107,7 +107,7 @@ fn a_profile_that_does_not_exist_names_the_nearest() {
 }
 
 #[test]
-fn names_become_paths_and_are_checked() {
+fn names_are_checked_because_they_become_paths() {
     for name in ["../../escaped", "/abs", "A", "-a", ""] {
         let shown = refused(&profile("p", "").replace("name: p", &format!("name: \"{name}\"")));
         assert!(
@@ -125,7 +125,7 @@ fn names_become_paths_and_are_checked() {
 }
 
 #[test]
-fn a_profile_without_a_name_is_told_so_beside_its_other_mistakes() {
+fn a_missing_name_is_reported_with_the_other_mistakes() {
     let shown = refused("apiVersion: transship.openshift.io/v1\nkind: Profile\ntopology: x\ncluster: bth\n");
     assert!(
         shown.contains("a profile needs the field `metadata`") && shown.contains("`cluster` cannot be `bth`"),
@@ -153,7 +153,7 @@ fn selecting_nothing_is_an_error() {
 }
 
 #[test]
-fn errors_of_all_profiles_come_at_once() {
+fn errors_of_all_profiles_are_reported_together() {
     let folder = Folder::with_payload(&[("a.yaml", &crate::support::config_map("a", "{}"))]);
     for name in ["one", "two"] {
         folder.write(
@@ -171,11 +171,19 @@ fn errors_of_all_profiles_come_at_once() {
 }
 
 #[test]
-fn a_profile_needs_its_topology_and_cluster_from_somewhere() {
+fn a_profile_must_have_or_inherit_topology_and_cluster() {
     let shown = refused("apiVersion: transship.openshift.io/v1\nkind: Profile\nmetadata: {name: p}\n");
     assert_eq!(
         shown,
         "error: profiles/p.yaml:1:1: a profile needs the field `topology`\n\
          error: profiles/p.yaml:1:1: a profile needs the field `cluster`"
     );
+}
+
+#[test]
+fn an_unknown_parent_is_the_only_error() {
+    let project = TestProject::with_deployment("", "extends: hypershft\n")
+        .fragment("w", "adds: [{in: [guest], nothing: x}]\n");
+    let shown = project.render_error("guest");
+    assert!(shown.contains("profiles/mc.yaml:6:10: there is no profile `hypershft` to extend"), "{shown}");
 }

@@ -1,4 +1,4 @@
-//! The cluster-version-operator's filters: each with what passes and what fails, and the operator's own words.
+//! The cluster-version-operator's filters: which manifests each includes and excludes, with the operator's own messages.
 
 use transship::language::{Capabilities, Filters, Override};
 use transship::payload::{Manifest, cvo_hash};
@@ -33,7 +33,7 @@ fn set(names: &[&str]) -> std::collections::BTreeSet<String> {
 }
 
 #[test]
-fn without_annotations_a_manifest_is_always_out() {
+fn a_manifest_without_annotations_is_excluded() {
     let kind = "apiVersion: v1\nkind: ConfigMap\n";
     let none = out("no-annotations", "no annotations");
     assert_eq!(verdict(&manifest_of(kind, ""), &Filters::default()), none);
@@ -225,7 +225,7 @@ fn payload(manifests: &[(&str, &str)]) -> Folder {
 }
 
 #[test]
-fn an_update_switches_on_what_it_would_otherwise_take_away() {
+fn an_update_enables_capabilities_of_objects_that_the_cluster_runs() {
     let filters = Filters {
         capabilities: Some(Capabilities::new(["On".to_owned()], ["Off".to_owned()])),
         ..Filters::default()
@@ -245,7 +245,7 @@ fn an_update_switches_on_what_it_would_otherwise_take_away() {
 }
 
 #[test]
-fn the_hash_is_the_one_that_a_live_cluster_shows() {
+fn the_hash_equals_that_of_a_live_cluster() {
     assert_eq!(cvo_hash([]), "y_Kc5IQiIyU=");
     let json = "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"annotations\":\
                 {\"include.release.openshift.io/self-managed-high-availability\":\"true\"},\"name\":\"a\"}}";

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use serde_json::{Value, json};
 use transship::Project;
 use transship::diagnostic::Diagnostics;
 use transship::language::Profiles;
@@ -77,6 +78,194 @@ impl Folder {
     }
 }
 
+/// A project in a temporary folder, built step by step.
+///
+/// ```ignore
+/// let project = TestProject::new()
+///     .manifest("op/1.yaml", "…")
+///     .page("op", "place: {management: [Deployment]}\n")
+///     .profile("mc", "topology: t\ncluster: management\n")
+///     .fragment("sidecar", "adds: […]\n");
+/// let objects = project.render("mc");
+/// let message = project.render_error("guest");
+/// ```
+///
+/// The methods for files of the language write the header, so a body starts at line 4, that of a fragment at line 5. A text
+/// that starts with a line break is unindented, so that YAML in raw strings can be indented like the code around it.
+pub(crate) struct TestProject(Folder);
+
+const HEADER: &str = "apiVersion: transship.openshift.io/v1\n";
+
+impl TestProject {
+    /// Creates a project without files.
+    pub(crate) fn new() -> Self {
+        Self(Folder::new())
+    }
+
+    /// Creates a project with one Deployment, which lives in the management cluster, and the profiles `mc` and `guest`. The
+    /// page of its component `op` and the profile `mc` continue with these bodies.
+    pub(crate) fn with_deployment(page: &str, mc: &str) -> Self {
+        Self::new()
+            .manifest("op/1.yaml", &object("apps/v1", "Deployment", "ns", "d", DEPLOYMENT_SPEC))
+            .page("op", &format!("place: {{management: [Deployment]}}\n{page}"))
+            .profile("mc", &format!("topology: t\ncluster: management\n{mc}"))
+            .profile("guest", "topology: t\ncluster: guest\n")
+    }
+
+    /// Adds a file of the payload.
+    pub(crate) fn manifest(self, path: &str, yaml: &str) -> Self {
+        self.file(&format!("payload/{path}"), yaml)
+    }
+
+    /// Adds the page of a component.
+    pub(crate) fn page(self, component: &str, body: &str) -> Self {
+        let path = format!("payload/{component}/component.yaml");
+        self.language_file(&path, "Component", component, body)
+    }
+
+    /// Adds the page of a component in `profiles/components/`.
+    pub(crate) fn page_beside_profiles(self, component: &str, body: &str) -> Self {
+        let path = format!("profiles/components/{component}.yaml");
+        self.language_file(&path, "Component", component, body)
+    }
+
+    /// Adds a profile.
+    pub(crate) fn profile(self, name: &str, body: &str) -> Self {
+        self.language_file(&format!("profiles/{name}.yaml"), "Profile", name, body)
+    }
+
+    /// Adds declarations of parameters. The body starts with `parameters:`.
+    pub(crate) fn parameters(self, body: &str) -> Self {
+        self.language_file("profiles/parameters.yaml", "Parameters", "parameters", body)
+    }
+
+    /// Adds a parameter set.
+    pub(crate) fn parameter_set(self, name: &str, body: &str) -> Self {
+        self.language_file(&format!("profiles/sets/{name}.yaml"), "Parameters", name, body)
+    }
+
+    /// Adds declarations for the checks.
+    pub(crate) fn checks(self, body: &str) -> Self {
+        self.language_file("profiles/checks.yaml", "Checks", "checks", body)
+    }
+
+    /// Adds a fragment.
+    pub(crate) fn fragment(self, name: &str, body: &str) -> Self {
+        self.fragment_file(&format!("profiles/fragments/{name}.yaml"), name, body)
+    }
+
+    /// Adds a fragment with a folder, in which its manifests are.
+    pub(crate) fn fragment_folder(self, name: &str, body: &str, manifests: &[(&str, &str)]) -> Self {
+        let folder = format!("profiles/fragments/{name}");
+        let mut project = self.fragment_file(&format!("{folder}/fragment.yaml"), name, body);
+        for (file, yaml) in manifests {
+            project = project.file(&format!("{folder}/{file}"), yaml);
+        }
+        project
+    }
+
+    /// Makes the payload the release 4.22.0 with these images, each with its tag and its pull spec.
+    pub(crate) fn release(self, images: &[(&str, &str)]) -> Self {
+        self.file("payload/image-references", &image_references("4.22.0", images))
+            .file("payload/release-metadata", r#"{"kind":"cincinnati-metadata-v0","version":"4.22.0"}"#)
+    }
+
+    /// Adds or replaces any file.
+    pub(crate) fn file(self, path: &str, content: &str) -> Self {
+        self.0.write(path, unindent(content));
+        self
+    }
+
+    /// Renders a profile to objects.
+    pub(crate) fn render(&self, profile: &str) -> Vec<Value> {
+        self.render_with(profile, &[])
+    }
+
+    /// Renders a profile to objects, with further arguments.
+    pub(crate) fn render_with(&self, profile: &str, arguments: &[&str]) -> Vec<Value> {
+        self.run(&[&["render", "--profile", profile, "-o", "json"][..], arguments].concat()).json()
+    }
+
+    /// Returns the error of rendering a profile.
+    pub(crate) fn render_error(&self, profile: &str) -> String {
+        self.render_error_with(profile, &[])
+    }
+
+    /// Returns the error of rendering a profile, with further arguments.
+    pub(crate) fn render_error_with(&self, profile: &str, arguments: &[&str]) -> String {
+        self.run(&[&["render", "--profile", profile][..], arguments].concat()).refusal()
+    }
+
+    /// Runs the command in the folder of the project.
+    pub(crate) fn run(&self, arguments: &[&str]) -> Run {
+        self.0.run(arguments)
+    }
+
+    fn language_file(self, path: &str, kind: &str, name: &str, body: &str) -> Self {
+        let body = unindent(body);
+        self.file(path, &format!("{HEADER}kind: {kind}\nmetadata: {{name: {name}}}\n{body}"))
+    }
+
+    fn fragment_file(self, path: &str, name: &str, body: &str) -> Self {
+        let body = unindent(body);
+        self.language_file(path, "Fragment", name, &format!("description: a test\n{body}"))
+    }
+}
+
+/// Allows a test to change files between two runs.
+impl std::ops::Deref for TestProject {
+    type Target = Folder;
+
+    fn deref(&self) -> &Folder {
+        &self.0
+    }
+}
+
+/// The message for two additions that set a field to different values.
+pub(crate) const CONFLICT: &str = "two authors say different things about one field";
+
+/// The spec of the Deployment in [`TestProject::with_deployment`].
+pub(crate) const DEPLOYMENT_SPEC: &str = "spec: {template: {spec: {serviceAccountName: sa, containers: [{name: c, args: [run, --config, same.yaml]}], volumes: [{name: v, emptyDir: {}}]}}}\n";
+
+/// Returns a manifest with an annotation, because the filters exclude manifests without any.
+pub(crate) fn object(api_version: &str, kind: &str, namespace: &str, name: &str, body: &str) -> String {
+    format!(
+        "apiVersion: {api_version}\nkind: {kind}\nmetadata: {{name: {name}, namespace: {namespace}, annotations: {{x: x}}}}\n{body}"
+    )
+}
+
+/// Returns an `image-references` file with these images, each with its tag and its pull spec.
+pub(crate) fn image_references(version: &str, images: &[(&str, &str)]) -> String {
+    let tags: Vec<Value> = images
+        .iter()
+        .map(|(tag, pull_spec)| json!({"name": tag, "from": {"kind": "DockerImage", "name": pull_spec}}))
+        .collect();
+    json!({
+        "kind": "ImageStream",
+        "apiVersion": "image.openshift.io/v1",
+        "metadata": {"name": version},
+        "spec": {"tags": tags},
+    })
+    .to_string()
+}
+
+/// Removes the indentation of the first line from all lines of a text that starts with a line break.
+fn unindent(text: &str) -> String {
+    let Some(text) = text.strip_prefix('\n') else { return text.to_owned() };
+    let indentation = text.len() - text.trim_start_matches(' ').len();
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        lines.push(line.get(indentation..).unwrap_or(line.trim_start()));
+    }
+    lines.join("\n").trim_end().to_owned() + "\n"
+}
+
+/// Returns `Kind/name` of each object.
+pub(crate) fn names(objects: &[Value]) -> Vec<String> {
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    objects.iter().map(|object| text(&object["kind"]) + "/" + &text(&object["metadata"]["name"])).collect()
+}
+
 /// Namespaces are somebody else's.
 pub(crate) const CHECKS: &str = "apiVersion: transship.openshift.io/v1\nkind: Checks\nmetadata: {name: checks}\nexternals: [{objects: [Namespace/*], reason: a test}]\n";
 
@@ -113,7 +302,7 @@ impl Run {
     }
 
     /// The lines of JSON that it printed, which must have worked.
-    pub(crate) fn json(&self) -> Vec<serde_json::Value> {
+    pub(crate) fn json(&self) -> Vec<Value> {
         assert_eq!(self.code, 0, "{}", self.stderr);
         self.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }

@@ -363,7 +363,7 @@ fn a_new_profile_lists_what_it_has_not_decided() {
         "wait-for",
         "webhook-url",
     ];
-    assert_eq!(undecided, words.map(|word| format!("{word}` says nothing about edge")));
+    assert_eq!(undecided, words.map(|word| format!("{word}` has no addition for the profile edge")));
     for word in words {
         let path = format!("profiles/fragments/{word}.yaml");
         let text = folder.read(&path).replacen("  - standalone\n", "  - standalone\n  - edge\n", 1);

@@ -1,10 +1,10 @@
-//! Policy for every pod of a hosted control plane: what a mistake is answered with, and whom it leaves alone.
+//! The policy for every pod of a hosted control plane: the errors for mistakes, and the objects that it does not change.
 
 use serde_json::Value;
 
-use super::{DEPLOYMENT, GUEST, MC, find, folder, named, placed, pod, refused, render, run};
+use super::{DEPLOYMENT, GUEST, MC, find, named, pod, project, project_with_page, render, render_error, run};
 
-/// One entry of `every` after the other, with what was there before.
+/// One policy entry after the other, with the fields that exist already.
 #[test]
 fn policy_for_accounts_and_workloads() {
     let account = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: sa, namespace: old}\nimagePullSecrets: [{name: mine}]\n---\n";
@@ -13,8 +13,8 @@ fn policy_for_accounts_and_workloads() {
         "namespace: old, labels: {own: stays, hypershift.openshift.io/managed-by: me}, annotations: {own: stays}}",
         1,
     );
-    let folder = folder(&format!("{account}{deployment}"), "owner: somebody\n");
-    let mc = render(&folder, MC, &[]);
+    let project = project(&format!("{account}{deployment}"), "owner: somebody\n");
+    let mc = render(&project, MC, &[]);
     assert_eq!(
         find(&mc, "ServiceAccount", "sa").to_string(),
         r#"{"apiVersion":"v1","imagePullSecrets":[{"name":"mine"},{"name":"pull-secret"}],"kind":"ServiceAccount","metadata":{"name":"sa","namespace":"clusters-example"}}"#
@@ -23,7 +23,7 @@ fn policy_for_accounts_and_workloads() {
         find(&mc, "Deployment", "d")["metadata"].to_string(),
         r#"{"annotations":{"own":"stays","release.openshift.io/desired-version":"4.22.0"},"labels":{"hypershift.openshift.io/managed-by":"somebody","own":"stays"},"name":"d","namespace":"clusters-example"}"#
     );
-    let standalone = render(&folder, "standalone", &[]);
+    let standalone = render(&project, "standalone", &[]);
     assert_eq!(
         find(&standalone, "ServiceAccount", "sa")["imagePullSecrets"].to_string(),
         r#"[{"name":"mine"}]"#
@@ -52,7 +52,7 @@ fn policy_for_rollouts() {
     ] {
         let manifest = DEPLOYMENT.replace("selector: {match", &format!("{stated}selector: {{match"));
         let settings = format!("hcp.availability={settings}");
-        let mc = render(&folder(&manifest, ""), MC, &["--set", &settings]);
+        let mc = render(&project(&manifest, ""), MC, &["--set", &settings]);
         let spec = &find(&mc, "Deployment", "d")["spec"];
         let fields = ["replicas", "revisionHistoryLimit", "strategy"].map(|field| spec[field].clone());
         assert_eq!(Value::from(fields.to_vec()).to_string(), expected, "{stated}");
@@ -63,9 +63,9 @@ fn policy_for_rollouts() {
 #[test]
 fn policy_for_disruption_budgets() {
     let budget = "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: d, namespace: old}\nspec: {minAvailable: 2, unhealthyPodEvictionPolicy: IfHealthyBudget, selector: {matchLabels: {app: d}}}\n";
-    let folder = folder(&format!("{DEPLOYMENT}{budget}"), "");
+    let project = project(&format!("{DEPLOYMENT}{budget}"), "");
     let spec =
-        |more: &[&str]| find(&render(&folder, MC, more), "PodDisruptionBudget", "d")["spec"].to_string();
+        |more: &[&str]| find(&render(&project, MC, more), "PodDisruptionBudget", "d")["spec"].to_string();
     assert_eq!(
         spec(&[]),
         r#"{"maxUnavailable":1,"selector":{"matchLabels":{"app":"d"}},"unhealthyPodEvictionPolicy":"IfHealthyBudget"}"#,
@@ -82,8 +82,8 @@ fn policy_for_where_pods_run() {
     let manifest = DEPLOYMENT
         .replace("metadata: {labels: {app: d}}", "metadata: {labels: {app: d}, annotations: {own: stays, hypershift.openshift.io/restart-date: old}}")
         .replace("serviceAccountName: sa\n", "serviceAccountName: sa\n      hostNetwork: true\n      dnsPolicy: Default\n      priorityClassName: mine\n      nodeSelector: {role: master}\n      tolerations: [{key: mine, operator: Exists}]\n      affinity: {podAntiAffinity: {own: stays}}\n");
-    let folder = folder(&manifest, "");
-    let mc = render(&folder, MC, &[]);
+    let project = project(&manifest, "");
+    let mc = render(&project, MC, &[]);
     let template = &find(&mc, "Deployment", "d")["spec"]["template"];
     let annotations = &template["metadata"]["annotations"];
     assert_eq!(
@@ -115,11 +115,11 @@ fn policy_for_where_pods_run() {
         r#"{"nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[{"preference":{"matchExpressions":[{"key":"hypershift.openshift.io/control-plane","operator":"In","values":["true"]}]},"weight":50},{"preference":{"matchExpressions":[{"key":"hypershift.openshift.io/cluster","operator":"In","values":["clusters-example"]}]},"weight":100}]},"podAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[{"podAffinityTerm":{"labelSelector":{"matchLabels":{"hypershift.openshift.io/hosted-control-plane":"clusters-example"}},"topologyKey":"kubernetes.io/hostname"},"weight":100}]},"podAntiAffinity":{"own":"stays"}}"#
     );
     let restarted =
-        render(&folder, MC, &["--set", "hcp.restartDate=2026", "--set", "hcp.priorityClass=high"]);
+        render(&project, MC, &["--set", "hcp.restartDate=2026", "--set", "hcp.priorityClass=high"]);
     let template = &find(&restarted, "Deployment", "d")["spec"]["template"];
     assert_eq!(template["metadata"]["annotations"]["hypershift.openshift.io/restart-date"], "2026");
     assert_eq!(template["spec"]["priorityClassName"], "high");
-    let standalone = render(&folder, "standalone", &[]);
+    let standalone = render(&project, "standalone", &[]);
     assert_eq!(pod(&standalone)["nodeSelector"].to_string(), r#"{"role":"master"}"#);
     assert_eq!(pod(&standalone)["hostNetwork"], true);
 }
@@ -130,8 +130,8 @@ fn policy_for_as_what_pods_run() {
         "serviceAccountName: sa\n",
         "serviceAccountName: sa\n      securityContext: {runAsUser: 0, fsGroup: 7}\n",
     );
-    let folder = folder(&manifest, "");
-    let context = |more: &[&str]| pod(&render(&folder, MC, more))["securityContext"].to_string();
+    let project = project(&manifest, "");
+    let context = |more: &[&str]| pod(&render(&project, MC, more))["securityContext"].to_string();
     assert_eq!(context(&[]), r#"{"fsGroup":7,"runAsUser":0}"#);
     assert_eq!(context(&["--set", "management.isOpenShift=false"]), r#"{"fsGroup":7,"runAsUser":1001}"#);
 }
@@ -144,7 +144,7 @@ fn policy_for_the_token_of_the_management_cluster() {
         (format!("{account}{DEPLOYMENT}"), None, Some(false)),
         (format!("{account}{DEPLOYMENT}{binding}"), Some("true"), None),
     ] {
-        let mc = render(&folder(&manifests, ""), MC, &[]);
+        let mc = render(&project(&manifests, ""), MC, &[]);
         let template = &find(&mc, "Deployment", "d")["spec"]["template"];
         assert_eq!(
             template["metadata"]["labels"]["hypershift.openshift.io/need-management-kas-access"].as_str(),
@@ -160,8 +160,8 @@ fn policy_for_containers() {
         "args: [run]",
         "imagePullPolicy: Always, terminationMessagePolicy: File, securityContext: {readOnlyRootFilesystem: false, runAsNonRoot: true}, volumeMounts: [{name: data, mountPath: /tmp}]",
     );
-    let folder = folder(&manifest, "");
-    let mc = render(&folder, MC, &[]);
+    let project = project(&manifest, "");
+    let mc = render(&project, MC, &[]);
     assert_eq!(
         named(&mc, "containers", "driver").to_string(),
         r#"{"image":"i","imagePullPolicy":"Always","name":"driver","securityContext":{"readOnlyRootFilesystem":true,"runAsNonRoot":true},"terminationMessagePolicy":"File","volumeMounts":[{"mountPath":"/tmp","name":"data"}]}"#
@@ -172,7 +172,7 @@ fn policy_for_containers() {
     );
     assert_eq!(named(&mc, "volumes", "tmp-dir").to_string(), r#"{"emptyDir":{},"name":"tmp-dir"}"#);
     let all = manifest.replace("mountPath: /data}", "mountPath: /tmp}");
-    let volumes = pod(&render(&self::folder(&all, ""), MC, &[]))["volumes"].to_string();
+    let volumes = pod(&render(&self::project(&all, ""), MC, &[]))["volumes"].to_string();
     assert!(!volumes.contains("tmp-dir"), "every container has its own: {volumes}");
 }
 
@@ -180,7 +180,7 @@ fn policy_for_containers() {
 fn a_volume_for_tmp_that_is_something_else() {
     let manifest = DEPLOYMENT.replace("volumes: [", "volumes: [{name: tmp-dir, hostPath: {path: /x}}, ");
     assert_eq!(
-        refused(&folder(&manifest, ""), MC),
+        render_error(&project(&manifest, ""), MC),
         "error: hypershift-mc.yaml(name: tmp-dir): two authors say different things about one field\n  object: Deployment.apps/d in old\n  \
          note: the other is at payload/op/0000_50_op_1.yaml:13:17\n  \
          help: decide whose it is: make it an input, or use `set` or a patch where an exception is meant\n"
@@ -188,40 +188,43 @@ fn a_volume_for_tmp_that_is_something_else() {
 }
 
 #[test]
-fn misuse_of_what_policy_is_told() {
-    let folder = folder(DEPLOYMENT, "");
+fn misuse_of_the_parameters_of_the_policy() {
+    let project = project(DEPLOYMENT, "");
     for (setting, message) in [
         (
             "hcp.availability=Highly",
-            "error: --set hcp.availability:1:1: `hcp.availability` cannot be `Highly`\n  help: it is one of \"HighlyAvailable\", \"SingleReplica\"\n",
+            "error: --set hcp.availability:1:1: the parameter `hcp.availability` must be one of \"HighlyAvailable\", \"SingleReplica\", not `Highly`\n",
         ),
         (
             "management.isOpenShift='false'",
-            "error: --set management.isOpenShift:1:1: `management.isOpenShift` cannot be `false`: it is true or false\n",
+            "error: --set management.isOpenShift:1:1: the parameter `management.isOpenShift` must be true or false, not the text `false`\n",
         ),
         (
             "hcp.runAsUser=root",
-            "error: --set hcp.runAsUser:1:1: `hcp.runAsUser` cannot be `root`: it is a whole number\n",
+            "error: --set hcp.runAsUser:1:1: the parameter `hcp.runAsUser` must be a whole number, not the text `root`\n",
         ),
-        ("hcp.labels=[a]", "error: --set hcp.labels:1:1: `hcp.labels` cannot be a list: it is a map\n"),
+        (
+            "hcp.labels=[a]",
+            "error: --set hcp.labels:1:1: the parameter `hcp.labels` must be a map, not a list\n",
+        ),
         (
             "hcp.tolerations={a: b}",
-            "error: --set hcp.tolerations:1:1: `hcp.tolerations` cannot be a map: it is a list\n",
+            "error: --set hcp.tolerations:1:1: the parameter `hcp.tolerations` must be a list, not a map\n",
         ),
         (
             "hcp.nodeSelector=a",
-            "error: --set hcp.nodeSelector:1:1: `hcp.nodeSelector` cannot be `a`: it is a map\n",
+            "error: --set hcp.nodeSelector:1:1: the parameter `hcp.nodeSelector` must be a map, not the text `a`\n",
         ),
         (
             "hcp.namespace=A_B",
-            "error: --set hcp.namespace:1:1: `hcp.namespace` cannot be `A_B`: it is a name of lower-case letters, digits, `-` and `.`\n",
+            "error: --set hcp.namespace:1:1: the parameter `hcp.namespace` must be a name of lower-case letters, digits, `-` and `.`, not `A_B`\n",
         ),
         (
             "hcp.priorityClass=",
-            "error: --set hcp.priorityClass:1:1: `hcp.priorityClass` cannot be ``: it is a name of lower-case letters, digits, `-` and `.`\n",
+            "error: --set hcp.priorityClass:1:1: the parameter `hcp.priorityClass` must be a name of lower-case letters, digits, `-` and `.`, not ``\n",
         ),
     ] {
-        let run = run(&folder, MC, &["--set", setting]);
+        let run = run(&project, MC, &["--set", setting]);
         assert_eq!((run.code, run.stderr.as_str()), (2, message), "{setting}");
     }
 }
@@ -229,7 +232,7 @@ fn misuse_of_what_policy_is_told() {
 /// What holds for every pod of a hosted control plane holds for no other.
 #[test]
 fn policy_leaves_pods_of_the_guest_alone() {
-    let guest = render(&placed(DEPLOYMENT, "place: {guest: [Deployment]}\n"), GUEST, &[]);
+    let guest = render(&project_with_page(DEPLOYMENT, "place: {guest: [Deployment]}\n"), GUEST, &[]);
     assert_eq!(
         find(&guest, "Deployment", "d").to_string(),
         r#"{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d","namespace":"old"},"spec":{"selector":{"matchLabels":{"app":"d"}},"template":{"metadata":{"labels":{"app":"d"}},"spec":{"containers":[{"args":["--own=1"],"image":"i","name":"other","volumeMounts":[{"mountPath":"/data","name":"data"}]},{"args":["run"],"image":"i","name":"driver"}],"serviceAccountName":"sa","volumes":[{"emptyDir":{},"name":"data"},{"emptyDir":{},"name":"socket-dir"},{"name":"metrics-serving-cert","secret":{"secretName":"cert"}}]}}}}"#

@@ -1,14 +1,14 @@
-//! Words, one after the other: what each is answered with that is used wrongly.
+//! The bundled fragments, one after the other: the errors for each misuse.
 
 use super::{
-    DEPLOYMENT, GUEST, MC, ROLE, SERVICE, WEBHOOKS, WORDS, contradiction, disagree, find, folder, misuse,
-    named, render,
+    DEPLOYMENT, GUEST, MC, ROLE, SERVICE, USES, WEBHOOKS, assert_contradiction, assert_misuse,
+    conflict_with_manifest, find, named, project, render,
 };
 
 #[test]
-fn guest_api_by_a_variable_alone_and_with_somebody_elses_secret() {
-    let word = "guest-api: {workload: Deployment/d, container: driver, env: KUBECONFIG, secret: theirs, issue: false}";
-    let mc = render(&folder(DEPLOYMENT, &format!("uses:\n- {word}\n")), MC, &[]);
+fn guest_api_with_a_variable_and_an_existing_secret() {
+    let usage = "guest-api: {workload: Deployment/d, container: driver, env: KUBECONFIG, secret: theirs, issue: false}";
+    let mc = render(&project(DEPLOYMENT, &format!("uses:\n- {usage}\n")), MC, &[]);
     assert!(mc.iter().all(|object| object["kind"] != "Secret"));
     let driver = named(&mc, "containers", "driver");
     assert_eq!(
@@ -23,7 +23,7 @@ fn guest_api_by_a_variable_alone_and_with_somebody_elses_secret() {
 
 #[test]
 fn misuse_of_guest_api() {
-    misuse(
+    assert_misuse(
         DEPLOYMENT,
         MC,
         r"
@@ -33,25 +33,25 @@ error: payload/op/component.yaml:7:58: the fragment `guest-api` has no input `fl
 
 guest-api: {workload: Deployment/d, arg: --k}
 error: payload/op/component.yaml:7:3: the fragment `guest-api` needs the input `container`
-  help: Deployment/d has more than one container: say which
+  help: Deployment/d has more than one container: name one of them
 
 guest-api: {container: driver, arg: --k}
 error: payload/op/component.yaml:7:3: the fragment `guest-api` needs the input `workload`
 
 guest-api: {workload: Deployment/d, container: driver, arg: 5}
-error: payload/op/component.yaml:7:63: the input `arg` cannot be a number
+error: payload/op/component.yaml:7:63: the input `arg` must be text, not the number 5
 
 guest-api: {workload: Deployment/d, container: driver, issue: 'false', arg: --k}
-error: payload/op/component.yaml:7:65: the input `issue` cannot be text
+error: payload/op/component.yaml:7:65: the input `issue` must be true or false, not the text `false`
 
 guest-api: {workload: Deployment/d, container: driver, secret: a/b, arg: --k}
-error: payload/op/component.yaml:7:66: the input `secret` cannot be `a/b`
+error: payload/op/component.yaml:7:66: the input `secret` must be a name of lower-case letters, digits, `-` and `.`, not `a/b`
 
 guest-api: {workload: Deployment/d, container: , arg: --k}
-error: payload/op/component.yaml:7:48: the input `container` cannot be null
+error: payload/op/component.yaml:7:48: the input `container` must be the name of a container, not null
 
 guest-api: {workload: Deployment/d, container: [driver, 5], arg: --k}
-error: payload/op/component.yaml:7:59: the input `container` cannot be a number
+error: payload/op/component.yaml:7:59: the input `container` must be the name of a container, not the number 5
 
 guest-api: {workload: Deployment/d, container: drivr, arg: --k}
 error: fragments/guest-api.yaml(${container}): there is no container `drivr` to add to
@@ -69,7 +69,7 @@ error: fragments/guest-api.yaml(${container}): there is no container `drivr` to 
 
 #[test]
 fn guest_api_contradicts_nobody() {
-    let word = "guest-api: {workload: Deployment/d, container: driver, arg: --kubeconfig, env: KUBECONFIG}";
+    let usage = "guest-api: {workload: Deployment/d, container: driver, arg: --kubeconfig, env: KUBECONFIG}";
     for (change, at, there) in [
         (
             ["volumes: [", "volumes: [{name: guest-kubeconfig, emptyDir: {}}, "],
@@ -93,19 +93,23 @@ fn guest_api_contradicts_nobody() {
         ),
     ] {
         let manifest = DEPLOYMENT.replace(change[0], change[1]);
-        misuse(&manifest, MC, &format!("{word}\n{}", disagree(at, "Deployment.apps/d in old", there)));
+        assert_misuse(
+            &manifest,
+            MC,
+            &format!("{usage}\n{}", conflict_with_manifest(at, "Deployment.apps/d in old", there)),
+        );
     }
-    contradiction(
+    assert_contradiction(
         DEPLOYMENT,
         MC,
-        word,
+        usage,
         "guest-api: {workload: Deployment/d, container: other, arg: --k, secret: second}",
         "fragments/guest-api.yaml(${secret})",
         "Deployment.apps/d in old",
     );
     let second =
         DEPLOYMENT.replace("name: d, namespace", "name: e, namespace").replace("Name: sa", "Name: sb");
-    contradiction(
+    assert_contradiction(
         &format!("{DEPLOYMENT}{second}"),
         MC,
         "guest-api: {workload: Deployment/d, container: driver, arg: --k, secret: s}",
@@ -118,7 +122,7 @@ fn guest_api_contradicts_nobody() {
 #[test]
 fn an_issued_secret_is_not_there_already() {
     let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: old}\n";
-    misuse(
+    assert_misuse(
         &format!("{DEPLOYMENT}{SERVICE}{secret}"),
         MC,
         r"
@@ -141,7 +145,7 @@ error[same-object]: fragments/serving-cert.yaml(apiVersion: transship.openshift.
 
 #[test]
 fn misuse_of_token_minter() {
-    misuse(
+    assert_misuse(
         DEPLOYMENT,
         MC,
         r"
@@ -152,13 +156,13 @@ error: payload/op/component.yaml:7:3: the fragment `token-minter` needs the inpu
 3 errors
 
 token-minter: {workload: Deployment/d, container: driver, volume: t, mountPath: t, serviceAccount: sa}
-error: payload/op/component.yaml:7:83: the input `mountPath` cannot be `t`
+error: payload/op/component.yaml:7:83: the input `mountPath` must be an absolute path, not `t`
 
 token-minter: {workload: Deployment/d, container: driver, volume: a/b, mountPath: /t, serviceAccount: sa}
-error: payload/op/component.yaml:7:69: the input `volume` cannot be `a/b`
+error: payload/op/component.yaml:7:69: the input `volume` must be a name of lower-case letters, digits, `-` and `.`, not `a/b`
 
 token-minter: {workload: Deployment/d, container: driver, volume: t, mountPath: /t, serviceAccount: sa, oneshot: 'true'}
-error: payload/op/component.yaml:7:116: the input `oneshot` cannot be text
+error: payload/op/component.yaml:7:116: the input `oneshot` must be true or false, not the text `true`
 
 token-minter: {workload: Deployment/d, container: driver, volume: t, mountPath: /t, serviceacount: sa}
 error: payload/op/component.yaml:7:87: the fragment `token-minter` has no input `serviceacount`
@@ -178,18 +182,25 @@ error: fragments/token-minter.yaml(name: ${volume}): two authors say different t
   help: decide whose it is: make it an input, or use `set` or a patch where an exception is meant
 ",
     );
-    let word = "token-minter: {workload: Deployment/d, container: driver, volume: t, mountPath: /t, serviceAccount: sa}";
+    let usage = "token-minter: {workload: Deployment/d, container: driver, volume: t, mountPath: /t, serviceAccount: sa}";
     for (more, at) in [
         (", audience: sts}", "fragments/minter.yaml(--token-audience=${audience})"),
         (", file: other}", "fragments/minter.yaml(--token-file=${mountPath}/${file})"),
     ] {
-        contradiction(DEPLOYMENT, MC, word, &word.replace('}', more), at, "Deployment.apps/d in old");
+        assert_contradiction(
+            DEPLOYMENT,
+            MC,
+            usage,
+            &usage.replace('}', more),
+            at,
+            "Deployment.apps/d in old",
+        );
     }
-    contradiction(
+    assert_contradiction(
         DEPLOYMENT,
         MC,
-        word,
-        &word.replace("volume: t", "volume: u"),
+        usage,
+        &usage.replace("volume: t", "volume: u"),
         "fragments/token-minter.yaml(${volume})",
         "Deployment.apps/d in old",
     );
@@ -197,17 +208,17 @@ error: fragments/token-minter.yaml(name: ${volume}): two authors say different t
 
 #[test]
 fn a_minter_by_itself() {
-    let minter = WORDS[2];
-    let folder = folder(DEPLOYMENT, &format!("uses:\n- {minter}\n"));
+    let minter = USES[2];
+    let project = project(DEPLOYMENT, &format!("uses:\n- {minter}\n"));
     assert_eq!(
-        named(&render(&folder, MC, &[]), "initContainers", "m").to_string(),
+        named(&render(&project, MC, &[]), "initContainers", "m").to_string(),
         r#"{"args":["--service-account-namespace=old","--service-account-name=robot","--token-audience=a","--token-file=/data/f","--oneshot","--kubeconfig=/etc/guest-kubeconfig/kubeconfig"],"command":["/usr/bin/control-plane-operator","token-minter"],"image":"q/token-minter","imagePullPolicy":"IfNotPresent","name":"m","resources":{"requests":{"cpu":"10m","memory":"30Mi"}},"securityContext":{"allowPrivilegeEscalation":false,"capabilities":{"drop":["ALL"]},"readOnlyRootFilesystem":true},"terminationMessagePolicy":"FallbackToLogsOnError","volumeMounts":[{"mountPath":"/data","name":"data"},{"mountPath":"/etc/guest-kubeconfig","name":"guest-kubeconfig","readOnly":true},{"mountPath":"/tmp","name":"tmp-dir"}]}"#
     );
 }
 
 #[test]
 fn misuse_of_minter() {
-    misuse(
+    assert_misuse(
         DEPLOYMENT,
         MC,
         r"
@@ -221,10 +232,10 @@ error: payload/op/component.yaml:7:3: the fragment `minter` needs the input `vol
 6 errors
 
 minter: {workload: Deployment/d, container: m, volume: data, mountPath: /data, serviceAccount: robot, file: f, audience: a, oneshot: 1}
-error: payload/op/component.yaml:7:136: the input `oneshot` cannot be a number
+error: payload/op/component.yaml:7:136: the input `oneshot` must be true or false, not the number 1
 
 minter: {workload: Deployment/d, container: m, volume: data, mountPath: data, serviceAccount: robot, file: f, audience: a, oneshot: true}
-error: payload/op/component.yaml:7:75: the input `mountPath` cannot be `data`
+error: payload/op/component.yaml:7:75: the input `mountPath` must be an absolute path, not `data`
 
 minter: {workload: Deployment/d, container: m, volume: data, mountPath: /data, serviceAccount: robot, file: f, audiance: a, oneshot: true}
 error: payload/op/component.yaml:7:114: the fragment `minter` has no input `audiance`
@@ -235,10 +246,10 @@ error: payload/op/component.yaml:7:114: the fragment `minter` has no input `audi
 
 #[test]
 fn credentials_of_another_cloud_have_another_place_in_every_profile() {
-    let word = "cloud-credentials: {workload: Deployment/d, container: driver, secret: cloud, volume: gcp, mountPath: /gcp, env: GOOGLE, file: key.json}";
-    let folder = folder(DEPLOYMENT, &format!("uses:\n- {word}\n"));
+    let usage = "cloud-credentials: {workload: Deployment/d, container: driver, secret: cloud, volume: gcp, mountPath: /gcp, env: GOOGLE, file: key.json}";
+    let project = project(DEPLOYMENT, &format!("uses:\n- {usage}\n"));
     for profile in [MC, "standalone"] {
-        let objects = render(&folder, profile, &[]);
+        let objects = render(&project, profile, &[]);
         let driver = named(&objects, "containers", "driver");
         assert_eq!(driver["env"].to_string(), r#"[{"name":"GOOGLE","value":"/gcp/key.json"}]"#);
         assert_eq!(
@@ -254,8 +265,8 @@ fn credentials_of_another_cloud_have_another_place_in_every_profile() {
 
 #[test]
 fn misuse_of_cloud_credentials() {
-    let word = WORDS[3];
-    misuse(
+    let usage = USES[3];
+    assert_misuse(
         DEPLOYMENT,
         MC,
         r"
@@ -267,10 +278,10 @@ error: payload/op/component.yaml:7:66: the fragment `cloud-credentials` has no i
   help: did you mean `secret`?
 
 cloud-credentials: {workload: Deployment/d, container: driver, secret: 5}
-error: payload/op/component.yaml:7:74: the input `secret` cannot be a number
+error: payload/op/component.yaml:7:74: the input `secret` must be a name of lower-case letters, digits, `-` and `.`, not the number 5
 
 cloud-credentials: {workload: Deployment/d, container: driver, secret: cloud, mountPath: etc}
-error: payload/op/component.yaml:7:92: the input `mountPath` cannot be `etc`
+error: payload/op/component.yaml:7:92: the input `mountPath` must be an absolute path, not `etc`
 
 cloud-credentials: {workload: Deployment/d, container: drivr, secret: cloud}
 error: fragments/cloud-credentials.yaml(${container}): there is no container `drivr` to add to
@@ -288,22 +299,26 @@ error: fragments/cloud-credentials.yaml(name: ${volume}): two authors say differ
     );
     let own = DEPLOYMENT.replace("args: [run]", "env: [{name: AWS_SHARED_CREDENTIALS_FILE, value: /mine}]");
     let at = "fragments/cloud-credentials.yaml(${mountPath}/${file})";
-    misuse(&own, MC, &format!("{word}\n{}", disagree(at, "Deployment.apps/d in old", "12:83")));
-    contradiction(
+    assert_misuse(
+        &own,
+        MC,
+        &format!("{usage}\n{}", conflict_with_manifest(at, "Deployment.apps/d in old", "12:83")),
+    );
+    assert_contradiction(
         DEPLOYMENT,
         MC,
-        word,
-        &word.replace("cloud}", "other}"),
+        usage,
+        &usage.replace("cloud}", "other}"),
         "fragments/cloud-credentials.yaml(${secret})",
         "Deployment.apps/d in old",
     );
 }
 
 #[test]
-fn two_words_may_make_one_workload_wait_for_more() {
+fn two_uses_can_make_one_workload_wait_for_more() {
     let uses = "uses:\n- wait-for: {workload: Deployment/d, objects: [Secret/ns/a]}\n- wait-for: {workload: Deployment/d, objects: [Secret/ns/a, Secret/ns/b]}\n";
     assert_eq!(
-        named(&render(&folder(DEPLOYMENT, uses), MC, &[]), "initContainers", "wait-for-guest")["args"]
+        named(&render(&project(DEPLOYMENT, uses), MC, &[]), "initContainers", "wait-for-guest")["args"]
             .to_string(),
         r#"["Secret/ns/a","Secret/ns/b","--kubeconfig=/etc/guest-kubeconfig/kubeconfig"]"#
     );
@@ -311,7 +326,7 @@ fn two_words_may_make_one_workload_wait_for_more() {
 
 #[test]
 fn misuse_of_wait_for() {
-    misuse(
+    assert_misuse(
         DEPLOYMENT,
         MC,
         r"
@@ -323,29 +338,31 @@ error: payload/op/component.yaml:7:38: the fragment `wait-for` has no input `obj
   help: did you mean `objects`?
 
 wait-for: {workload: Deployment/d, objects: Secret/ns/a}
-error: payload/op/component.yaml:7:47: the input `objects` cannot be text
+error: payload/op/component.yaml:7:47: the input `objects` must be a list, not the text `Secret/ns/a`
 
 wait-for: {workload: Deployment/d, objects: []}
-error: payload/op/component.yaml:7:47: the input `objects` is empty, so nothing would happen
-  help: remove the use, or say what it is for
+error: payload/op/component.yaml:7:47: the input `objects` is empty, so the fragment would do nothing
+  help: remove the use, or give the input a value
 
 wait-for: {workload: Deployment/d, objects: [Secret/ns/a, storage/cluster]}
-error: payload/op/component.yaml:7:61: the input `objects` cannot be `storage/cluster`
-  help: it must match [A-Z][A-Za-z0-9]*([.][a-z0-9.-]+)?(/[a-z0-9.-]+){1,2}
+error: payload/op/component.yaml:7:61: the input `objects` must be text that matches `[A-Z][A-Za-z0-9]*([.][a-z0-9.-]+)?(/[a-z0-9.-]+){1,2}`, not `storage/cluster`
 
 wait-for: {workload: Deployment/d, objects: [5]}
-error: payload/op/component.yaml:7:48: the input `objects` cannot be a number
-  help: it must match [A-Z][A-Za-z0-9]*([.][a-z0-9.-]+)?(/[a-z0-9.-]+){1,2}
+error: payload/op/component.yaml:7:48: the input `objects` must be text that matches `[A-Z][A-Za-z0-9]*([.][a-z0-9.-]+)?(/[a-z0-9.-]+){1,2}`, not the number 5
 ",
     );
     let own = DEPLOYMENT
         .replace("containers:", "initContainers: [{name: wait-for-guest, image: i}]\n      containers:");
     let at = "fragments/wait-for.yaml(${images.transship})";
-    misuse(&own, MC, &format!("{}\n{}", WORDS[4], disagree(at, "Deployment.apps/d in old", "10:54")));
-    contradiction(
+    assert_misuse(
+        &own,
+        MC,
+        &format!("{}\n{}", USES[4], conflict_with_manifest(at, "Deployment.apps/d in old", "10:54")),
+    );
+    assert_contradiction(
         DEPLOYMENT,
         MC,
-        WORDS[4],
+        USES[4],
         "guest-api: {workload: Deployment/d, container: driver, arg: --k, secret: mine}",
         "fragments/guest-api.yaml(${secret})",
         "Deployment.apps/d in old",
@@ -361,24 +378,24 @@ spec: {group: x.y, scope: Cluster, names: {kind: X, plural: xs}, conversion: {st
 
 #[test]
 fn a_conversion_is_called_by_url_in_the_guest() {
-    let folder = folder(&format!("{CONVERSION}{SERVICE}"), "");
+    let project = project(&format!("{CONVERSION}{SERVICE}"), "");
     assert_eq!(
-        find(&render(&folder, GUEST, &["--set", "hcp.caBundle=QUJD"]), "CustomResourceDefinition", "xs.x.y")
+        find(&render(&project, GUEST, &["--set", "hcp.caBundle=QUJD"]), "CustomResourceDefinition", "xs.x.y")
             ["spec"]["conversion"]
             .to_string(),
         r#"{"strategy":"Webhook","webhook":{"clientConfig":{"caBundle":"QUJD","url":"https://hook.clusters-example.svc:443/convert"},"conversionReviewVersions":["v1"]}}"#
     );
     assert_eq!(
-        find(&render(&folder, MC, &[]), "Service", "hook").to_string(),
+        find(&render(&project, MC, &[]), "Service", "hook").to_string(),
         r#"{"apiVersion":"v1","kind":"Service","metadata":{"labels":{"hypershift.openshift.io/allow-guest-webhooks":"true"},"name":"hook","namespace":"clusters-example"},"spec":{"ports":[{"name":"https","port":443}],"selector":{"app":"d"}}}"#
     );
 }
 
 #[test]
 fn misuse_of_webhook_url() {
-    let word = WORDS[5];
+    let usage = USES[5];
     let manifests = format!("{WEBHOOKS}{SERVICE}");
-    misuse(
+    assert_misuse(
         &manifests,
         GUEST,
         r"
@@ -400,10 +417,10 @@ error: payload/op/component.yaml:7:84: the component has no `Service/hok`
   help: did you mean `Service/hook`?
 
 webhook-url: {config: ValidatingWebhookConfiguration/v, webhook: a.b.c, service: Service/hook, port: 70000}
-error: payload/op/component.yaml:7:104: the input `port` cannot be a number
+error: payload/op/component.yaml:7:104: the input `port` must be a port number from 1 to 65535, not the number 70000
 
 webhook-url: {config: ValidatingWebhookConfiguration/v, webhook: a.b.c, service: Service/hook, port: 443, path: check}
-error: payload/op/component.yaml:7:115: the input `path` cannot be `check`
+error: payload/op/component.yaml:7:115: the input `path` must be an absolute path, not `check`
 
 webhook-url: {config: ValidatingWebhookConfiguration/v, webhook: d.e.f, service: Service/hook, port: 443}
 error: fragments/webhook-url.yaml(https://${service.name}.${hcp.namespace}.svc:${port}${path}): two authors say different things about one field
@@ -413,11 +430,11 @@ error: fragments/webhook-url.yaml(https://${service.name}.${hcp.namespace}.svc:$
   help: decide whose it is: make it an input, or use `set` or a patch where an exception is meant
 ",
     );
-    contradiction(
+    assert_contradiction(
         &manifests,
         GUEST,
-        word,
-        &word.replace("443", "444"),
+        usage,
+        &usage.replace("443", "444"),
         "fragments/webhook-url.yaml(https://${service.name}.${hcp.namespace}.svc:${port}${path})",
         "ValidatingWebhookConfiguration.admissionregistration.k8s.io/v",
     );
@@ -425,8 +442,8 @@ error: fragments/webhook-url.yaml(https://${service.name}.${hcp.namespace}.svc:$
 
 #[test]
 fn misuse_of_service_twin() {
-    let word = "service-twin: {service: Service/hook, port: 443, ip: 10.0.0.7}";
-    misuse(
+    let usage = "service-twin: {service: Service/hook, port: 443, ip: 10.0.0.7}";
+    assert_misuse(
         SERVICE,
         GUEST,
         r"
@@ -444,20 +461,20 @@ error: payload/op/component.yaml:7:27: the component has no `Service/hok`
   help: did you mean `Service/hook`?
 
 service-twin: {service: Service/hook, port: '443', ip: 10.0.0.7}
-error: payload/op/component.yaml:7:47: the input `port` cannot be text
+error: payload/op/component.yaml:7:47: the input `port` must be a port number from 1 to 65535, not the text `443`
 
 service-twin: {service: Service/hook, port: 0, ip: 10.0.0.7}
-error: payload/op/component.yaml:7:47: the input `port` cannot be a number
+error: payload/op/component.yaml:7:47: the input `port` must be a port number from 1 to 65535, not the number 0
 
 service-twin: {service: Service/hook, port: 443, ip: 10}
-error: payload/op/component.yaml:7:56: the input `ip` cannot be a number
+error: payload/op/component.yaml:7:56: the input `ip` must be text, not the number 10
 ",
     );
-    contradiction(
+    assert_contradiction(
         SERVICE,
         GUEST,
-        word,
-        &word.replace("443", "444"),
+        usage,
+        &usage.replace("443", "444"),
         "fragments/service-twin.yaml(${port})",
         "Service/hook in old",
     );
@@ -465,20 +482,20 @@ error: payload/op/component.yaml:7:56: the input `ip` cannot be a number
 
 #[test]
 fn a_certificate_is_issued_where_no_service_ca_serves() {
-    let word = "serving-cert: {service: Service/hook, secret: c}";
-    let folder = folder(SERVICE, &format!("uses:\n- {word}\n"));
-    let mc = render(&folder, MC, &[]);
+    let usage = "serving-cert: {service: Service/hook, secret: c}";
+    let project = project(SERVICE, &format!("uses:\n- {usage}\n"));
+    let mc = render(&project, MC, &[]);
     assert_eq!(mc.len(), 2);
     assert_eq!(
         find(&mc, "Secret", "c").to_string(),
         r#"{"apiVersion":"v1","data":{"tls.crt":"","tls.key":""},"kind":"Secret","metadata":{"annotations":{"transship.openshift.io/issued":"certificate for hook, hook.clusters-example.svc, hook.clusters-example.svc.cluster.local, localhost signed by root-ca"},"name":"c","namespace":"clusters-example"},"type":"kubernetes.io/tls"}"#
     );
-    assert_eq!(render(&folder, "standalone", &[]).len(), 1, "service-ca makes it");
+    assert_eq!(render(&project, "standalone", &[]).len(), 1, "service-ca makes it");
 }
 
 #[test]
 fn misuse_of_serving_cert() {
-    misuse(
+    assert_misuse(
         SERVICE,
         MC,
         r"
@@ -494,19 +511,19 @@ error: payload/op/component.yaml:7:27: the component has no `Service/hok`
   help: did you mean `Service/hook`?
 
 serving-cert: {service: Service/hook, secret: a b}
-error: payload/op/component.yaml:7:49: the input `secret` cannot be `a b`
+error: payload/op/component.yaml:7:49: the input `secret` must be a name of lower-case letters, digits, `-` and `.`, not `a b`
 
 serving-cert: {service: 443, secret: c}
-error: payload/op/component.yaml:7:27: the input `service` cannot be a number
+error: payload/op/component.yaml:7:27: the input `service` must be an object as `Kind/name`, not the number 443
 ",
     );
 }
 
 #[test]
 fn an_operator_reads_its_hosted_control_plane_by_one_more_rule() {
-    let word = "hosted-control-plane-reader: {workload: Deployment/d, role: r}";
-    let folder = folder(&format!("{DEPLOYMENT}{ROLE}"), &format!("uses:\n- {word}\n"));
-    let rules = |profile: &str| find(&render(&folder, profile, &[]), "Role", "r")["rules"].to_string();
+    let usage = "hosted-control-plane-reader: {workload: Deployment/d, role: r}";
+    let project = project(&format!("{DEPLOYMENT}{ROLE}"), &format!("uses:\n- {usage}\n"));
+    let rules = |profile: &str| find(&render(&project, profile, &[]), "Role", "r")["rules"].to_string();
     assert_eq!(
         rules(MC),
         r#"[{"apiGroups":[""],"resources":["pods"],"verbs":["get"]},{"apiGroups":["hypershift.openshift.io"],"resources":["hostedcontrolplanes"],"verbs":["get","list","watch"]}]"#
@@ -516,7 +533,7 @@ fn an_operator_reads_its_hosted_control_plane_by_one_more_rule() {
 
 #[test]
 fn misuse_of_hosted_control_plane_reader() {
-    misuse(
+    assert_misuse(
         &format!("{DEPLOYMENT}{ROLE}"),
         MC,
         r"
@@ -528,18 +545,18 @@ error: payload/op/component.yaml:7:57: the fragment `hosted-control-plane-reader
   help: did you mean `role`?
 
 hosted-control-plane-reader: {workload: Deployment/d, role: Role/r}
-error: payload/op/component.yaml:7:63: the input `role` cannot be `Role/r`
+error: payload/op/component.yaml:7:63: the input `role` must be a name of lower-case letters, digits, `-` and `.`, not `Role/r`
 
 hosted-control-plane-reader: {workload: Deployment/d, role: 5}
-error: payload/op/component.yaml:7:63: the input `role` cannot be a number
+error: payload/op/component.yaml:7:63: the input `role` must be a name of lower-case letters, digits, `-` and `.`, not the number 5
 ",
     );
 }
 
 #[test]
 fn misuse_of_control_plane_image() {
-    let word = WORDS[9];
-    misuse(
+    let usage = USES[9];
+    assert_misuse(
         DEPLOYMENT,
         MC,
         r"
@@ -551,11 +568,11 @@ error: payload/op/component.yaml:7:68: the fragment `control-plane-image` has no
   help: its inputs are container, env, image, workload
 
 control-plane-image: {workload: Deployment/d, container: driver, env: IMAGE, image: csi-livenessprob}
-error: payload/op/component.yaml:7:87: `csi-livenessprob` is no image
+error: payload/op/component.yaml:7:87: `csi-livenessprob` is not an image
   help: the release has no image `csi-livenessprob`
 
 control-plane-image: {workload: Deployment/d, container: driver, env: 5, image: csi-livenessprobe}
-error: payload/op/component.yaml:7:73: the input `env` cannot be a number
+error: payload/op/component.yaml:7:73: the input `env` must be text, not the number 5
 
 control-plane-image: {workload: Deployment/d, container: drivr, env: IMAGE, image: csi-livenessprobe}
 error: fragments/control-plane-image.yaml(${container}): there is no container `drivr` to add to
@@ -566,12 +583,16 @@ error: fragments/control-plane-image.yaml(${container}): there is no container `
     );
     let own = DEPLOYMENT.replace("args: [run]", "env: [{name: IMAGE, value: mine}]");
     let at = "fragments/control-plane-image.yaml(${image.management})";
-    misuse(&own, MC, &format!("{word}\n{}", disagree(at, "Deployment.apps/d in old", "12:61")));
-    contradiction(
+    assert_misuse(
+        &own,
+        MC,
+        &format!("{usage}\n{}", conflict_with_manifest(at, "Deployment.apps/d in old", "12:61")),
+    );
+    assert_contradiction(
         DEPLOYMENT,
         MC,
-        word,
-        &word.replace("csi-livenessprobe", "transship"),
+        usage,
+        &usage.replace("csi-livenessprobe", "transship"),
         "fragments/control-plane-image.yaml(${image.management})",
         "Deployment.apps/d in old",
     );
@@ -579,8 +600,8 @@ error: fragments/control-plane-image.yaml(${container}): there is no container `
 
 #[test]
 fn misuse_of_env() {
-    let word = WORDS[10];
-    misuse(
+    let usage = USES[10];
+    assert_misuse(
         DEPLOYMENT,
         MC,
         r"
@@ -592,10 +613,10 @@ error: payload/op/component.yaml:7:61: the fragment `env` has no input `values`
   help: did you mean `value`?
 
 env: {workload: Deployment/d, container: driver, name: A, value: 5}
-error: payload/op/component.yaml:7:68: the input `value` cannot be a number
+error: payload/op/component.yaml:7:68: the input `value` must be text, not the number 5
 
 env: {workload: Deployment/d, container: driver, name: A, value: on}
-error: payload/op/component.yaml:7:68: the input `value` cannot be a boolean
+error: payload/op/component.yaml:7:68: the input `value` must be text, not true
 
 env: {workload: Deployment/d, container: drivr, name: A, value: b}
 error: fragments/env.yaml(${container}): there is no container `drivr` to add to
@@ -607,12 +628,16 @@ error: fragments/env.yaml(${container}): there is no container `drivr` to add to
     let own = DEPLOYMENT
         .replace("args: [run]", "env: [{name: A, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]");
     let at = "fragments/env.yaml(name: ${name})";
-    misuse(&own, MC, &format!("{word}\n{}", disagree(at, "Deployment.apps/d in old", "12:40")));
-    contradiction(
+    assert_misuse(
+        &own,
+        MC,
+        &format!("{usage}\n{}", conflict_with_manifest(at, "Deployment.apps/d in old", "12:40")),
+    );
+    assert_contradiction(
         DEPLOYMENT,
         MC,
-        word,
-        &word.replace("value: b", "value: c"),
+        usage,
+        &usage.replace("value: b", "value: c"),
         "fragments/env.yaml(${value})",
         "Deployment.apps/d in old",
     );

@@ -1,4 +1,4 @@
-//! Values from outside: parameter sets, files, objects of a cluster and single settings.
+//! Values of parameters: from parameter sets in `profiles/sets/`, and from files, objects and flags of the command line.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,45 +6,47 @@ use std::path::{Path, PathBuf};
 use super::parameters::{Parameter, Parameters, ParametersFile, Readable};
 use super::profile::Profile;
 use super::profiles::Profiles;
-use super::read_folder::document;
+use super::profiles_folder::read_document;
 use super::typed::{Marked, Reader, Typed};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::nearest::nearest;
 use crate::yaml::{self, Entry, Map, Mark, Node, SourceId, Value};
 
-/// The set that is always there, if only with nothing but defaults.
+/// The set that always exists. Without a file, all of its values are defaults.
 pub const DEFAULT_SET: &str = "default";
 
-/// Values that belong together, and the profiles that are rendered with them.
+/// A set of values, and the profiles that are rendered with them.
 #[derive(Clone, Debug, Default)]
 pub struct ParameterSet {
-    /// The profiles it concerns, all if empty.
+    /// The profiles that are rendered with it; all if empty.
     profiles: Vec<Marked<String>>,
-    /// The values, as a tree.
+    /// The values, as a tree of dotted names.
     values: Option<Node>,
 }
 
 impl ParameterSet {
-    /// Whether a profile is rendered with these values.
+    /// Returns whether a profile is rendered with these values.
     pub fn concerns(&self, profile: &Profile) -> bool {
         profile.is_in(&self.profiles)
     }
 
-    pub(super) fn all(
-        found: &[(String, Node)],
+    /// Reads all sets, given each document with the name of its file.
+    pub(super) fn read_all(
+        documents: &[(String, Node)],
         profiles: &[Profile],
         reader: &mut Reader<'_>,
     ) -> BTreeMap<String, Self> {
         let mut sets = BTreeMap::from([(DEFAULT_SET.to_owned(), Self::default())]);
-        for (stem, node) in found {
+        for (stem, node) in documents {
             let Some(file) = ParametersFile::read(node, reader) else { continue };
             if file.metadata.name.0 != *stem {
-                let message = format!("the set `{}` is in a file of another name", file.metadata.name.0);
-                reader.error(node.mark, message).help = Some(format!("call it `{stem}`"));
+                let message =
+                    format!("the parameter set `{}` is in the file {stem}.yaml", file.metadata.name.0);
+                reader.error(node.mark, message).help = Some(format!("name it `{stem}`, or rename the file"));
             }
             if !file.parameters.is_empty() {
-                reader.error(node.mark, "a parameter set declares nothing").help =
-                    Some("move `parameters` to a file of its own beside the profiles".into());
+                reader.error(node.mark, "a parameter set cannot declare parameters").help =
+                    Some("move `parameters` to a file beside the profiles".into());
             }
             for name in &file.profiles {
                 let known = profiles.iter().any(|profile| profile.lineage.contains(&name.value));
@@ -53,8 +55,8 @@ impl ParameterSet {
                 }
             }
             if stem == DEFAULT_SET && !file.profiles.is_empty() {
-                reader.error(node.mark, "the default set is for all profiles").help =
-                    Some("remove `in`, or give the set another name".into());
+                reader.error(node.mark, "the default parameter set is for all profiles").help =
+                    Some("remove `in`, or rename the set".into());
             }
             sets.insert(stem.clone(), Self { profiles: file.profiles, values: file.values });
         }
@@ -62,7 +64,7 @@ impl ParameterSet {
     }
 }
 
-/// Reports a name in `in` that no profile has.
+/// Reports a name in `in` that is not a profile.
 pub(super) fn unknown_profile(name: &Marked<String>, profiles: &[Profile], reader: &mut Reader<'_>) {
     let known: Vec<&str> = profiles.iter().flat_map(|profile| &profile.lineage).map(String::as_str).collect();
     let near = nearest(&name.value, known.iter().copied());
@@ -70,20 +72,20 @@ pub(super) fn unknown_profile(name: &Marked<String>, profiles: &[Profile], reade
         near.map(|near| format!("did you mean `{near}`?"));
 }
 
-/// What the user gives.
+/// Where the user gives values.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ValueSources<'g> {
     /// Files with values; later ones win.
     pub files: &'g [PathBuf],
-    /// Settings such as `a.b=value`, stronger than files.
+    /// Settings such as `a.b=value`, which take precedence over files.
     pub settings: &'g [String],
-    /// Objects from which parameters are read.
+    /// Files with objects from which parameters are read.
     pub objects: &'g [(Readable, PathBuf)],
 }
 
 impl Profiles {
-    /// Gives the declared parameters, and those that pages declare for themselves, their values: from the set, then
-    /// from files in turn, then from settings.
+    /// Gives parameters their values, including those that pages declare. Settings take precedence over files, later
+    /// files over earlier ones, and files over the set.
     pub fn bind(
         &mut self,
         set: &ParameterSet,
@@ -93,23 +95,19 @@ impl Profiles {
         let mut errors = Diagnostics::default();
         let mut trees: Vec<Node> = set.values.iter().cloned().collect();
         for path in given.files {
-            match document(path, &mut self.sources) {
-                Ok(node) => trees.push(values_of(node)),
+            match read_document(path, &mut self.sources) {
+                Ok(node) => trees.push(values_in(node)),
                 Err(found) => errors.0.extend(found.0),
             }
         }
-        let declared: BTreeMap<String, Marked<Parameter>> = self
-            .declared
-            .iter()
-            .chain(private)
-            .map(|(name, parameter)| (name.clone(), parameter.clone()))
-            .collect();
+        let mut declared = self.declared.clone();
+        declared.extend(private.clone());
         for setting in given.settings {
-            trees.extend(errors.collect(self.setting(setting, &declared)));
+            trees.extend(errors.collect(self.read_setting(setting, &declared)));
         }
         let mut objects = Vec::new();
         for (kind, path) in given.objects {
-            match self.object(*kind, path) {
+            match self.read_object(*kind, path) {
                 Ok(node) => objects.push((*kind, node)),
                 Err(found) => errors.0.extend(found.0),
             }
@@ -118,34 +116,37 @@ impl Profiles {
         Parameters::bind(&declared, &trees, &objects, &self.sources)
     }
 
-    fn object(&mut self, kind: Readable, path: &Path) -> Result<Node, Diagnostics> {
-        let node = document(path, &mut self.sources)?;
-        let found = node.get("kind").and_then(Node::as_str).unwrap_or("nothing");
-        if found == kind.kind() {
-            return Ok(node);
-        }
-        Err(Diagnostic::error(format!("this is {found}, not a {}", kind.kind()))
+    /// Reads an object that must be of a kind.
+    fn read_object(&mut self, kind: Readable, path: &Path) -> Result<Node, Diagnostics> {
+        let node = read_document(path, &mut self.sources)?;
+        let actual = match node.get("kind").and_then(Node::as_str) {
+            Some(actual) if actual == kind.kind() => return Ok(node),
+            Some(actual) => format!("`kind: {actual}`"),
+            None => "no kind".to_owned(),
+        };
+        Err(Diagnostic::error(format!("expected `kind: {}`, found {actual}", kind.kind()))
             .at(Location::of(node.mark, &self.sources))
-            .help("give the object as `kubectl get -o yaml` prints it")
+            .help("save the object with `kubectl get -o yaml`")
             .into())
     }
 
-    /// `a.b=value` as a tree. The value is read as YAML reads a scalar, unless text is declared.
-    fn setting(
+    /// Reads `a.b=value` into a tree. The value is read as YAML, unless the parameter is declared as text.
+    fn read_setting(
         &mut self,
         setting: &str,
         declared: &BTreeMap<String, Marked<Parameter>>,
     ) -> Result<Node, Diagnostic> {
         let source = self.sources.add(format!("--set {}", setting.split('=').next().unwrap_or_default()));
-        let wrong = |help: &str| Diagnostic::error("`--set` needs a name and a value").help(help);
-        let (name, text) =
-            setting.split_once('=').ok_or_else(|| wrong("write --set hcp.namespace=clusters-a"))?;
+        let Some((name, text)) = setting.split_once('=') else {
+            return Err(Diagnostic::error("`--set` needs a name and a value")
+                .help("write it as in --set hcp.namespace=clusters-a"));
+        };
         let mark = Mark { source, line: 1, column: 1 };
-        let text_wanted = declared.get(name).is_some_and(|parameter| parameter.value.is_text());
-        let mut node = if text_wanted {
+        let is_text = declared.get(name).is_some_and(|parameter| parameter.value.is_text());
+        let mut node = if is_text {
             Node { value: Value::String(text.into()), mark }
         } else {
-            scalar(text, source)?
+            read_value(text, source)?
         };
         for segment in name.rsplit('.') {
             let entry = Entry { key: segment.into(), mark, value: node };
@@ -155,8 +156,8 @@ impl Profiles {
     }
 }
 
-/// A file with values is a tree of them, or a parameter set.
-fn values_of(node: Node) -> Node {
+/// Returns the values in a file, which is either a tree of values or a parameter set.
+fn values_in(node: Node) -> Node {
     let is_set = node.get("kind").and_then(Node::as_str) == Some("Parameters");
     match node.get("values") {
         Some(values) if is_set => values.clone(),
@@ -165,7 +166,8 @@ fn values_of(node: Node) -> Node {
     }
 }
 
-fn scalar(text: &str, source: SourceId) -> Result<Node, Diagnostic> {
+/// Reads the value of a setting as YAML.
+fn read_value(text: &str, source: SourceId) -> Result<Node, Diagnostic> {
     let documents = yaml::read(text, source).map_err(|error| Diagnostic::syntax(error, "--set"))?;
     let mark = Mark { source, line: 1, column: 1 };
     Ok(documents.into_iter().next().map_or(Node { value: Value::Null, mark }, |document| document.root))

@@ -1,8 +1,8 @@
-//! What is found in manifests and honoured: where it cannot be, and what stays as it is.
+//! Intents in manifests: the errors if they cannot be handled, and what stays unchanged.
 
 use super::{
-    DEPLOYMENT, GUEST, MC, SERVICE, WEBHOOKS, disagree, find, folder, named, no_container, placed, pod,
-    refused, render, run,
+    DEPLOYMENT, GUEST, MC, SERVICE, WEBHOOKS, conflict_with_manifest, find, named, no_container, pod,
+    project, project_with_page, render, render_error, run,
 };
 
 const TOKEN: &str =
@@ -21,7 +21,7 @@ fn a_projected_token_that_cannot_be_minted() {
         (
             with_token().replace(", volumeMounts: [{name: token, mountPath: /token}]", ""),
             "error: hypershift-mc.yaml(projected-token: token-minter): the fragment `token-minter` needs the input `container`\n  \
-             help: Deployment/d has more than one container: say which\n",
+             help: Deployment/d has more than one container: name one of them\n",
         ),
         (
             with_token().replace("sources: [", "sources: [{configMap: {name: c}}, "),
@@ -30,19 +30,23 @@ fn a_projected_token_that_cannot_be_minted() {
              help: give the token a volume of its own\n",
         ),
     ] {
-        assert_eq!(refused(&folder(&manifest, ""), MC), message);
+        assert_eq!(render_error(&project(&manifest, ""), MC), message);
     }
     let twice = "uses:\n- token-minter: {workload: Deployment/d, container: driver, volume: token, mountPath: /token, serviceAccount: robot}\n";
     assert_eq!(
-        refused(&folder(&with_token(), twice), MC),
-        disagree("fragments/token-minter.yaml(name: ${volume})", "Deployment.apps/d in old", "13:17"),
+        render_error(&project(&with_token(), twice), MC),
+        conflict_with_manifest(
+            "fragments/token-minter.yaml(name: ${volume})",
+            "Deployment.apps/d in old",
+            "13:17"
+        ),
         "asked for by the manifest and by the page"
     );
 }
 
 #[test]
 fn a_projected_token_is_replaced_and_its_neighbours_stay() {
-    let mc = render(&folder(&with_token(), ""), MC, &[]);
+    let mc = render(&project(&with_token(), ""), MC, &[]);
     assert_eq!(
         named(&mc, "containers", "other")["volumeMounts"].to_string(),
         r#"[{"mountPath":"/data","name":"data"},{"mountPath":"/tmp","name":"tmp-dir"}]"#
@@ -55,13 +59,13 @@ fn a_projected_token_is_replaced_and_its_neighbours_stay() {
 
 #[test]
 fn a_service_that_asks_for_a_certificate() {
-    let wish = SERVICE.replace(
+    let request = SERVICE.replace(
         "namespace: old}",
         "namespace: old, annotations: {service.beta.openshift.io/serving-cert-secret-name: c, own: stays}}",
     );
     let silent = SERVICE.replace("hook", "silent");
-    let folder = folder(&format!("{wish}{silent}"), "");
-    let mc = render(&folder, MC, &[]);
+    let project = project(&format!("{request}{silent}"), "");
+    let mc = render(&project, MC, &[]);
     assert_eq!(
         find(&mc, "Secret", "c").to_string(),
         r#"{"apiVersion":"v1","data":{"tls.crt":"","tls.key":""},"kind":"Secret","metadata":{"annotations":{"transship.openshift.io/issued":"certificate for hook, hook.clusters-example.svc, hook.clusters-example.svc.cluster.local, localhost signed by root-ca"},"name":"c","namespace":"clusters-example"},"type":"kubernetes.io/tls"}"#
@@ -74,7 +78,7 @@ fn a_service_that_asks_for_a_certificate() {
         find(&mc, "Service", "silent").to_string(),
         r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"silent","namespace":"clusters-example"},"spec":{"ports":[{"name":"https","port":443}],"selector":{"app":"d"}}}"#
     );
-    let standalone = render(&folder, "standalone", &[]);
+    let standalone = render(&project, "standalone", &[]);
     assert_eq!(
         (
             standalone.len(),
@@ -87,12 +91,12 @@ fn a_service_that_asks_for_a_certificate() {
 #[test]
 fn a_service_that_asks_for_a_certificate_in_a_wrong_way() {
     for secret in ["''", "a/b"] {
-        let wish = format!(
+        let request = format!(
             "namespace: old, annotations: {{service.beta.openshift.io/serving-cert-secret-name: {secret}}}}}"
         );
         assert_eq!(
-            refused(&folder(&SERVICE.replace("namespace: old}", &wish), ""), MC),
-            "error: payload/op/0000_50_op_1.yaml:3:106: the input `secret` cannot be text\n"
+            render_error(&project(&SERVICE.replace("namespace: old}", &request), ""), MC),
+            "error: payload/op/0000_50_op_1.yaml:3:106: the input `secret` must be a name of lower-case letters, digits, `-` and `.`, not text\n"
         );
     }
 }
@@ -100,19 +104,19 @@ fn a_service_that_asks_for_a_certificate_in_a_wrong_way() {
 #[test]
 fn a_webhook_that_cannot_be_called_by_url() {
     for (wrong, message) in [
-        ("path: check", "the input `path` cannot be text"),
-        ("port: '443'", "the input `port` cannot be text"),
-        ("port: 99999", "the input `port` cannot be a number"),
+        ("path: check", "the input `path` must be an absolute path, not text"),
+        ("port: '443'", "the input `port` must be a port number from 1 to 65535, not text"),
+        ("port: 99999", "the input `port` must be a port number from 1 to 65535, not a number"),
     ] {
         let webhooks = WEBHOOKS.replace("port: 443", wrong);
         assert_eq!(
-            refused(&folder(&format!("{webhooks}{SERVICE}"), ""), GUEST),
+            render_error(&project(&format!("{webhooks}{SERVICE}"), ""), GUEST),
             format!("error: payload/op/0000_50_op_1.yaml:5:41: {message}\n")
         );
     }
     let api = "apiVersion: apiregistration.k8s.io/v1\nkind: APIService\nmetadata: {name: v1.x.y}\nspec: {service: {name: hook, namespace: old}}\n---\n";
     assert_eq!(
-        refused(&folder(&format!("{api}{SERVICE}"), ""), GUEST),
+        render_error(&project(&format!("{api}{SERVICE}"), ""), GUEST),
         "error: payload/op/0000_50_op_1.yaml:4:17: `webhook-url` cannot honour this: an API is served by a Service of its own cluster only\n  \
          object: APIService.apiregistration.k8s.io/v1.x.y\n  \
          help: write `intents: {webhook: keep}` in an `adds` entry of its page, and give it a Service there\n"
@@ -122,7 +126,7 @@ fn a_webhook_that_cannot_be_called_by_url() {
 #[test]
 fn a_webhook_of_its_own_cluster_stays() {
     let page = "place: {both: [Service]}\n";
-    let guest = render(&placed(&format!("{WEBHOOKS}{SERVICE}"), page), GUEST, &[]);
+    let guest = render(&project_with_page(&format!("{WEBHOOKS}{SERVICE}"), page), GUEST, &[]);
     assert_eq!(
         find(&guest, "ValidatingWebhookConfiguration", "v")["webhooks"].to_string(),
         r#"[{"clientConfig":{"service":{"name":"hook","namespace":"old","port":443}},"name":"a.b.c"},{"clientConfig":{"url":"https://elsewhere"},"name":"d.e.f"}]"#
@@ -134,7 +138,7 @@ const CONFIG: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, names
 #[test]
 fn a_trusted_bundle_is_left_to_each_cluster() {
     let manifest = CONFIG.replace("META", "labels: {config.openshift.io/inject-trusted-cabundle: 'true'}");
-    let both = placed(&manifest, "place: {both: [ConfigMap]}\n");
+    let both = project_with_page(&manifest, "place: {both: [ConfigMap]}\n");
     for profile in ["standalone", MC, GUEST] {
         let config = render(&both, profile, &[]);
         let config = find(&config, "ConfigMap", "c");
@@ -151,7 +155,7 @@ fn a_trusted_bundle_is_left_to_each_cluster() {
 #[test]
 fn tls_settings_are_those_of_the_cluster() {
     let manifest = CONFIG.replace("META", "annotations: {config.openshift.io/inject-tls: 'true'}");
-    let both = placed(&manifest, "place: {both: [ConfigMap]}\n");
+    let both = project_with_page(&manifest, "place: {both: [ConfigMap]}\n");
     for (profile, group) in [("standalone", "guest"), (GUEST, "guest"), (MC, "hcp")] {
         let version = format!("{group}.tls.minVersion=VersionTLS13");
         let suites = format!("{group}.tls.cipherSuites=[A]");
@@ -165,7 +169,10 @@ fn tls_settings_are_those_of_the_cluster() {
     let run = run(&both, MC, &["--set", "hcp.tls.cipherSuites=A"]);
     assert_eq!(
         (run.code, run.stderr.as_str()),
-        (2, "error: --set hcp.tls.cipherSuites:1:1: `hcp.tls.cipherSuites` cannot be `A`: it is a list\n")
+        (
+            2,
+            "error: --set hcp.tls.cipherSuites:1:1: the parameter `hcp.tls.cipherSuites` must be a list, not the text `A`\n"
+        )
     );
 }
 
@@ -180,7 +187,7 @@ fn annotated(annotation: &str) -> String {
 
 #[test]
 fn the_proxy_is_that_of_the_cluster() {
-    let both = placed(&annotated("inject-proxy: driver"), "place: {both: [Deployment]}\n");
+    let both = project_with_page(&annotated("inject-proxy: driver"), "place: {both: [Deployment]}\n");
     for (profile, group) in [("standalone", "guest"), (GUEST, "guest"), (MC, "management")] {
         let set = ["httpProxy=http://a", "httpsProxy=http://b", "noProxy=c"]
             .map(|value| format!("{group}.proxy.{value}"));
@@ -202,7 +209,7 @@ fn annotations_that_name_no_container() {
     let warning = |annotation: &str, column: usize, kind: &str| {
         format!(
             "warning: payload/op/0000_50_op_1.yaml:3:{column}: the annotation `config.openshift.io/{annotation}` is {kind}, not text\n  \
-             object: Deployment.apps/d in old\n  note: so none of this object's annotations count, and it is left out\n  help: put the value in quotes\n\
+             object: Deployment.apps/d in old\n  note: the cluster-version-operator ignores all annotations of the object and excludes it\n  help: put the value in quotes\n\
              error: the profile `hypershift-mc` selects none of the payload's 4 manifests\n  \
              note: 3 of them for this reason: cluster-profile: include.release.openshift.io/hypershift unset\n  help: check the names in `select`\n"
         )
@@ -231,14 +238,14 @@ fn annotations_that_name_no_container() {
         ("inject-proxy: true", warning("inject-proxy", 85, "a boolean")),
         ("inject-proxy-cabundle: 5", warning("inject-proxy-cabundle", 94, "a number")),
     ] {
-        assert_eq!(refused(&folder(&annotated(annotation), ""), MC), message, "{annotation}");
+        assert_eq!(render_error(&project(&annotated(annotation), ""), MC), message, "{annotation}");
     }
 }
 
 #[test]
 fn two_containers_of_the_guest_trust_one_bundle() {
     let manifest = annotated("inject-proxy-cabundle: 'driver, other'");
-    let guest = render(&placed(&manifest, "place: {guest: [Deployment]}\n"), GUEST, &[]);
+    let guest = render(&project_with_page(&manifest, "place: {guest: [Deployment]}\n"), GUEST, &[]);
     let bundle =
         r#"{"mountPath":"/etc/pki/ca-trust/extracted/pem","name":"trusted-ca-bundle","readOnly":true}"#;
     assert_eq!(named(&guest, "containers", "driver")["volumeMounts"].to_string(), format!("[{bundle}]"));

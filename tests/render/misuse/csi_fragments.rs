@@ -1,13 +1,14 @@
-//! Words for CSI drivers and their metrics: what each is answered with that is used wrongly.
+//! The bundled fragments for CSI drivers and their metrics: the errors for each misuse.
 
 use super::{
-    DEPLOYMENT, GUEST, MC, MONITORED, WORDS, contradiction, disagree, find, folder, misuse, named, render,
+    DEPLOYMENT, GUEST, MC, MONITORED, USES, assert_contradiction, assert_misuse, conflict_with_manifest,
+    find, named, project, render,
 };
 
 #[test]
 fn a_metrics_port_is_served_with_tls() {
-    let folder = folder(&format!("{DEPLOYMENT}{MONITORED}"), &format!("uses:\n- {}\n", WORDS[11]));
-    let standalone = render(&folder, "standalone", &["--set", "metrics.cipherSuites=A,B"]);
+    let project = project(&format!("{DEPLOYMENT}{MONITORED}"), &format!("uses:\n- {}\n", USES[11]));
+    let standalone = render(&project, "standalone", &["--set", "metrics.cipherSuites=A,B"]);
     assert_eq!(
         named(&standalone, "containers", "p").to_string(),
         r#"{"args":["--secure-listen-address=0.0.0.0:9203","--upstream=http://127.0.0.1:8080/","--tls-cert-file=/etc/tls/private/tls.crt","--tls-private-key-file=/etc/tls/private/tls.key","--tls-cipher-suites=A,B","--tls-min-version=VersionTLS12","--logtostderr=true"],"image":"q/kube-rbac-proxy","imagePullPolicy":"IfNotPresent","name":"p","ports":[{"containerPort":9203,"name":"m","protocol":"TCP"}],"resources":{"requests":{"cpu":"10m","memory":"20Mi"}},"securityContext":{"readOnlyRootFilesystem":true},"terminationMessagePolicy":"FallbackToLogsOnError","volumeMounts":[{"mountPath":"/etc/tls/private","name":"metrics-serving-cert"}]}"#
@@ -24,9 +25,9 @@ fn a_metrics_port_is_served_with_tls() {
 
 #[test]
 fn misuse_of_metrics_proxy() {
-    let word = WORDS[11];
+    let usage = USES[11];
     let manifests = format!("{DEPLOYMENT}{MONITORED}");
-    misuse(
+    assert_misuse(
         &manifests,
         MC,
         r"
@@ -40,13 +41,13 @@ error: payload/op/component.yaml:7:62: the fragment `metrics-proxy` has no input
   help: did you mean `local`?
 
 metrics-proxy: {workload: Deployment/d, proxy: p, port: m, local: '8080', exposed: 9203}
-error: payload/op/component.yaml:7:69: the input `local` cannot be text
+error: payload/op/component.yaml:7:69: the input `local` must be a port number from 1 to 65535, not the text `8080`
 
 metrics-proxy: {workload: Deployment/d, proxy: p, port: m, local: 8080, exposed: 92030}
-error: payload/op/component.yaml:7:84: the input `exposed` cannot be a number
+error: payload/op/component.yaml:7:84: the input `exposed` must be a port number from 1 to 65535, not the number 92030
 
 metrics-proxy: {workload: Deployment/d, proxy: p, port: 9203, local: 8080, exposed: 9203}
-error: payload/op/component.yaml:7:59: the input `port` cannot be a number
+error: payload/op/component.yaml:7:59: the input `port` must be a name of lower-case letters, digits, `-` and `.`, not the number 9203
 
 metrics-proxy: {workload: Deployment/d, proxy: driver, port: m, local: 8080, exposed: 9203}
 error: fragments/metrics-proxy.yaml(${images.kube-rbac-proxy}): two authors say different things about one field
@@ -71,12 +72,12 @@ error: fragments/metrics-proxy.yaml(${exposed}): two authors say different thing
     };
     let service = nowhere("Service/d-metrics");
     let monitor = nowhere("ServiceMonitor.monitoring.coreos.com/d-monitor");
-    misuse(DEPLOYMENT, MC, &format!("{word}\n{service}{monitor}2 errors\n"));
-    contradiction(
+    assert_misuse(DEPLOYMENT, MC, &format!("{usage}\n{service}{monitor}2 errors\n"));
+    assert_contradiction(
         &manifests,
         MC,
-        word,
-        &word.replace("port: m, local: 8080, exposed: 9203", "port: q, local: 8081, exposed: 9204"),
+        usage,
+        &usage.replace("port: m, local: 8080, exposed: 9203", "port: q, local: 8081, exposed: 9204"),
         "fragments/metrics-proxy.yaml(--secure-listen-address=0.0.0.0:${exposed})",
         "Deployment.apps/d in old",
     );
@@ -84,9 +85,9 @@ error: fragments/metrics-proxy.yaml(${exposed}): two authors say different thing
 
 #[test]
 fn a_sidecar_in_one_cluster_has_no_kubeconfig() {
-    let folder = folder(&format!("{DEPLOYMENT}{MONITORED}"), &format!("uses:\n- {}\n", WORDS[12]));
+    let project = project(&format!("{DEPLOYMENT}{MONITORED}"), &format!("uses:\n- {}\n", USES[12]));
     let standalone =
-        render(&folder, "standalone", &["--set", "leader.retryPeriod=9s", "--set", "log.level=4"]);
+        render(&project, "standalone", &["--set", "leader.retryPeriod=9s", "--set", "log.level=4"]);
     assert_eq!(
         named(&standalone, "containers", "csi-attacher").to_string(),
         r#"{"args":["--csi-address=/var/lib/csi/sockets/pluginproxy/csi.sock","--http-endpoint=localhost:8203","--leader-election","--leader-election-lease-duration=137s","--leader-election-renew-deadline=107s","--leader-election-retry-period=9s","--leader-election-namespace=old","--v=4"],"image":"q/csi-external-attacher","imagePullPolicy":"IfNotPresent","name":"csi-attacher","resources":{"requests":{"cpu":"10m","memory":"50Mi"}},"securityContext":{"readOnlyRootFilesystem":true},"terminationMessagePolicy":"FallbackToLogsOnError","volumeMounts":[{"mountPath":"/var/lib/csi/sockets/pluginproxy/","name":"socket-dir"}]}"#
@@ -99,9 +100,9 @@ fn a_sidecar_in_one_cluster_has_no_kubeconfig() {
 
 #[test]
 fn misuse_of_csi_sidecar() {
-    let word = WORDS[12];
+    let usage = USES[12];
     let manifests = format!("{DEPLOYMENT}{MONITORED}");
-    misuse(
+    assert_misuse(
         &manifests,
         MC,
         r"
@@ -118,28 +119,28 @@ error: payload/op/component.yaml:7:72: the fragment `csi-sidecar` has no input `
   help: did you mean `local`?
 
 csi-sidecar: {workload: Deployment/d, short: ebs, sidecar: atacher, local: 8203, exposed: 9203}
-error: fragments/csi-sidecar.yaml(csi-external-${sidecar}): `csi-external-atacher` is no image
+error: fragments/csi-sidecar.yaml(csi-external-${sidecar}): `csi-external-atacher` is not an image
   help: the release has no image `csi-external-atacher`
 
 csi-sidecar: {workload: Deployment/d, short: ebs, sidecar: attacher, local: 8203, exposed: 9203, image: csi-attacher}
-error: payload/op/component.yaml:7:107: `csi-attacher` is no image
+error: payload/op/component.yaml:7:107: `csi-attacher` is not an image
   help: the release has no image `csi-attacher`
 
 csi-sidecar: {workload: Deployment/d, short: ebs, sidecar: attacher, local: 8203, exposed: 9203, args: --timeout=60s}
-error: payload/op/component.yaml:7:106: the input `args` cannot be text
+error: payload/op/component.yaml:7:106: the input `args` must be a list, not the text `--timeout=60s`
 
 csi-sidecar: {workload: Deployment/d, short: ebs, sidecar: attacher, local: 8203, exposed: 9203, reads: node}
-error: payload/op/component.yaml:7:107: the input `reads` cannot be text
+error: payload/op/component.yaml:7:107: the input `reads` must be a list, not the text `node`
 
 csi-sidecar: {workload: Deployment/d, short: ebs, sidecar: attacher, local: 0, exposed: 9203}
-error: payload/op/component.yaml:7:79: the input `local` cannot be a number
+error: payload/op/component.yaml:7:79: the input `local` must be a port number from 1 to 65535, not the number 0
 ",
     );
-    contradiction(
+    assert_contradiction(
         &manifests,
         MC,
-        word,
-        &word.replace("8203", "8204"),
+        usage,
+        &usage.replace("8203", "8204"),
         "fragments/csi-sidecar.yaml(${listen}=localhost:${local})",
         "Deployment.apps/d in old",
     );
@@ -149,10 +150,10 @@ error: payload/op/component.yaml:7:79: the input `local` cannot be a number
 fn rights_of_a_driver_are_in_the_cluster_that_its_token_is_for() {
     let right = r#"{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRoleBinding","metadata":{"name":"ebs-csi-main-attacher-binding"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"openshift-csi-main-attacher-role"},"subjects":[{"kind":"ServiceAccount","name":"sa","namespace":"old"}]}"#;
     let reader = r#"{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRoleBinding","metadata":{"name":"ebs-csi-node-reader-attacher-binding"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"openshift-csi-attacher-node-reader-role"},"subjects":[{"kind":"ServiceAccount","name":"sa","namespace":"old"}]}"#;
-    for (word, expected) in [(WORDS[14], right), (WORDS[13], reader)] {
-        let folder = folder(DEPLOYMENT, &format!("uses:\n- {word}\n"));
+    for (usage, expected) in [(USES[14], right), (USES[13], reader)] {
+        let project = project(DEPLOYMENT, &format!("uses:\n- {usage}\n"));
         let binding = |profile: &str| {
-            let objects = render(&folder, profile, &[]);
+            let objects = render(&project, profile, &[]);
             objects.iter().find(|object| object["kind"] == "ClusterRoleBinding").map(ToString::to_string)
         };
         assert_eq!(binding("standalone").as_deref(), Some(expected));
@@ -163,7 +164,7 @@ fn rights_of_a_driver_are_in_the_cluster_that_its_token_is_for() {
 
 #[test]
 fn misuse_of_csi_rights() {
-    misuse(
+    assert_misuse(
         DEPLOYMENT,
         GUEST,
         r"
@@ -178,7 +179,7 @@ error: payload/op/component.yaml:7:63: the fragment `csi-right` has no input `ro
   help: did you mean `role`?
 
 csi-right: {workload: Deployment/d, short: ebs, binding: b, role: a/b}
-error: payload/op/component.yaml:7:69: the input `role` cannot be `a/b`
+error: payload/op/component.yaml:7:69: the input `role` must be a name of lower-case letters, digits, `-` and `.`, not `a/b`
 
 csi-reader: {workload: Deployment/d, short: ebs, sidecar: attacher}
 error: payload/op/component.yaml:7:3: the fragment `csi-reader` needs the input `reads`
@@ -191,14 +192,14 @@ error: payload/op/component.yaml:7:71: the fragment `csi-reader` has no input `r
   help: did you mean `reads`?
 
 csi-reader: {workload: Deployment/d, short: ebs, sidecar: attacher, reads: [node, 5]}
-error: payload/op/component.yaml:7:85: the input `reads` cannot be a number
+error: payload/op/component.yaml:7:85: the input `reads` must be a name of lower-case letters, digits, `-` and `.`, not the number 5
 ",
     );
-    contradiction(
+    assert_contradiction(
         DEPLOYMENT,
         GUEST,
-        WORDS[14],
-        &WORDS[14].replace("role: main-attacher", "role: other"),
+        USES[14],
+        &USES[14].replace("role: main-attacher", "role: other"),
         "fragments/csi-right.yaml(openshift-csi-${role}-role)",
         "ClusterRoleBinding.rbac.authorization.k8s.io/ebs-csi-main-attacher-binding",
     );
@@ -206,16 +207,16 @@ error: payload/op/component.yaml:7:85: the input `reads` cannot be a number
 
 #[test]
 fn a_liveness_probe_beside_a_driver() {
-    let folder = folder(DEPLOYMENT, &format!("uses:\n- {}\n", WORDS[15]));
+    let project = project(DEPLOYMENT, &format!("uses:\n- {}\n", USES[15]));
     assert_eq!(
-        named(&render(&folder, "standalone", &[]), "containers", "csi-liveness-probe").to_string(),
+        named(&render(&project, "standalone", &[]), "containers", "csi-liveness-probe").to_string(),
         r#"{"args":["--csi-address=/csi/csi.sock","--probe-timeout=3s","--health-port=10301","--v=2"],"image":"q/csi-livenessprobe","imagePullPolicy":"IfNotPresent","name":"csi-liveness-probe","resources":{"requests":{"cpu":"10m","memory":"50Mi"}},"securityContext":{"readOnlyRootFilesystem":true},"terminationMessagePolicy":"FallbackToLogsOnError","volumeMounts":[{"mountPath":"/csi","name":"socket-dir"}]}"#
     );
 }
 
 #[test]
 fn misuse_of_csi_liveness() {
-    misuse(
+    assert_misuse(
         DEPLOYMENT,
         MC,
         r"
@@ -227,14 +228,14 @@ error: payload/op/component.yaml:7:42: the fragment `csi-liveness` has no input 
   help: did you mean `health`?
 
 csi-liveness: {workload: Deployment/d, health: '10301'}
-error: payload/op/component.yaml:7:50: the input `health` cannot be text
+error: payload/op/component.yaml:7:50: the input `health` must be a port number from 1 to 65535, not the text `10301`
 ",
     );
-    contradiction(
+    assert_contradiction(
         DEPLOYMENT,
         MC,
-        WORDS[15],
-        &WORDS[15].replace("10301", "10302"),
+        USES[15],
+        &USES[15].replace("10301", "10302"),
         "fragments/csi-liveness.yaml(--health-port=${health})",
         "Deployment.apps/d in old",
     );
@@ -242,9 +243,9 @@ error: payload/op/component.yaml:7:50: the input `health` cannot be text
 
 #[test]
 fn a_container_may_trust_another_bundle() {
-    let word = "proxy-cabundle: {workload: Deployment/d, container: driver, config: mine}";
-    let folder = folder(DEPLOYMENT, &format!("uses:\n- {word}\n"));
-    let objects = render(&folder, "standalone", &[]);
+    let usage = "proxy-cabundle: {workload: Deployment/d, container: driver, config: mine}";
+    let project = project(DEPLOYMENT, &format!("uses:\n- {usage}\n"));
+    let objects = render(&project, "standalone", &[]);
     assert_eq!(
         named(&objects, "containers", "driver").to_string(),
         r#"{"args":["run"],"image":"i","name":"driver","volumeMounts":[{"mountPath":"/etc/pki/ca-trust/extracted/pem","name":"trusted-ca-bundle","readOnly":true}]}"#
@@ -257,21 +258,21 @@ fn a_container_may_trust_another_bundle() {
 
 #[test]
 fn misuse_of_proxy_cabundle() {
-    let word = WORDS[16];
-    misuse(
+    let usage = USES[16];
+    assert_misuse(
         DEPLOYMENT,
         MC,
         r"
 proxy-cabundle: {workload: Deployment/d}
 error: payload/op/component.yaml:7:3: the fragment `proxy-cabundle` needs the input `container`
-  help: Deployment/d has more than one container: say which
+  help: Deployment/d has more than one container: name one of them
 
 proxy-cabundle: {workload: Deployment/d, container: driver, configMap: c}
 error: payload/op/component.yaml:7:63: the fragment `proxy-cabundle` has no input `configMap`
   help: did you mean `config`?
 
 proxy-cabundle: {workload: Deployment/d, container: driver, config: 5}
-error: payload/op/component.yaml:7:71: the input `config` cannot be a number
+error: payload/op/component.yaml:7:71: the input `config` must be a name of lower-case letters, digits, `-` and `.`, not the number 5
 
 proxy-cabundle: {workload: Deployment/d, container: drivr}
 error: fragments/proxy-cabundle.yaml(${container}): there is no container `drivr` to add to
@@ -293,13 +294,17 @@ error: fragments/proxy-cabundle.yaml(${container}): there is no container `drivr
         ),
     ] {
         let manifest = DEPLOYMENT.replace(change[0], change[1]);
-        misuse(&manifest, MC, &format!("{word}\n{}", disagree(at, "Deployment.apps/d in old", there)));
+        assert_misuse(
+            &manifest,
+            MC,
+            &format!("{usage}\n{}", conflict_with_manifest(at, "Deployment.apps/d in old", there)),
+        );
     }
-    contradiction(
+    assert_contradiction(
         DEPLOYMENT,
         MC,
-        word,
-        &word.replace("driver}", "other, config: mine}"),
+        usage,
+        &usage.replace("driver}", "other, config: mine}"),
         "fragments/proxy-cabundle.yaml(${config})",
         "Deployment.apps/d in old",
     );
