@@ -36,7 +36,7 @@ pub(super) struct Render {
     /// Skip the checks, to look at objects that fail them
     #[arg(long)]
     no_check: bool,
-    /// Render the objects as `apply` sends them: with the inventory label, without seeds and unmanaged fields
+    /// Render the objects as `apply` sends them: with the inventory label and without unmanaged fields
     #[cfg(feature = "apply")]
     #[arg(long)]
     as_applied: bool,
