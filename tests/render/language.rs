@@ -622,7 +622,7 @@ fn mistakes_without_effect_are_errors() {
         (
             "",
             "cluster: both\npolicy: [{for: Deployment}]\n",
-            "test.yaml:6:10: a policy entry has one of `add`, `default` and `set`, this one has 0",
+            "test.yaml:6:10: the policy entry has none of `add`, `default` and `set`",
         ),
         (
             "",
