@@ -105,11 +105,16 @@ impl PolicyRule {
 
     /// Reports a rule that does not have exactly one body.
     pub(super) fn check(&self, mark: Mark, reader: &mut Reader<'_>) {
-        let count = self.bodies().count();
-        if count != 1 {
-            let message =
-                format!("a policy entry has one of `add`, `default` and `set`, this one has {count}");
-            reader.error(mark, message).help = Some("split it into one entry for each".into());
+        match self.bodies().count() {
+            0 => {
+                reader.error(mark, "the policy entry has none of `add`, `default` and `set`").help =
+                    Some("add one of them".into());
+            }
+            1 => {}
+            _ => {
+                reader.error(mark, "the policy entry has more than one of `add`, `default` and `set`").help =
+                    Some("split it into one entry for each".into());
+            }
         }
     }
 }

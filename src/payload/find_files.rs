@@ -1,7 +1,7 @@
 //! Finds the files of a payload, and orders them.
 
 use std::fs::FileType;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use walkdir::{DirEntry, WalkDir};
 
@@ -17,6 +17,7 @@ pub(super) const IMAGE_REFERENCES: &str = "image-references";
 pub(super) const RELEASE_METADATA: &str = "release-metadata";
 
 /// The layout of a payload folder.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Layout {
     /// Manifests in a folder, and in folders below it.
     Folder,
@@ -49,30 +50,21 @@ pub(super) fn find_files(root: &Path) -> Result<PayloadFiles, Diagnostics> {
             .help("set --payload to the folder of the manifests, not to one of them")
             .into());
     }
-    let release = root.join(RELEASE_MANIFESTS).is_dir();
-    let layout = if release { Layout::Release } else { Layout::Folder };
-    let mut found = PayloadFiles {
+    let is_release = root.join(RELEASE_MANIFESTS).is_dir();
+    let layout = if is_release { Layout::Release } else { Layout::Folder };
+    let found = PayloadFiles {
         layout,
         manifests: Vec::new(),
         pages: Vec::new(),
         image_references: Vec::new(),
         errors: Vec::new(),
     };
-    if release {
-        for folder in [OWN_MANIFESTS, RELEASE_MANIFESTS] {
-            let from = found.manifests.len();
-            match check_inside(&root.join(folder), &canonical) {
-                Ok(()) => walk(root, &canonical, folder, 1, &mut found),
-                Err(error) => found.errors.push(error),
-            }
-            found.manifests[from..].sort_unstable();
-        }
-    } else {
-        walk(root, &canonical, "", usize::MAX, &mut found);
-        found.manifests.sort_by_cached_key(|path| (base_name(path).to_owned(), path.clone()));
-        found.image_references.sort_unstable();
-        found.pages.sort_unstable();
+    let mut finder = Finder { root, canonical, found };
+    match layout {
+        Layout::Release => finder.find_in_release(),
+        Layout::Folder => finder.find_in_folder(),
     }
+    let found = finder.found;
     if found.manifests.is_empty() && found.errors.is_empty() {
         return Err(Diagnostic::error("the folder has no manifests")
             .at(Location::file(root.display().to_string()))
@@ -82,93 +74,121 @@ pub(super) fn find_files(root: &Path) -> Result<PayloadFiles, Diagnostics> {
     Ok(found)
 }
 
-/// Rejects a link that leaves the payload. A missing file is reported elsewhere.
-fn check_inside(path: &Path, root: &Path) -> Result<(), Diagnostic> {
-    match std::fs::canonicalize(path) {
-        Ok(target) if !target.starts_with(root) => Err(Diagnostic::error("the link leaves the payload")
-            .at(Location::file(path.display().to_string()))
-            .note("the digest of a payload must cover all of its content")
-            .help("replace the link with a copy of its target")),
-        _ => Ok(()),
-    }
+/// Finds files below the root of a payload.
+struct Finder<'r> {
+    root: &'r Path,
+    /// The root without links, which no link may leave.
+    canonical: PathBuf,
+    found: PayloadFiles,
 }
 
-fn walk(root: &Path, canonical: &Path, below: &str, depth: usize, found: &mut PayloadFiles) {
-    let start = root.join(below);
-    let mut entries = WalkDir::new(&start).min_depth(1).max_depth(depth).into_iter();
-    while let Some(next) = entries.next() {
-        let entry = match next {
-            Ok(entry) => entry,
-            Err(error) => {
-                found.errors.push(unreadable(root, &error));
-                continue;
+impl Finder<'_> {
+    /// Finds the files of the two folders of a release image, without the folders below them.
+    fn find_in_release(&mut self) {
+        for folder in [OWN_MANIFESTS, RELEASE_MANIFESTS] {
+            let first = self.found.manifests.len();
+            let folder = self.root.join(folder);
+            match self.check_inside(&folder) {
+                Ok(()) => self.walk(WalkDir::new(folder).min_depth(1).max_depth(1)),
+                Err(error) => self.found.errors.push(error),
             }
+            self.found.manifests[first..].sort_unstable();
+        }
+    }
+
+    /// Finds the files of a folder and of all folders below it.
+    fn find_in_folder(&mut self) {
+        self.walk(WalkDir::new(self.root).min_depth(1));
+        self.found.manifests.sort_by_cached_key(|path| (base_name(path).to_owned(), path.clone()));
+        self.found.image_references.sort_unstable();
+        self.found.pages.sort_unstable();
+    }
+
+    fn walk(&mut self, walk: WalkDir) {
+        let mut entries = walk.into_iter();
+        while let Some(next) = entries.next() {
+            let entry = match next {
+                Ok(entry) => entry,
+                Err(error) => {
+                    self.found.errors.push(unreadable(self.root, &error));
+                    continue;
+                }
+            };
+            // The cluster-version-operator reads hidden files. In other folders, editors and mounts create them.
+            let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+            if is_hidden && self.found.layout == Layout::Folder {
+                if entry.file_type().is_dir() {
+                    entries.skip_current_dir();
+                }
+            } else if let Err(error) = self.add_entry(&entry) {
+                self.found.errors.push(error);
+            }
+        }
+    }
+
+    /// Adds a file to the list to which it belongs.
+    fn add_entry(&mut self, entry: &DirEntry) -> Result<(), Diagnostic> {
+        let file_type = match entry.file_type() {
+            file_type if file_type.is_symlink() => self.target_type(entry)?,
+            file_type => file_type,
         };
-        // The cluster-version-operator reads hidden files. In other folders, editors and mounts create them.
-        let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
-        if hidden && matches!(found.layout, Layout::Folder) {
-            if entry.file_type().is_dir() {
-                entries.skip_current_dir();
+        if file_type.is_dir() {
+            return Ok(());
+        }
+        let relative = entry.path().strip_prefix(self.root).unwrap_or(entry.path());
+        let Some(path) = relative.to_str().map(|path| path.replace('\\', "/")) else {
+            return Err(error_at(entry, "the file name is not UTF-8").help("rename the file"));
+        };
+        let is_folder = self.found.layout == Layout::Folder;
+        let list = if is_folder && path.ends_with("/image-references") {
+            &mut self.found.image_references
+        } else if is_folder && base_name(&path) == PAGE {
+            &mut self.found.pages
+        } else if is_manifest(&path) {
+            &mut self.found.manifests
+        } else {
+            return Ok(());
+        };
+        if !file_type.is_file() {
+            return Err(error_at(entry, "this is not a regular file")
+                .help("remove the pipe, socket or device, or rename it"));
+        }
+        list.push(path);
+        Ok(())
+    }
+
+    /// Returns the type of a link's target, which must be a file in the payload.
+    fn target_type(&self, entry: &DirEntry) -> Result<FileType, Diagnostic> {
+        let no_target = |error: std::io::Error| {
+            error_at(entry, &format!("the link has no target: {error}")).help("remove it")
+        };
+        let target = std::fs::canonicalize(entry.path()).map_err(no_target)?;
+        self.check_inside(entry.path())?;
+        let file_type = std::fs::metadata(&target).map_err(no_target)?.file_type();
+        if file_type.is_dir() {
+            return Err(error_at(entry, "the link leads to a folder of the payload")
+                .note("every manifest in the folder would exist twice")
+                .help("remove the link, or link single files"));
+        }
+        Ok(file_type)
+    }
+
+    /// Rejects a link that leaves the payload. A missing file is reported elsewhere.
+    fn check_inside(&self, path: &Path) -> Result<(), Diagnostic> {
+        match std::fs::canonicalize(path) {
+            Ok(target) if !target.starts_with(&self.canonical) => {
+                Err(Diagnostic::error("the link leaves the payload")
+                    .at(Location::file(path.display().to_string()))
+                    .note("the digest of a payload must cover all of its content")
+                    .help("replace the link with a copy of its target"))
             }
-        } else if let Err(error) = add_entry(root, canonical, &entry, found) {
-            found.errors.push(error);
+            _ => Ok(()),
         }
     }
 }
 
-/// Adds a file to the list to which it belongs.
-fn add_entry(
-    root: &Path,
-    canonical: &Path,
-    entry: &DirEntry,
-    found: &mut PayloadFiles,
-) -> Result<(), Diagnostic> {
-    let mut file_type = entry.file_type();
-    if file_type.is_symlink() {
-        file_type = target_type(entry, canonical)?;
-    }
-    if file_type.is_dir() {
-        return Ok(());
-    }
-    let shown = || Location::file(entry.path().display().to_string());
-    let relative = entry.path().strip_prefix(root).unwrap_or(entry.path());
-    let Some(path) = relative.to_str().map(|path| path.replace('\\', "/")) else {
-        return Err(Diagnostic::error("the file name is not UTF-8").at(shown()).help("rename the file"));
-    };
-    let is_image_references = path.ends_with("/image-references") && matches!(found.layout, Layout::Folder);
-    if !is_image_references && !is_manifest(&path) {
-        return Ok(());
-    }
-    if !file_type.is_file() {
-        return Err(Diagnostic::error("this is not a regular file")
-            .at(shown())
-            .help("remove the pipe, socket or device, or rename it"));
-    }
-    let is_page = matches!(found.layout, Layout::Folder) && base_name(&path) == PAGE;
-    if is_image_references {
-        found.image_references.push(path);
-    } else if is_page {
-        found.pages.push(path);
-    } else {
-        found.manifests.push(path);
-    }
-    Ok(())
-}
-
-/// Returns the type of a link's target, which must be a file in the payload.
-fn target_type(entry: &DirEntry, root: &Path) -> Result<FileType, Diagnostic> {
-    let wrong =
-        |message: String| Diagnostic::error(message).at(Location::file(entry.path().display().to_string()));
-    let broken = |error: std::io::Error| wrong(format!("the link has no target: {error}")).help("remove it");
-    let target = std::fs::canonicalize(entry.path()).map_err(broken)?;
-    check_inside(entry.path(), root)?;
-    let file_type = std::fs::metadata(&target).map_err(broken)?.file_type();
-    if file_type.is_dir() {
-        return Err(wrong("the link leads to a folder of the payload".to_owned())
-            .note("every manifest in the folder would exist twice")
-            .help("remove the link, or link single files"));
-    }
-    Ok(file_type)
+fn error_at(entry: &DirEntry, message: &str) -> Diagnostic {
+    Diagnostic::error(message).at(Location::file(entry.path().display().to_string()))
 }
 
 fn is_manifest(path: &str) -> bool {

@@ -5,7 +5,14 @@ use crate::support::{CONFLICT, TestProject, object};
 #[test]
 fn a_cluster_scoped_object_cannot_live_in_the_management_cluster() {
     let annotated = TestProject::with_deployment("", "select: {clusterProfile: hosted}\n");
-    let annotated = annotated.manifest("op/2.yaml", "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: r, annotations: {include.release.openshift.io/mc: 'true'}}\n");
+    let annotated = annotated.manifest(
+        "op/2.yaml",
+        r"
+        apiVersion: rbac.authorization.k8s.io/v1
+        kind: ClusterRole
+        metadata: {name: r, annotations: {include.release.openshift.io/mc: 'true'}}
+        ",
+    );
     let message = "a cluster-scoped object cannot live in the management cluster";
     assert!(annotated.render_error("mc").contains(message));
     let part = "adds: [{in: [mc], objects: [{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: b}}]}]\n";

@@ -35,7 +35,12 @@ fn values_are_filled_into_the_manifests_of_a_page_with_values() {
 #[test]
 fn a_manifest_of_a_page_without_values_is_not_changed() {
     let project = release_project();
-    let config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: ns}\ndata: {shell: 'echo ${HOME}'}\n";
+    let config = r"
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: a, namespace: ns}
+        data: {shell: 'echo ${HOME}'}
+        ";
     let project = project.manifest("op/1.yaml", config).page("op", PAGE);
     assert_eq!(project.render("one")[0]["data"]["shell"], "echo ${HOME}");
 }
@@ -45,7 +50,13 @@ fn a_name_in_a_manifest_that_is_not_defined_is_an_error() {
     let project = release_project()
         .manifest(
             "op/1.yaml",
-            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: ns}\ndata:\n  level: ${LEVLE}\n",
+            r"
+            apiVersion: v1
+            kind: ConfigMap
+            metadata: {name: a, namespace: ns}
+            data:
+              level: ${LEVLE}
+            ",
         )
         .page("op", &format!("{PAGE}values: {{LEVEL: '1'}}\n"));
     assert!(
@@ -60,7 +71,14 @@ fn a_name_in_a_manifest_that_is_not_defined_is_an_error() {
 #[test]
 fn a_value_cannot_mention_another_value() {
     let project = release_project()
-        .manifest("op/1.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: '${B}', namespace: ns}\n")
+        .manifest(
+            "op/1.yaml",
+            r"
+            apiVersion: v1
+            kind: ConfigMap
+            metadata: {name: '${B}', namespace: ns}
+            ",
+        )
         .page("op", &format!("{PAGE}values: {{A: a, B: '${{A}}'}}\n"));
     let shown = project.render_error("one");
     assert!(shown.contains("payload/op/component.yaml:5:19: `${A}` is not defined"), "{shown}");
@@ -100,7 +118,11 @@ fn with_operator_fragment(page: &str) -> TestProject {
         .manifest("op/0000_10_op_crd.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: ns}\n")
         .manifest(
             "op/0000_50_op_9.yaml",
-            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: own, namespace: ns}\n",
+            r"
+            apiVersion: v1
+            kind: ConfigMap
+            metadata: {name: own, namespace: ns}
+            ",
         )
         .page("op", &format!("{PAGE}{page}"))
 }
@@ -189,12 +211,15 @@ fn misuse_of_fragments_with_manifests_and_of_values() {
 #[test]
 fn an_input_is_one_of_its_choices() {
     let project =
-        with_operator_fragment("place: {management: [ConfigMap], guest: []}\nuses: [{word: {kind: c}}]\n");
-    let body = "inputs: {kind: {type: string, enum: [a, b]}}\nadds: [{nothing: '${kind}'}]\n";
-    let project = project.fragment("word", body);
+        with_operator_fragment("place: {management: [ConfigMap], guest: []}\nuses: [{choice: {kind: c}}]\n");
+    let body = r"
+        inputs: {kind: {type: string, enum: [a, b]}}
+        adds: [{nothing: '${kind}'}]
+        ";
+    let project = project.fragment("choice", body);
     let shown = project.render_error("one");
     assert!(
-        shown.contains("component.yaml:6:22: the input `kind` must be one of \"a\", \"b\", not `c`"),
+        shown.contains("component.yaml:6:24: the input `kind` must be one of \"a\", \"b\", not `c`"),
         "{shown}"
     );
 }
@@ -203,7 +228,11 @@ fn an_input_is_one_of_its_choices() {
 fn a_page_can_be_beside_the_profiles() {
     let project = release_project().manifest(
         "0000_50_op_1.yaml",
-        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: ns}\n",
+        r"
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: a, namespace: ns}
+        ",
     );
     let page = format!("{PAGE}files: ['0000_50_op_*']\nplace: {{guest: [ConfigMap]}}\n");
     let mut project = project.page_beside_profiles("our-op", &page);
@@ -227,8 +256,11 @@ fn defaults_can_mention_other_inputs_and_lists_of_objects_are_spliced() {
         release_project().manifest("op/1.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: ns}\n");
     let uses = "uses: [{w: {all: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: ns}}, {apiVersion: v1, kind: ConfigMap, metadata: {name: b, namespace: ns}}]}}]\n";
     let project = project.page("op", &format!("{PAGE}{uses}"));
-    let word = "inputs: {all: list, aa: {type: string, default: '${bb}-aa'}, bb: {type: string, default: bb}}\nadds: [{objects: ['${all}', {apiVersion: v1, kind: ConfigMap, metadata: {name: '${aa}', namespace: ns}}]}]\n";
-    let project = project.fragment("w", word);
+    let body = r"
+        inputs: {all: list, aa: {type: string, default: '${bb}-aa'}, bb: {type: string, default: bb}}
+        adds: [{objects: ['${all}', {apiVersion: v1, kind: ConfigMap, metadata: {name: '${aa}', namespace: ns}}]}]
+        ";
+    let project = project.fragment("w", body);
     assert_eq!(
         names(&project.render("one")),
         ["Namespace/ns", "ConfigMap/a", "ConfigMap/b", "ConfigMap/bb-aa"]

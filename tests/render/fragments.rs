@@ -5,7 +5,13 @@ use serde_json::{Value, json};
 
 use crate::support::{CONFLICT, TestProject, object};
 
-const POD: &str = "spec:\n  template:\n    spec:\n      serviceAccountName: sa\n      initContainers: [{name: i}]\n      containers: [{name: c, args: [run, --v=2]}]\n";
+const POD: &str = r"spec:
+  template:
+    spec:
+      serviceAccountName: sa
+      initContainers: [{name: i}]
+      containers: [{name: c, args: [run, --v=2]}]
+";
 
 /// A Deployment in the management cluster and a Role in the guest, with a page that continues with this.
 fn role_and_deployment(page: &str) -> TestProject {
@@ -17,11 +23,13 @@ fn role_and_deployment(page: &str) -> TestProject {
         .profile("guest", "topology: t\ncluster: guest\n")
 }
 
-const SIDECAR: &str = "inputs: {workload: workload, container: container, name: {type: name, default: 'side-${workload.name}'}, arg: {type: string, optional: true}}\n\
-    adds:\n\
-    - {in: [guest], nothing: it runs elsewhere}\n\
-    - in: [mc]\n  pod: {spec: {containers: [{name: '${container}', volumeMounts: [{name: v, mountPath: /v}]}, {name: '${name}', image: '${workload.serviceAccount}'}], initContainers: [{name: first, image: x}]}}\n\
-    - {in: [mc], when: {arg: present}, pod: {spec: {containers: [{name: '${container}', args: ['${arg}=1']}]}}}\n";
+const SIDECAR: &str = r"inputs: {workload: workload, container: container, name: {type: name, default: 'side-${workload.name}'}, arg: {type: string, optional: true}}
+adds:
+- {in: [guest], nothing: it runs elsewhere}
+- in: [mc]
+  pod: {spec: {containers: [{name: '${container}', volumeMounts: [{name: v, mountPath: /v}]}, {name: '${name}', image: '${workload.serviceAccount}'}], initContainers: [{name: first, image: x}]}}
+- {in: [mc], when: {arg: present}, pod: {spec: {containers: [{name: '${container}', args: ['${arg}=1']}]}}}
+";
 
 #[test]
 fn a_fragment_adds_to_its_workload_and_to_nothing_else() {
@@ -52,10 +60,13 @@ fn a_list_for_a_scalar_input_uses_the_fragment_once_for_each_item() {
 #[test]
 fn objects_are_merged_by_identity_or_created_right_before_the_workload() {
     let project = role_and_deployment("uses:\n- rights: {workload: Deployment/a}\n");
-    let body = "inputs: {workload: workload}\nadds:\n\
-        - {in: [guest], objects: [{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: r}, rules: [{verbs: [get]}]}]}\n\
-        - {in: [mc], objects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: new}, data: {k: '${component.name}'}}]}\n\
-        - objects: [{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: cr}}]\n";
+    let body = r"
+        inputs: {workload: workload}
+        adds:
+        - {in: [guest], objects: [{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: r}, rules: [{verbs: [get]}]}]}
+        - {in: [mc], objects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: new}, data: {k: '${component.name}'}}]}
+        - objects: [{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: cr}}]
+        ";
     let project = project.fragment("rights", body);
     let mc = project.render("mc");
     assert_eq!(
@@ -168,8 +179,11 @@ fn fragments_that_disagree_are_an_error_that_names_both_lines() {
     let project = project.fragment("one", &body("x")).fragment("two", &body("z"));
     let shown = project.render_error("mc");
     assert!(shown.starts_with(&format!("error: profiles/fragments/two.yaml:7:46: {CONFLICT}\n  object: Deployment.apps/a in ns\n  note: the other is at profiles/fragments/one.yaml:7:46")), "{shown}");
-    let flag =
-        "inputs: {workload: workload}\nadds:\n- pod: {spec: {containers: [{name: c, args: [--v=4]}]}}\n";
+    let flag = r"
+        inputs: {workload: workload}
+        adds:
+        - pod: {spec: {containers: [{name: c, args: [--v=4]}]}}
+        ";
     let project = project.fragment("one", flag);
     let shown = project.render_error("mc");
     assert!(

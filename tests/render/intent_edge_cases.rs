@@ -15,8 +15,13 @@ fn an_intent_applies_to_the_object_in_its_own_namespace() {
             &token.replace("{serviceAccountToken: {path: kube}}, ", ""),
         ),
     );
-    let word = "inputs: {workload: workload, volume: name}\nadds:\n- {in: [guest], nothing: x}\n- {in: [mc], pod: {spec: {volumes: [{name: '${volume}', emptyDir: {medium: Memory}}]}}}\n";
-    let project = project.fragment("w", word);
+    let body = r"
+        inputs: {workload: workload, volume: name}
+        adds:
+        - {in: [guest], nothing: x}
+        - {in: [mc], pod: {spec: {volumes: [{name: '${volume}', emptyDir: {medium: Memory}}]}}}
+        ";
+    let project = project.fragment("w", body);
     let volumes =
         |index: usize| project.render("mc")[index]["spec"]["template"]["spec"]["volumes"].to_string();
     assert_eq!(
@@ -24,14 +29,22 @@ fn an_intent_applies_to_the_object_in_its_own_namespace() {
         (r#"[{"emptyDir":{},"name":"v"}]"#, r#"[{"emptyDir":{"medium":"Memory"},"name":"v"}]"#)
     );
     // A page must say which one it means.
-    let project = project
-        .page("op", "place: {management: [Deployment]}\nuses: [{w: {workload: Deployment/d, volume: v}}]\n");
+    let project = project.page(
+        "op",
+        r"
+            place: {management: [Deployment]}
+            uses: [{w: {workload: Deployment/d, volume: v}}]
+            ",
+    );
     let shown = project.render_error("mc");
     assert!(shown.contains("component.yaml:5:23: several objects are `Deployment/d`"), "{shown}");
     assert!(shown.contains("help: write `Kind/namespace/name`"), "{shown}");
     let project = project.page(
         "op",
-        "place: {management: [Deployment]}\nuses: [{w: {workload: Deployment/ns/d, volume: v}}]\n",
+        r"
+        place: {management: [Deployment]}
+        uses: [{w: {workload: Deployment/ns/d, volume: v}}]
+        ",
     );
     assert_eq!(
         project.render("mc")[0]["spec"]["template"]["spec"]["volumes"].to_string(),
@@ -44,8 +57,11 @@ fn an_intent_applies_to_the_object_in_its_own_namespace() {
     assert!(project.render_error("mc").contains("a projected-token shares its volume with other sources"));
 }
 
-const HOOKS: &str = "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\nmetadata: {name: v, annotations: {service.beta.openshift.io/inject-cabundle: 'true'}}\n\
-    webhooks: [{name: a.x.y, clientConfig: {service: {name: far, namespace: ns}}}, {name: b.x.y, clientConfig: {service: {name: near, namespace: ns}}}]\n";
+const HOOKS: &str = r"apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: v, annotations: {service.beta.openshift.io/inject-cabundle: 'true'}}
+webhooks: [{name: a.x.y, clientConfig: {service: {name: far, namespace: ns}}}, {name: b.x.y, clientConfig: {service: {name: near, namespace: ns}}}]
+";
 
 #[test]
 fn a_webhook_of_another_component_is_handled_for_one_of_two_services() {
@@ -55,8 +71,13 @@ fn a_webhook_of_another_component_is_handled_for_one_of_two_services() {
         .manifest("op/2.yaml", &object("v1", "Service", "ns", "far", ""))
         .manifest("op/3.yaml", &object("v1", "Service", "ns", "near", ""))
         .page("op", "place: {management: [Deployment, Service/far], guest: [Service/near]}\n");
-    let word = "inputs: {service: object}\nadds:\n- {in: [guest], nothing: x}\n- {in: [mc], objects: [{apiVersion: v1, kind: Service, metadata: {name: '${service.name}', namespace: '${service.namespace}', labels: {hook: 'true'}}}]}\n";
-    let project = project.fragment("w", word);
+    let body = r"
+        inputs: {service: object}
+        adds:
+        - {in: [guest], nothing: x}
+        - {in: [mc], objects: [{apiVersion: v1, kind: Service, metadata: {name: '${service.name}', namespace: '${service.namespace}', labels: {hook: 'true'}}}]}
+        ";
+    let project = project.fragment("w", body);
     let mc = project.render("mc");
     assert_eq!((mc.len(), mc[1]["metadata"]["labels"]["hook"].as_str()), (2, Some("true")));
     let guest = project.render("guest");
@@ -66,7 +87,15 @@ fn a_webhook_of_another_component_is_handled_for_one_of_two_services() {
         config["metadata"]["annotations"]["service.beta.openshift.io/inject-cabundle"], "true",
         "the near one still needs it"
     );
-    let project = project.manifest("hook/1.yaml", "apiVersion: apiregistration.k8s.io/v1\nkind: APIService\nmetadata: {name: v1.x.y, annotations: {x: x}}\nspec: {service: {name: far, namespace: ns}}\n");
+    let project = project.manifest(
+        "hook/1.yaml",
+        r"
+        apiVersion: apiregistration.k8s.io/v1
+        kind: APIService
+        metadata: {name: v1.x.y, annotations: {x: x}}
+        spec: {service: {name: far, namespace: ns}}
+        ",
+    );
     assert!(
         project
             .render_error("guest")
@@ -108,8 +137,14 @@ fn additions_for_an_intent_are_merged_together() {
     let token = DEPLOYMENT_SPEC
         .replace("emptyDir: {}", "projected: {sources: [{serviceAccountToken: {audience: a, path: t}}]}");
     let project = project.manifest("op/1.yaml", &object("apps/v1", "Deployment", "ns", "d", &token));
-    let word = "inputs: {workload: workload}\nadds:\n- {in: [guest], nothing: x}\n- {in: [mc], pod: {spec: {containers: [{name: minter, image: q}]}}}\n- {in: [mc], pod: {spec: {initContainers: [{name: minter}]}}}\n";
-    let project = project.fragment("w", word);
+    let body = r"
+        inputs: {workload: workload}
+        adds:
+        - {in: [guest], nothing: x}
+        - {in: [mc], pod: {spec: {containers: [{name: minter, image: q}]}}}
+        - {in: [mc], pod: {spec: {initContainers: [{name: minter}]}}}
+        ";
+    let project = project.fragment("w", body);
     let spec = project.render("mc")[0]["spec"]["template"]["spec"].clone();
     assert_eq!(spec["initContainers"].to_string(), r#"[{"image":"q","name":"minter"}]"#);
     assert_eq!(spec["containers"].as_array().unwrap().len(), 1);

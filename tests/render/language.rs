@@ -32,12 +32,13 @@ fn project_with(page: &str, profile: &str) -> TestProject {
 
 // --- parameters and `${}`
 
-const MANY: &str = "  a.text: {type: string, description: d, default: hello}\n  \
-                    a.whole: {type: int, description: d, default: 5}\n  \
-                    a.flag: {type: bool, description: d, default: true}\n  \
-                    a.list: {type: list, description: d, default: [x, {k: v}]}\n  \
-                    a.none: {type: string, description: d, optional: true}\n  \
-                    ns: {type: name, description: d, default: target}\n";
+const MANY: &str = r"  a.text: {type: string, description: d, default: hello}
+  a.whole: {type: int, description: d, default: 5}
+  a.flag: {type: bool, description: d, default: true}
+  a.list: {type: list, description: d, default: [x, {k: v}]}
+  a.none: {type: string, description: d, optional: true}
+  ns: {type: name, description: d, default: target}
+";
 
 /// Declares these parameters, and uses each in a profile, because an unused parameter is an error.
 fn declare_many(project: TestProject) -> TestProject {
@@ -160,7 +161,10 @@ fn a_value_never_changes_the_structure_around_it() {
 
 // --- pages
 
-const PLACE: &str = "place:\n  management: [Deployment, Service]\n  both: [ConfigMap]\n";
+const PLACE: &str = r"place:
+  management: [Deployment, Service]
+  both: [ConfigMap]
+";
 
 #[test]
 fn an_object_lives_in_the_cluster_that_its_page_names() {
@@ -300,8 +304,20 @@ fn mistakes_in_a_page_are_all_reported() {
 #[test]
 fn a_profile_merges_with_the_one_that_it_extends() {
     let project = project_with("", "extends: base\ncluster: both\nstrip: ['q/*']\nomit: {Service: mine}\n")
-        .profile("base", "topology: t\nabstract: true\ncluster: guest\nstrip: [p]\nomit: {Service: theirs, ConfigMap: theirs}\n")
-        .manifest("op/1.yaml", &object("apps/v1", "Deployment", "a", DEPLOYMENT).replace("{p: x}", "{p: x, q/r: s, keep: it}"));
+        .profile(
+            "base",
+            r"
+            topology: t
+            abstract: true
+            cluster: guest
+            strip: [p]
+            omit: {Service: theirs, ConfigMap: theirs}
+            ",
+        )
+        .manifest(
+            "op/1.yaml",
+            &object("apps/v1", "Deployment", "a", DEPLOYMENT).replace("{p: x}", "{p: x, q/r: s, keep: it}"),
+        );
     let rendered = project.render("test");
     assert_eq!(names(&rendered), ["Deployment/a"]);
     assert_eq!(rendered[0]["metadata"]["annotations"], json!({"keep": "it"}));
@@ -534,7 +550,10 @@ fn an_include_annotation_places_an_object() {
 #[test]
 fn the_schema_of_uses_lists_the_fragments_and_their_inputs() {
     let project = project_with("", "cluster: both\n");
-    let inputs = "inputs: {workload: workload, port: port, kind: {type: string, enum: [a, b], optional: true}}\nadds: [{nothing: x}]\n";
+    let inputs = r"
+        inputs: {workload: workload, port: port, kind: {type: string, enum: [a, b], optional: true}}
+        adds: [{nothing: x}]
+        ";
     let project = project.fragment("word", inputs);
     let schema: Value = serde_json::from_str(&project.run(&["schema"]).stdout).unwrap();
     assert_eq!(schema["oneOf"][1]["properties"]["uses"]["items"], json!({"$ref": "#/$defs/use"}));
@@ -603,7 +622,7 @@ fn mistakes_without_effect_are_errors() {
         (
             "",
             "cluster: both\npolicy: [{for: Deployment}]\n",
-            "test.yaml:6:10: a policy entry has one of `add`, `default` and `set`, this one has 0",
+            "test.yaml:6:10: the policy entry has none of `add`, `default` and `set`",
         ),
         (
             "",
@@ -632,7 +651,10 @@ fn mistakes_without_effect_are_errors() {
         let project = project
             .fragment("w", fragment)
             .parameters(
-                "parameters:\n  platform: {type: string, description: d, enum: [AWS, Azure], default: AWS}\n",
+                r"
+                parameters:
+                  platform: {type: string, description: d, enum: [AWS, Azure], default: AWS}
+                ",
             )
             .profile("user", "topology: u\ncluster: both\nnamespace: '${platform}'\n");
         let shown = project.render_error("test");
@@ -653,7 +675,12 @@ fn the_name_of_a_page_must_be_its_folder() {
 fn a_patch_file_beside_its_page_is_not_a_manifest() {
     let project = project_with("patches: [{reason: x, path: more.yaml}]\n", "cluster: both\n").manifest(
         "op/more.yaml",
-        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {replicas: 3}\n",
+        r"
+        apiVersion: apps/v1
+        kind: Deployment
+        metadata: {name: a}
+        spec: {replicas: 3}
+        ",
     );
     let rendered = project.render("test");
     assert_eq!((names(&rendered).len(), rendered[0]["spec"]["replicas"].as_i64()), (3, Some(3)));
@@ -683,7 +710,12 @@ fn a_field_with_an_absent_value_is_left_out_in_policies() {
 fn a_secret_parameter_is_explained_without_its_value() {
     let project =
         project_with("", "cluster: both\npolicy: [{for: ConfigMap, set: {data: {v: 'x-${token}-y'}}}]\n")
-            .parameters("parameters:\n  token: {type: string, description: d, secret: true}\n");
+            .parameters(
+                r"
+                parameters:
+                  token: {type: string, description: d, secret: true}
+                ",
+            );
     let arguments =
         ["explain", "configmap/cm", "--profile", "test", "--path", "/data/v", "--set", "token=s3cret"];
     let run = project.run(&arguments);

@@ -5,10 +5,11 @@ use serde_json::{Value, json};
 
 use crate::support::{CHECKS, Run, TestProject, image_references, object};
 
-const DECLARED: &str = "parameters:\n  \
-    region: {type: string, description: d, default: none, pattern: '[a-z0-9-]+', read: {object: Infrastructure, path: /status/platformStatus/aws/region}}\n  \
-    ns: {type: name, description: d, default: clusters, read: {object: HostedControlPlane, path: /metadata/namespace}}\n  \
-    second: {type: string, description: d, optional: true, read: {object: HostedControlPlane, path: /spec/list/1/a~1b}}\n";
+const DECLARED: &str = r"parameters:
+  region: {type: string, description: d, default: none, pattern: '[a-z0-9-]+', read: {object: Infrastructure, path: /status/platformStatus/aws/region}}
+  ns: {type: name, description: d, default: clusters, read: {object: HostedControlPlane, path: /metadata/namespace}}
+  second: {type: string, description: d, optional: true, read: {object: HostedControlPlane, path: /spec/list/1/a~1b}}
+";
 
 /// A ConfigMap into which two profiles write every parameter.
 fn two_profiles() -> TestProject {
@@ -27,8 +28,16 @@ fn data(project: &TestProject, arguments: &[&str]) -> String {
     project.render_with("one", arguments)[0]["data"].to_string()
 }
 
-const HOSTED: &str = "apiVersion: hypershift.openshift.io/v1beta1\nkind: HostedControlPlane\nmetadata: {name: h, namespace: clusters-h}\nspec: {list: [{}, {a/b: second}]}\n";
-const INFRASTRUCTURE: &str = "apiVersion: config.openshift.io/v1\nkind: Infrastructure\nmetadata: {name: cluster}\nstatus: {platformStatus: {aws: {region: eu-1}}}\n";
+const HOSTED: &str = r"apiVersion: hypershift.openshift.io/v1beta1
+kind: HostedControlPlane
+metadata: {name: h, namespace: clusters-h}
+spec: {list: [{}, {a/b: second}]}
+";
+const INFRASTRUCTURE: &str = r"apiVersion: config.openshift.io/v1
+kind: Infrastructure
+metadata: {name: cluster}
+status: {platformStatus: {aws: {region: eu-1}}}
+";
 
 #[test]
 fn values_are_read_from_objects_and_given_values_take_precedence() {
@@ -154,8 +163,14 @@ fn only_a_page_can_use_its_own_parameters() {
     let project = project.page("op", page);
     let run = project.run(&["render", "--profile", "one", "--set", "own=mine"]);
     assert!(run.stdout.contains("v: mine\n"), "{}{}", run.stdout, run.stderr);
-    let project =
-        project.profile("one", "topology: t\ncluster: both\npolicy: [{for: Secret, set: {x: '${own}'}}]\n");
+    let project = project.profile(
+        "one",
+        r"
+            topology: t
+            cluster: both
+            policy: [{for: Secret, set: {x: '${own}'}}]
+            ",
+    );
     let shown = project.render_error("one");
     assert!(shown.contains("profiles/one.yaml:6:33: `${own}` is not defined\n  help: only the page of `op` can use this parameter"), "{shown}");
     let project = project.page("op", "parameters: {own: {type: string, description: d, default: x}}\n");
@@ -281,8 +296,20 @@ fn a_secret_parameter_is_in_no_message() {
     )
         .parameters("parameters: {p.word: {type: string, description: d, secret: true}, p.pin: {type: int, description: d, secret: true}}\n")
         .manifest("b/1.yaml", &object("v1", "Secret", "ns", "s", "data: {}\n"))
-        .page("b", "place: {management: [Secret]}\nuses: [{w: {kind: '${p.word}'}}]\n")
-        .fragment("w", "inputs: {kind: {type: string, enum: [a]}}\nadds: [{nothing: x}]\n");
+        .page(
+            "b",
+            r"
+            place: {management: [Secret]}
+            uses: [{w: {kind: '${p.word}'}}]
+            ",
+        )
+        .fragment(
+            "w",
+            r"
+            inputs: {kind: {type: string, enum: [a]}}
+            adds: [{nothing: x}]
+            ",
+        );
     let given = ["--set", "p.word=hunter2", "--set", "p.pin=424242"];
     let run = |project: &TestProject, arguments: &[&str]| project.run(&[arguments, &given[..]].concat());
     let quiet = |run: &Run| {
@@ -308,7 +335,10 @@ fn a_secret_parameter_is_in_no_message() {
     );
     let project = project.page("op", "place: {management: [Deployment]}\n");
     assert!(quiet(&run(&project, &["explain", "deployment/d", "--profile", "mc"])));
-    let checks = "externals: [{objects: [Namespace/ns, ServiceAccount/sa], reason: r}]\nallow: [{check: missing-field, for: [Deployment/d], reason: r}, {check: needless-token, for: [Deployment/d], reason: r}, {check: needs-namespace, for: [Secret], reason: r}]\n";
+    let checks = r"
+        externals: [{objects: [Namespace/ns, ServiceAccount/sa], reason: r}]
+        allow: [{check: missing-field, for: [Deployment/d], reason: r}, {check: needless-token, for: [Deployment/d], reason: r}, {check: needs-namespace, for: [Secret], reason: r}]
+        ";
     let project = project.checks(checks);
     let update = run(&project, &["golden", "update"]);
     assert_eq!(update.code, 0, "{}", update.stderr);

@@ -43,6 +43,12 @@ fn a_custom_resource_is_merged_with_the_schema_of_its_own_version() {
     );
     let project = project.manifest("op/2.yaml", &crd)
         .manifest("op/3.yaml", &object("x.y/v1", "X", "ns", "one", "spec: {l: [{name: a}]}\n"))
-        .page("op", "place: {management: [Deployment, X]}\npatches: [{reason: x, in: [mc], target: {kind: X}, patch: {metadata: {labels: {a: b}}, spec: {l: [{name: b}]}}}]\n");
+        .page(
+            "op",
+            r"
+            place: {management: [Deployment, X]}
+            patches: [{reason: x, in: [mc], target: {kind: X}, patch: {metadata: {labels: {a: b}}, spec: {l: [{name: b}]}}}]
+            ",
+        );
     assert_eq!(project.render("mc")[1]["spec"]["l"].to_string(), r#"[{"name":"a"},{"name":"b"}]"#);
 }

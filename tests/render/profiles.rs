@@ -4,10 +4,10 @@ use transship::object::Cluster;
 
 use crate::support::{Folder, TestProject, profile};
 
-fn refused(text: &str) -> String {
-    let folder = Folder::new();
-    folder.write("profiles/p.yaml", text);
-    folder.shown(&folder.profiles().expect_err("the profile must be refused"))
+/// Returns the errors of loading a profile.
+fn load_error(text: &str) -> String {
+    let project = TestProject::new().file("profiles/p.yaml", text);
+    project.shown(&project.profiles().expect_err("the profile must be an error"))
 }
 
 #[test]
@@ -37,9 +37,18 @@ fn a_profile_has_filters_a_cluster_and_a_namespace() {
 
 #[test]
 fn all_mistakes_are_reported_with_line_and_help() {
-    let shown = refused(
-        "apiVersion: transship.openshift.io/v1\nkind: Profil\nmetadata: {name: p, labels: {}}\ntopologie: x\n\
-         cluster: [a]\nselect:\n  clusterProfil: x\n  majorVersion: -1\n  featureGates: A\n",
+    let shown = load_error(
+        r"
+        apiVersion: transship.openshift.io/v1
+        kind: Profil
+        metadata: {name: p, labels: {}}
+        topologie: x
+        cluster: [a]
+        select:
+          clusterProfil: x
+          majorVersion: -1
+          featureGates: A
+        ",
     );
     for message in [
         "error: profiles/p.yaml:2:7: `kind` cannot be `Profil`\n  help: did you mean `Profile`?",
@@ -56,7 +65,7 @@ fn all_mistakes_are_reported_with_line_and_help() {
 
 #[test]
 fn an_unknown_cluster_is_an_error() {
-    let shown = refused(&profile("p", "").replace("cluster: both", "cluster: mgmt"));
+    let shown = load_error(&profile("p", "").replace("cluster: both", "cluster: mgmt"));
     assert_eq!(
         shown,
         "error: profiles/p.yaml:6:10: `cluster` cannot be `mgmt`\n  help: use one of management, guest, both"
@@ -74,7 +83,7 @@ fn duplicate_profiles_several_documents_and_no_profile_are_errors() {
         "error: profiles/b.yaml:1:1: the profile `p` is declared twice\n  note: the first is at profiles/a.yaml:1:1"
     );
     assert!(
-        refused(&format!("{}---\na: 1\n", profile("p", "")))
+        load_error(&format!("{}---\na: 1\n", profile("p", "")))
             .contains("the file must have one document, not 2")
     );
     let folder = Folder::new();
@@ -88,7 +97,7 @@ fn duplicate_profiles_several_documents_and_no_profile_are_errors() {
 
 #[test]
 fn a_duplicate_key_in_a_profile_is_an_error() {
-    let shown = refused(&format!("{}topology: other\n", profile("p", "")));
+    let shown = load_error(&format!("{}topology: other\n", profile("p", "")));
     assert_eq!(
         shown,
         "error: profiles/p.yaml:9:1: the key `topology` is duplicated\n  note: the first is at profiles/p.yaml:5:1\n  \
@@ -109,7 +118,7 @@ fn an_unknown_profile_suggests_the_closest_name() {
 #[test]
 fn names_are_checked_because_they_become_paths() {
     for name in ["../../escaped", "/abs", "A", "-a", ""] {
-        let shown = refused(&profile("p", "").replace("name: p", &format!("name: \"{name}\"")));
+        let shown = load_error(&profile("p", "").replace("name: p", &format!("name: \"{name}\"")));
         assert!(
             shown.starts_with(&format!("error: profiles/p.yaml:4:9: `name` cannot be `{name}`\n  help: ")),
             "{shown}"
@@ -126,7 +135,8 @@ fn names_are_checked_because_they_become_paths() {
 
 #[test]
 fn a_missing_name_is_reported_with_the_other_mistakes() {
-    let shown = refused("apiVersion: transship.openshift.io/v1\nkind: Profile\ntopology: x\ncluster: bth\n");
+    let shown =
+        load_error("apiVersion: transship.openshift.io/v1\nkind: Profile\ntopology: x\ncluster: bth\n");
     assert!(
         shown.contains("a profile needs the field `metadata`") && shown.contains("`cluster` cannot be `bth`"),
         "{shown}"
@@ -172,7 +182,7 @@ fn errors_of_all_profiles_are_reported_together() {
 
 #[test]
 fn a_profile_must_have_or_inherit_topology_and_cluster() {
-    let shown = refused("apiVersion: transship.openshift.io/v1\nkind: Profile\nmetadata: {name: p}\n");
+    let shown = load_error("apiVersion: transship.openshift.io/v1\nkind: Profile\nmetadata: {name: p}\n");
     assert_eq!(
         shown,
         "error: profiles/p.yaml:1:1: a profile needs the field `topology`\n\
