@@ -13,7 +13,7 @@ use crate::language::{
     Addition, Component, Fragment, Marked, Omission, Omissions, Place, Selector, When, unmet,
 };
 use crate::object::{Cluster, ObjectId};
-use crate::parallel::{self, Worth};
+use crate::parallel::{self, MIN_COMPONENTS_PER_THREAD};
 use crate::payload::{ExpandedManifest, Manifest};
 use crate::yaml::Mark;
 
@@ -85,8 +85,9 @@ fn all_contributions(view: &View<'_>) -> Result<BTreeMap<String, Vec<Contributio
     let components: Vec<&String> = view.payload.pages.keys().collect();
     let mut errors = Diagnostics::default();
     let mut all = BTreeMap::new();
-    let found =
-        parallel::map(Worth::Little, components, |component| (component, contributions(view, component)));
+    let found = parallel::map(MIN_COMPONENTS_PER_THREAD, components, |component| {
+        (component, contributions(view, component))
+    });
     for (component, found) in found {
         match found {
             Ok(found) => drop(all.insert(component.clone(), found)),

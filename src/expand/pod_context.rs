@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::language::Profile;
 use crate::language::template::names;
-use crate::object::{EVERYBODY, ObjectId, RULES, account};
+use crate::object::{ALL_SERVICE_ACCOUNTS, ObjectId, REFERENCE_RULES, service_account_of};
 use crate::payload::Sha256;
 use crate::yaml::{Node, json};
 
@@ -21,7 +21,7 @@ impl PodContext {
     /// Notes what a binding says.
     pub fn bind(&mut self, id: &ObjectId, root: &Node) {
         for subject in root.get("subjects").and_then(Node::as_list).unwrap_or_default() {
-            if let Some((namespace, name)) = account(subject, &id.namespace) {
+            if let Some((namespace, name)) = service_account_of(subject, &id.namespace) {
                 self.bound.insert((namespace.to_owned(), name.to_owned()));
             }
         }
@@ -38,7 +38,7 @@ impl PodContext {
         let bound = |(namespace, account): (&str, &str)| {
             self.bound.contains(&(namespace.to_owned(), account.to_owned()))
         };
-        [(namespace, account), (namespace, ""), EVERYBODY].into_iter().any(bound)
+        [(namespace, account), (namespace, ""), ALL_SERVICE_ACCOUNTS].into_iter().any(bound)
     }
 
     /// A digest of everything that a pod is configured with: names, keys and values, each told apart from the next, so
@@ -69,8 +69,9 @@ fn json_list(items: &[String]) -> String {
 /// The ConfigMaps and Secrets that a pod mounts or takes variables from.
 fn references(pod: &Node) -> BTreeSet<(&'static str, String)> {
     let mut found = Vec::new();
-    for rule in
-        RULES.iter().filter(|rule| rule.is_about("Pod") && matches!(rule.kind, "ConfigMap" | "Secret"))
+    for rule in REFERENCE_RULES
+        .iter()
+        .filter(|rule| rule.applies_to_kind("Pod") && matches!(rule.kind, "ConfigMap" | "Secret"))
     {
         // What images are pulled with is no configuration.
         if !rule.path.contains("imagePullSecrets") {

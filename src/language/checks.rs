@@ -10,7 +10,7 @@ use super::typed::{Marked, Reader, Typed, typed, words};
 use super::when::When;
 use crate::diagnostic::Severity;
 use crate::glob;
-use crate::object::{Needs, Of, Rule, Scope, Where};
+use crate::object::{ReferenceRule, ReferenceSource, RequiredPart, Scope, TargetNamespace};
 use crate::yaml::{self, Mark, Node, Value};
 
 words! {
@@ -326,16 +326,19 @@ impl Checks {
     }
 
     /// Where objects of declared kinds name others.
-    pub fn rules(&self) -> Vec<Rule<'_>> {
+    pub fn rules(&self) -> Vec<ReferenceRule<'_>> {
         self.rules_of(|entry| &entry.references)
     }
 
     /// Where objects of declared kinds name what somebody makes because of them.
-    pub fn makers(&self) -> Vec<Rule<'_>> {
+    pub fn makers(&self) -> Vec<ReferenceRule<'_>> {
         self.rules_of(|entry| &entry.creates)
     }
 
-    fn rules_of(&self, entries: impl Fn(&KindEntry) -> &Vec<Marked<ReferenceEntry>>) -> Vec<Rule<'_>> {
+    fn rules_of(
+        &self,
+        entries: impl Fn(&KindEntry) -> &Vec<Marked<ReferenceEntry>>,
+    ) -> Vec<ReferenceRule<'_>> {
         let mut rules = Vec::new();
         for ((group, of), declared) in &self.kinds {
             for Marked { value: entry, .. } in entries(&declared.entry) {
@@ -347,22 +350,22 @@ impl Checks {
 }
 
 impl ReferenceEntry {
-    fn rule<'r>(&'r self, group_of: &'r str, of: &'r str) -> Rule<'r> {
+    fn rule<'r>(&'r self, group_of: &'r str, of: &'r str) -> ReferenceRule<'r> {
         let (kind, group) = self.kind.split_once('.').unwrap_or((&self.kind, ""));
-        Rule {
-            of: Of::Kind(of),
-            of_group: Some(group_of),
+        ReferenceRule {
+            source: ReferenceSource::Kind(of),
+            source_group: Some(group_of),
             path: self.path.trim_start_matches('/'),
             kind,
             group,
-            by: self.name.as_deref(),
+            name_field: self.name.as_deref(),
             namespace: match self.namespace {
-                Some(NamespaceWord::Beside) => Where::Beside,
-                Some(NamespaceWord::None) => Where::Cluster,
-                Some(NamespaceWord::Own) | None => Where::Own,
+                Some(NamespaceWord::Beside) => TargetNamespace::NextToName,
+                Some(NamespaceWord::None) => TargetNamespace::ClusterScoped,
+                Some(NamespaceWord::Own) | None => TargetNamespace::SameAsSource,
             },
-            needs: Needs::Itself,
-            only: None,
+            requires: RequiredPart::Object,
+            condition: None,
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::language::Component;
 use crate::nearest::nearest;
 use crate::object::{Cluster, ObjectId};
-use crate::parallel::{self, Worth};
+use crate::parallel::{self, MIN_FILES_PER_THREAD};
 use crate::yaml::{Node, Sources, Text};
 
 pub use digest::{Sha256, cvo_hash};
@@ -109,7 +109,7 @@ impl Payload {
                 parse::Input { source: payload.sources.add(name.clone()), name, path }
             })
             .collect();
-        let parsed = parallel::map(Worth::Some, &inputs, |input| parse::manifests(root, input));
+        let parsed = parallel::map(MIN_FILES_PER_THREAD, &inputs, |input| parse::manifests(root, input));
         for (input, result) in inputs.into_iter().zip(parsed) {
             match result {
                 Ok(parsed) => payload.add(input.path, parsed),

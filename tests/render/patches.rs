@@ -2,8 +2,9 @@
 
 use proptest::prelude::*;
 use serde_json::Value as Json;
+use transship::language::ItemPosition;
 use transship::object::Schema;
-use transship::transform::patch::{self, PatchError, Position};
+use transship::transform::patch::{self, PatchError};
 use transship::yaml::{self, Node, SourceId};
 
 use crate::support::{Folder, repository};
@@ -17,7 +18,7 @@ fn truth(file: &str) -> Vec<Json> {
         .unwrap()
 }
 
-fn strategic(original: &str, change: &str, position: Position) -> Result<Node, PatchError> {
+fn strategic(original: &str, change: &str, position: ItemPosition) -> Result<Node, PatchError> {
     let mut target = node(original);
     let text = |field: &str| target.get(field).and_then(Node::as_str).unwrap().to_owned();
     let shape = Schema::built_in(&text("apiVersion"), &text("kind")).unwrap();
@@ -57,7 +58,7 @@ fn strategic_merge_is_kubernetes() {
     assert_eq!(cases.len(), 48);
     for case in cases {
         let name = case["name"].as_str().unwrap();
-        let ours = strategic(&case["original"].to_string(), &case["patch"].to_string(), Position::Last);
+        let ours = strategic(&case["original"].to_string(), &case["patch"].to_string(), ItemPosition::Last);
         match (case.get("result"), ours) {
             (None, Err(_)) => {}
             (Some(theirs), Ok(ours)) => {
@@ -85,8 +86,8 @@ fn new_items_come_last_or_first() {
             .map(|item| item.get("name").unwrap().as_str().unwrap().to_owned())
             .collect::<Vec<_>>()
     };
-    assert_eq!(names(Position::Last), ["a", "b", "c"]);
-    assert_eq!(names(Position::First), ["c", "a", "b"]);
+    assert_eq!(names(ItemPosition::Last), ["a", "b", "c"]);
+    assert_eq!(names(ItemPosition::First), ["c", "a", "b"]);
 }
 
 #[test]
@@ -118,7 +119,7 @@ fn strategic_mistakes_name_the_line() {
         ),
         ("- a\n", 1, "a strategic merge patch is a map, not a list", ""),
     ] {
-        let error = strategic(POD, change, Position::Last).unwrap_err();
+        let error = strategic(POD, change, ItemPosition::Last).unwrap_err();
         assert_eq!((error.mark.line, error.message.as_str()), (line, message));
         assert!(error.help.unwrap_or_default().starts_with(help));
     }
@@ -132,7 +133,7 @@ fn a_custom_kind_merges_by_the_keys_of_its_crd() {
     );
     let mut target = node("spec: {rules: [{id: one, v: 1, tags: [x]}, {id: two}], plain: [1]}");
     let change = node("spec: {rules: [{id: one, w: 2, tags: [x, z]}, {id: three}]}");
-    patch::strategic(&mut target, &change, Schema::Custom(&crd), Position::Last).unwrap();
+    patch::strategic(&mut target, &change, Schema::Custom(&crd), ItemPosition::Last).unwrap();
     assert_eq!(
         yaml::json::write(&target),
         r#"{"spec":{"plain":[1],"rules":[{"id":"one","tags":["x","z"],"v":1,"w":2},{"id":"two"},{"id":"three"}]}}"#

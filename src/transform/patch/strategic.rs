@@ -1,10 +1,11 @@
-//! Strategic merge as Kubernetes does it: which lists merge, and by which key, is in the schema; `$patch` and its
-//! relatives say the rest.
+//! Strategic merge patch as in Kubernetes: the schema says which lists merge and by which key; directives such as `$patch`
+//! change that.
 //!
-//! Kubernetes puts new items of a list before those that only the object has. Here they come last, which is where
-//! people expect them, unless a [`Position`] says otherwise.
+//! Kubernetes puts new items of a list before those that only the object has. Here they come last, which is where users
+//! expect them, unless [`ItemPosition`] says otherwise.
 
 use super::{PatchError, Result};
+use crate::language::ItemPosition;
 use crate::object::{ListStrategy, Schema};
 use crate::yaml::{Entry, Map, Node, Value};
 
@@ -13,18 +14,8 @@ const RETAIN_KEYS: &str = "$retainKeys";
 const DELETE_FROM_LIST: &str = "$deleteFromPrimitiveList";
 const SET_ORDER: &str = "$setElementOrder/";
 
-/// Where new items of a list go.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Position {
-    /// Behind those that are there.
-    #[default]
-    Last,
-    /// Before those that are there.
-    First,
-}
-
-/// Applies a strategic merge patch to an object of a schema.
-pub fn strategic(target: &mut Node, patch: &Node, schema: Schema<'_>, position: Position) -> Result<()> {
+/// Applies a strategic merge patch to an object.
+pub fn strategic(target: &mut Node, patch: &Node, schema: Schema<'_>, position: ItemPosition) -> Result<()> {
     let merger = Merger { position };
     match (&mut target.value, &patch.value) {
         (Value::Map(map), Value::Map(changes)) => merger.map(map, patch, changes, schema),
@@ -35,9 +26,9 @@ pub fn strategic(target: &mut Node, patch: &Node, schema: Schema<'_>, position: 
     }
 }
 
-/// Refuses a null in the place of a list that merges by a key: an empty `containers:` would delete them all. Kubernetes
-/// allows it, so the merge itself does.
-pub fn no_empty_lists(patch: &Node, schema: Schema<'_>) -> Result<()> {
+/// Refuses a patch with null for a list that merges by key: `containers:` without items would delete all of them.
+/// Kubernetes allows this, so [`strategic`] does too; the patches of pages are checked with this function first.
+pub fn refuse_emptied_lists(patch: &Node, schema: Schema<'_>) -> Result<()> {
     let Value::Map(changes) = &patch.value else { return Ok(()) };
     for change in changes {
         let Some(schema) = schema.field(&change.key) else { continue };
@@ -45,28 +36,30 @@ pub fn no_empty_lists(patch: &Node, schema: Schema<'_>) -> Result<()> {
             (Value::Null, ListStrategy::MergeBy(_)) => {
                 return Err(PatchError::new(
                     change.mark,
-                    format!("`{}:` with nothing behind it removes the whole list", change.key),
+                    format!("`{}:` without a value removes the whole list", change.key),
                 )
-                .help("write the items; where all are meant, write `- $patch: delete` for each"));
+                .help("write the items; to remove items, write `- $patch: delete` for each of them"));
             }
             (Value::List(items), _) => {
-                items.iter().try_for_each(|item| no_empty_lists(item, schema.item()))?;
+                for item in items {
+                    refuse_emptied_lists(item, schema.item())?;
+                }
             }
-            _ => no_empty_lists(&change.value, schema)?,
+            _ => refuse_emptied_lists(&change.value, schema)?,
         }
     }
     Ok(())
 }
 
 struct Merger {
-    position: Position,
+    position: ItemPosition,
 }
 
 impl Merger {
     fn map(&self, target: &mut Map, patch: &Node, changes: &Map, schema: Schema<'_>) -> Result<()> {
         if let Some(directive) = changes.get(PATCH) {
             *target = match directive.as_str() {
-                Some("replace") => without_directive(changes),
+                Some("replace") => without_patch_directive(changes),
                 Some("delete") => Map::default(),
                 _ => return Err(unknown_directive(directive)),
             };
@@ -96,14 +89,14 @@ impl Merger {
             return Ok(());
         }
         let Some(current) = target.get_mut(&change.key) else {
-            if let Some(fresh) = clean(patch) {
-                target.insert(Entry { value: fresh, ..change.clone() });
+            if let Some(new) = without_directives(patch) {
+                target.insert(Entry { value: new, ..change.clone() });
             }
             return Ok(());
         };
         match (&mut current.value, &patch.value) {
             (Value::Map(map), Value::Map(nested)) => {
-                let schema = known(schema, change)?;
+                let schema = field_schema(schema, change)?;
                 if schema.replaces_map() {
                     *current = patch.clone();
                     return Ok(());
@@ -111,12 +104,12 @@ impl Merger {
                 self.map(map, patch, nested, schema)
             }
             (Value::List(items), Value::List(nested)) => {
-                let schema = known(schema, change)?;
+                let schema = field_schema(schema, change)?;
                 self.list(items, patch, nested, schema)
             }
             _ => {
-                match clean(patch) {
-                    Some(fresh) => *current = fresh,
+                match without_directives(patch) {
+                    Some(new) => *current = new,
                     None => drop(target.remove(&change.key)),
                 }
                 Ok(())
@@ -130,20 +123,15 @@ impl Merger {
                 *items = changes.to_vec();
                 Ok(())
             }
-            ListStrategy::Unite => {
-                same_types(items, changes, patch)?;
-                self.insert(items, changes.iter().filter(|item| !items.contains(item)).cloned().collect());
-                let mut seen: Vec<Node> = Vec::new();
-                items.retain(|item| {
-                    !seen.contains(item) && {
-                        seen.push(item.clone());
-                        true
-                    }
-                });
+            ListStrategy::Union => {
+                require_same_types(items, changes, patch)?;
+                let new = changes.iter().filter(|item| !items.contains(item)).cloned().collect();
+                self.insert(items, new);
+                remove_duplicates(items);
                 Ok(())
             }
             ListStrategy::MergeBy(key) => {
-                same_types(items, changes, patch)?;
+                require_same_types(items, changes, patch)?;
                 self.keyed_list(items, changes, key, schema.item())
             }
         }
@@ -168,57 +156,71 @@ impl Merger {
                     items.retain(|item| item.get(key).is_none_or(|other| !same_key(other, value)));
                 }
                 Some("merge") => {
-                    return Err(PatchError::new(change.mark, "`$patch: merge` means nothing in a list")
-                        .help("leave it out: the items of this list are merged anyway"));
+                    return Err(PatchError::new(
+                        change.mark,
+                        "`$patch: merge` has no effect on an item of a list",
+                    )
+                    .help("remove it: the items of this list are merged anyway"));
                 }
                 Some(_) => return Err(unknown_directive(change.get(PATCH).unwrap_or(change))),
             }
         }
-        let mut fresh = Vec::new();
+        let mut new = Vec::new();
         for change in changes.iter().filter(|change| directive(change).is_none()) {
             let value = key_of(change, key)?;
             let current =
                 items.iter_mut().find(|item| item.get(key).is_some_and(|other| same_key(other, value)));
             match (current.map(|item| &mut item.value), &change.value) {
                 (Some(Value::Map(map)), Value::Map(nested)) => self.map(map, change, nested, schema)?,
-                _ => fresh.extend(clean(change)),
+                _ => new.extend(without_directives(change)),
             }
         }
-        self.insert(items, fresh);
+        self.insert(items, new);
         Ok(())
     }
 
-    fn insert(&self, items: &mut Vec<Node>, fresh: Vec<Node>) {
+    fn insert(&self, items: &mut Vec<Node>, new: Vec<Node>) {
         match self.position {
-            Position::Last => items.extend(fresh),
-            Position::First => drop(items.splice(0..0, fresh)),
+            ItemPosition::Last => items.extend(new),
+            ItemPosition::First => drop(items.splice(0..0, new)),
         }
     }
 }
 
-fn known<'s>(schema: Schema<'s>, change: &Entry) -> Result<Schema<'s>> {
+/// Returns the schema of a field that both the object and the patch have.
+fn field_schema<'s>(schema: Schema<'s>, change: &Entry) -> Result<Schema<'s>> {
     schema.field(&change.key).ok_or_else(|| {
-        PatchError::new(change.mark, format!("the kind has no field `{}`", change.key))
-            .help("both the object and the patch have it, so nobody can say how to merge them")
+        PatchError::new(change.mark, format!("the kind has no field `{}`", change.key)).help(
+            "the schema does not say how to merge it; correct the name, or use a JSON patch to replace it",
+        )
     })
 }
 
-fn without_directive(changes: &Map) -> Map {
+fn remove_duplicates(items: &mut Vec<Node>) {
+    let mut unique: Vec<Node> = Vec::with_capacity(items.len());
+    for item in items.drain(..) {
+        if !unique.contains(&item) {
+            unique.push(item);
+        }
+    }
+    *items = unique;
+}
+
+fn without_patch_directive(changes: &Map) -> Map {
     let mut map = changes.clone();
     map.remove(PATCH);
     map
 }
 
 fn unknown_directive(directive: &Node) -> PatchError {
-    PatchError::new(directive.mark, "a `$patch` that strategic merge does not know")
-        .help("it is `delete` or `replace`")
+    PatchError::new(directive.mark, "this is not a `$patch` directive").help("write `delete` or `replace`")
 }
 
 fn directive(item: &Node) -> Option<&str> {
     item.get(PATCH).map(|directive| directive.as_str().unwrap_or(""))
 }
 
-/// Keeps only the listed keys of the object; the patch may set no others.
+/// Applies `$retainKeys`: removes all keys of the object that it does not list. The patch must not set other keys.
 fn retain_keys(target: &mut Map, changes: &Map, keys: &Node) -> Result<()> {
     let names = keys.as_list().and_then(|items| items.iter().map(Node::as_str).collect::<Option<Vec<_>>>());
     let Some(names) = names else {
@@ -242,7 +244,7 @@ fn retain_keys(target: &mut Map, changes: &Map, keys: &Node) -> Result<()> {
     Ok(())
 }
 
-/// `$deleteFromPrimitiveList/field: [values]`
+/// Applies `$deleteFromPrimitiveList/field: [values]`.
 fn delete_from_list(target: &mut Map, change: &Entry) -> Result<()> {
     let field = change.key.strip_prefix(DELETE_FROM_LIST).and_then(|rest| rest.strip_prefix('/'));
     let (Some(field), Some(values)) = (field, change.value.as_list()) else {
@@ -257,7 +259,7 @@ fn delete_from_list(target: &mut Map, change: &Entry) -> Result<()> {
     Ok(())
 }
 
-/// `$setElementOrder/field: [items]`: the items that it names, in that order, each at a place that one of them had.
+/// Applies `$setElementOrder/field: [items]`: sorts the listed items among the positions that they have.
 fn set_order(target: &mut Map, order: &Entry, patch: &Node, schema: Schema<'_>) -> Result<()> {
     let field = order.key.strip_prefix(SET_ORDER).unwrap_or_default();
     let Some(wanted) = order.value.as_list() else {
@@ -269,7 +271,7 @@ fn set_order(target: &mut Map, order: &Entry, patch: &Node, schema: Schema<'_>) 
     })?;
     let key = match schema.list_strategy() {
         ListStrategy::MergeBy(key) => Some(key),
-        ListStrategy::Unite | ListStrategy::Replace => None,
+        ListStrategy::Union | ListStrategy::Replace => None,
     };
     let rank = |item: &Node| {
         wanted.iter().position(|other| match key {
@@ -277,7 +279,7 @@ fn set_order(target: &mut Map, order: &Entry, patch: &Node, schema: Schema<'_>) 
             None => item == other,
         })
     };
-    patched_items_are_listed(patch, field, &rank, order)?;
+    require_same_order(patch, field, &rank, order)?;
     let Some(Value::List(items)) = target.get_mut(field).map(|node| &mut node.value) else { return Ok(()) };
     let mut ordered: Vec<Node> = items.iter().filter(|item| rank(item).is_some()).cloned().collect();
     ordered.sort_by_key(|item| rank(item));
@@ -290,7 +292,8 @@ fn set_order(target: &mut Map, order: &Entry, patch: &Node, schema: Schema<'_>) 
     Ok(())
 }
 
-fn patched_items_are_listed(
+/// Refuses an order that leaves out items of the patch, or has them in another order.
+fn require_same_order(
     patch: &Node,
     field: &str,
     rank: &impl Fn(&Node) -> Option<usize>,
@@ -300,25 +303,25 @@ fn patched_items_are_listed(
     let ranks: Option<Vec<_>> = items.iter().filter(|item| directive(item).is_none()).map(rank).collect();
     match ranks {
         Some(ranks) if ranks.is_sorted() => Ok(()),
-        _ => Err(PatchError::new(order.mark, format!("`{field}` and the order set for it do not agree"))
+        _ => Err(PatchError::new(order.mark, format!("`{}` does not fit the items in `{field}`", order.key))
             .help("list every item that the patch has, in the same order")),
     }
 }
 
 fn key_of<'n>(item: &'n Node, key: &str) -> Result<&'n Node> {
     item.get(key).ok_or_else(|| {
-        PatchError::new(item.mark, format!("an item without `{key}`"))
-            .help(format!("items of this list are merged by `{key}`, so each one must have it"))
+        PatchError::new(item.mark, format!("the item has no `{key}`"))
+            .help(format!("add it: the items of this list are merged by `{key}`"))
     })
 }
 
-/// Keys are the same only if their types are: 53 is not "53".
+/// Compares keys with their types: 53 is not "53".
 fn same_key(a: &Node, b: &Node) -> bool {
     a.value == b.value
 }
 
-/// All items must be of one kind: nobody can merge a map with a text.
-fn same_types(items: &[Node], changes: &[Node], patch: &Node) -> Result<()> {
+/// Refuses lists with items of different types.
+fn require_same_types(items: &[Node], changes: &[Node], patch: &Node) -> Result<()> {
     let mut kinds = items.iter().chain(changes).map(|item| std::mem::discriminant(&item.value));
     let first = kinds.next();
     if kinds.all(|kind| Some(kind) == first) {
@@ -327,18 +330,26 @@ fn same_types(items: &[Node], changes: &[Node], patch: &Node) -> Result<()> {
     Err(PatchError::new(patch.mark, "the items of the list and of the patch are of different types"))
 }
 
-/// A value that is new: nulls and directives in it have nothing to act on. Nothing if it is a directive itself.
-fn clean(node: &Node) -> Option<Node> {
+/// Returns a new value without the nulls and directives in it, which have nothing to act on. Returns `None` if the value
+/// itself is a directive.
+fn without_directives(node: &Node) -> Option<Node> {
     let value = match &node.value {
-        Value::Map(map) if map.get(PATCH).is_some() => return None,
         Value::Map(map) => {
-            let entries =
-                map.iter().filter(|entry| !entry.key.starts_with('$') && entry.value.value != Value::Null);
-            let entries =
-                entries.filter_map(|entry| Some(Entry { value: clean(&entry.value)?, ..entry.clone() }));
-            Value::Map(Map::from_entries(entries.collect(), |_, _| {}))
+            if map.get(PATCH).is_some() {
+                return None;
+            }
+            let mut entries = Vec::new();
+            for entry in map {
+                if entry.key.starts_with('$') || entry.value.value == Value::Null {
+                    continue;
+                }
+                if let Some(value) = without_directives(&entry.value) {
+                    entries.push(Entry { value, ..entry.clone() });
+                }
+            }
+            Value::Map(Map::from_entries(entries, |_, _| {}))
         }
-        Value::List(items) => Value::List(items.iter().filter_map(clean).collect()),
+        Value::List(items) => Value::List(items.iter().filter_map(without_directives).collect()),
         scalar => scalar.clone(),
     };
     Some(Node { value, mark: node.mark })
