@@ -273,6 +273,7 @@ impl Path {
                 let error = self.missing(&format!("an item with {key}={value}"));
                 Err(match nearest(value, known.iter().copied()) {
                     Some(near) => error.help(format!("did you mean `[{key}={near}]`?")),
+                    None if known.is_empty() => error,
                     None => error.help(format!("there are {}", known.join(", "))),
                 })
             }

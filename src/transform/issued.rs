@@ -73,7 +73,7 @@ fn create_secret(object: &mut Object, sources: &Sources) -> Result<(), Diagnosti
         }
     }
     let Some(secret) = read(&object.root) else {
-        return Err(error(format!("the {kind} lacks a field"), &object.root).help(help));
+        return Err(error(format!("a field of the {kind} is missing or invalid"), &object.root).help(help));
     };
     become_secret(object, secret);
     Ok(())

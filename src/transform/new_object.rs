@@ -61,11 +61,10 @@ fn lives_here(
     let location = Location::of(contribution.part, component.sources());
     if scope == Scope::Cluster && cluster == Cluster::Management && contribution.limited {
         return Err(Diagnostic::error(
-            "an addition cannot create a cluster-scoped object in the management cluster",
+            "a cluster-scoped object cannot be in a hosted control plane's namespace",
         )
         .at(location)
         .object(id)
-        .note("a hosted control plane owns nothing outside its namespace")
         .help("limit the addition to profiles of the guest with `in`"));
     }
     if cluster == Cluster::Both || contribution.limited {

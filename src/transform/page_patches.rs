@@ -13,11 +13,12 @@ use crate::yaml::Node;
 pub(super) fn apply(objects: &mut [Object], view: &View<'_>, component: &str) -> Result<(), Diagnostics> {
     let mut errors = Diagnostics::default();
     for patcher in patchers(view, component) {
-        let applied = patcher.is_active().and_then(|is_active| match is_active {
-            true => patcher.apply(objects),
-            false => Ok(()),
-        });
-        errors.0.extend(applied.err());
+        let result = match patcher.is_active() {
+            Ok(true) => patcher.apply(objects),
+            Ok(false) => Ok(()),
+            Err(error) => Err(error),
+        };
+        errors.0.extend(result.err());
     }
     errors.or(())
 }

@@ -69,12 +69,8 @@ fn documents_that_are_no_objects() {
             "a manifest starts with `apiVersion:` and `kind:`",
         ),
         ("a: 1\n", "this object has no `kind`", "add `kind:`, or give the file another ending than .yaml"),
-        (
-            "kind: A\nmetadata: {name: a}\n",
-            "this object has no proper `apiVersion`",
-            "write `apiVersion: v1`",
-        ),
-        ("apiVersion: a/b/c\nkind: A\n", "this object has no proper `apiVersion`", "write `apiVersion: v1`"),
+        ("kind: A\nmetadata: {name: a}\n", "this object has no valid `apiVersion`", "write `apiVersion: v1`"),
+        ("apiVersion: a/b/c\nkind: A\n", "this object has no valid `apiVersion`", "write `apiVersion: v1`"),
         (
             "apiVersion: v1\nkind: A\n",
             "this object has no `metadata.name`",

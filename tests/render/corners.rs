@@ -154,7 +154,10 @@ fn two_objects_of_one_name_are_told_apart_by_their_namespaces() {
     // A token behind one that is for the cluster itself is still found.
     folder.write("payload/op/2.yaml", object("apps/v1", "Deployment", "zz", "e", &token));
     folder.write("payload/op/component.yaml", file("Component", "op", "place: {management: [Deployment]}\n"));
-    assert!(refused(&folder, "mc").contains("a projected-token shares its volume with other sources"));
+    assert!(
+        refused(&folder, "mc")
+            .contains("cannot replace this `projected-token`: its volume has other sources")
+    );
 }
 
 const HOOKS: &str = "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\nmetadata: {name: v, annotations: {service.beta.openshift.io/inject-cabundle: 'true'}}\n\
@@ -186,10 +189,9 @@ fn a_webhook_may_be_another_components_and_one_of_two() {
         "the near one still needs it"
     );
     folder.write("payload/hook/1.yaml", "apiVersion: apiregistration.k8s.io/v1\nkind: APIService\nmetadata: {name: v1.x.y, annotations: {x: x}}\nspec: {service: {name: far, namespace: ns}}\n");
-    assert!(
-        refused(&folder, "guest")
-            .contains("`w` cannot honour this: an API is served by a Service of its own cluster only")
-    );
+    assert!(refused(&folder, "guest").contains(
+        "the fragment `w` cannot replace this `webhook`: an aggregated API needs a Service in its own cluster"
+    ));
 }
 
 /// Lists of parts and uses in both orders: the same objects, list positions aside.
@@ -221,15 +223,15 @@ fn what_two_say_differently_is_a_conflict() {
     for (parts, message) in [
         (
             "[{pod: {spec: {volumes: [{name: v, secret: {secretName: s}}]}}}]",
-            "two authors say different things about one field",
+            "this field already has a different value",
         ),
         (
             "[{pod: {spec: {containers: [{name: c, env: [{name: E, value: x}]}]}}}, {pod: {spec: {containers: [{name: c, env: [{name: E, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]}]}}}]",
-            "two authors say different things about one field",
+            "this field already has a different value",
         ),
         (
             "[{pod: {spec: {containers: [{name: c, args: [--config, else.yaml]}]}}}]",
-            "two authors say different things about one field",
+            "this field already has a different value",
         ),
         ("[{pod: {spec: {containers: {name: c}}}}]", "`containers` is a list, not a map"),
         (
@@ -284,10 +286,7 @@ fn entries_of_every_do_not_see_each_other() {
         ),
         "mc",
     );
-    assert!(
-        shown.contains("two `policy` entries set `/spec/template/spec/nodeSelector` differently"),
-        "{shown}"
-    );
+    assert!(shown.contains("two policy rules set `/spec/template/spec/nodeSelector` differently"), "{shown}");
     let keys = "policy: [{for: pod, set: {metadata: {annotations: {example.com: a, example.com/b: c}}}}]\n";
     assert_eq!(render(&folder("", keys), "mc").len(), 1, "a slash in a key is no path");
 }
@@ -393,7 +392,7 @@ fn a_fact_that_comes_too_late_for_parameters_is_an_error() {
             ),
         ),
     );
-    assert!(refused(&folder, "mc").contains("a proxy that was not there when it could be honoured"));
+    assert!(refused(&folder, "mc").contains("the intent `proxy` is added too late to be handled"));
 }
 
 #[test]

@@ -132,7 +132,7 @@ fn an_issued_kubeconfig_is_a_secret_without_material() {
         r#"{"apiVersion":"v1","data":{"kubeconfig":""},"kind":"Secret","metadata":{"annotations":{"transship.openshift.io/issued":"kubeconfig for the guest cluster as system:serviceaccount:ns:sa"},"name":"k","namespace":"ns"},"type":"Opaque"}"#
     );
     folder.write("profiles/fragments/key.yaml", fragment("key", &body("{cluster: guest}")));
-    assert!(refused(&folder).contains("an IssuedKubeconfig does not say enough about what is issued"));
+    assert!(refused(&folder).contains("a field of the IssuedKubeconfig is missing or invalid"));
 }
 
 #[test]
@@ -191,14 +191,14 @@ fn two_that_disagree_are_an_error_that_names_both_lines() {
     folder.write("profiles/fragments/one.yaml", fragment("one", &body("x")));
     folder.write("profiles/fragments/two.yaml", fragment("two", &body("z")));
     let shown = refused(&folder);
-    assert!(shown.starts_with("error: profiles/fragments/two.yaml:7:46: two authors say different things about one field\n  object: Deployment.apps/a in ns\n  note: the other is at profiles/fragments/one.yaml:7:46"), "{shown}");
+    assert!(shown.starts_with("error: profiles/fragments/two.yaml:7:46: this field already has a different value\n  object: Deployment.apps/a in ns\n  note: the other value is at profiles/fragments/one.yaml:7:46"), "{shown}");
     let flag =
         "inputs: {workload: workload}\nadds:\n- pod: {spec: {containers: [{name: c, args: [--v=4]}]}}\n";
     folder.write("profiles/fragments/one.yaml", fragment("one", flag));
     let shown = refused(&folder);
     assert!(
         shown.contains("profiles/fragments/one.yaml:7:46: two authors")
-            && shown.contains("the other is at payload/op/2.yaml:9:"),
+            && shown.contains("the other value is at payload/op/2.yaml:9:"),
         "{shown}"
     );
 }

@@ -166,17 +166,16 @@ fn misuse(manifests: &str, profile: &str, cases: &str) {
 fn contradiction(manifests: &str, profile: &str, first: &str, second: &str, at: &str, object: &str) {
     assert!(!render(&folder(manifests, &format!("uses:\n- {first}\n")), profile, &[]).is_empty());
     let said = refused(&folder(manifests, &format!("uses:\n- {first}\n- {second}\n")), profile);
-    let message =
-        format!("error: {at}: two authors say different things about one field\n  object: {object}\n");
+    let message = format!("error: {at}: this field already has a different value\n  object: {object}\n");
     assert!(said.starts_with(&message) && said.contains("used at payload/op/component.yaml:8:3\n"), "{said}");
 }
 
 /// What is said where a word and the manifest, at this place, say different things about one field.
 fn disagree(at: &str, object: &str, manifest: &str) -> String {
     format!(
-        "error: {at}: two authors say different things about one field\n  object: {object}\n  \
-         note: the other is at payload/op/0000_50_op_1.yaml:{manifest}\n  note: used at payload/op/component.yaml:7:3\n  \
-         help: decide whose it is: make it an input, or use `set` or a patch where an exception is meant\n"
+        "error: {at}: this field already has a different value\n  object: {object}\n  \
+         note: the other value is at payload/op/0000_50_op_1.yaml:{manifest}\n  note: used at payload/op/component.yaml:7:3\n  \
+         help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch\n"
     )
 }
 
@@ -366,7 +365,7 @@ fn a_flag_is_known_in_all_its_forms() {
         let own = DEPLOYMENT.replace("args: [run]", &format!("args: [run, {args}]"));
         let word = "uses:\n- guest-api: {workload: Deployment/d, container: driver, arg: --kubeconfig}\n";
         let said = refused(&folder(&own, word), MC);
-        assert!(said.contains("two authors say different things about one field"), "{args}: {said}");
+        assert!(said.contains("this field already has a different value"), "{args}: {said}");
     }
 }
 

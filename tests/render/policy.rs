@@ -1,4 +1,4 @@
-//! What a profile can ask about the pods it speaks of.
+//! Policy rules that depend on pods, containers and the objects around them.
 
 use crate::support::Folder;
 
@@ -14,8 +14,8 @@ fn object(api_version: &str, kind: &str, name: &str, body: &str) -> String {
     )
 }
 
-/// A Deployment whose account is bound and one whose is not, with a ConfigMap.
-fn folder(every: &str, page: &str) -> Folder {
+/// Creates a Deployment whose ServiceAccount is bound to a role, one whose ServiceAccount is not, and a ConfigMap.
+fn folder(policy: &str, page: &str) -> Folder {
     let folder = Folder::new();
     let pod = |account: &str, more: &str| {
         format!(
@@ -39,7 +39,7 @@ fn folder(every: &str, page: &str) -> Folder {
     folder.write("payload/op/component.yaml", file("Component", "op", page));
     folder.write(
         "profiles/one.yaml",
-        file("Profile", "one", &format!("topology: t\ncluster: both\npolicy:\n{every}")),
+        file("Profile", "one", &format!("topology: t\ncluster: both\npolicy:\n{policy}")),
     );
     folder
 }
@@ -49,7 +49,7 @@ fn render(folder: &Folder) -> Vec<serde_json::Value> {
 }
 
 #[test]
-fn a_pod_needs_a_token_of_its_own_cluster_only_where_that_gives_it_rights() {
+fn uses_own_api_is_true_if_a_binding_names_the_service_account() {
     let folder = folder(
         "- {for: pod, when: {pod.usesOwnApi: false}, set: {spec: {automountServiceAccountToken: false}}}\n",
         "",
@@ -62,11 +62,11 @@ fn a_pod_needs_a_token_of_its_own_cluster_only_where_that_gives_it_rights() {
 }
 
 #[test]
-fn a_container_is_asked_for_itself_and_init_containers_are_containers() {
-    let every = "- {for: container, when: {container.mountsTmp: false}, add: {volumeMounts: [{name: tmp-dir, mountPath: /tmp}]}}\n\
+fn conditions_on_containers_are_checked_for_each_container_and_init_container() {
+    let policy = "- {for: container, when: {container.mountsTmp: false}, add: {volumeMounts: [{name: tmp-dir, mountPath: /tmp}]}}\n\
                  - {for: container, set: {securityContext: {readOnlyRootFilesystem: true}}}\n\
                  - {for: container, default: {env: [{name: SELF, value: '${container.name}'}]}}\n";
-    let spec = render(&folder(every, ""))[0]["spec"]["template"]["spec"].clone();
+    let spec = render(&folder(policy, ""))[0]["spec"]["template"]["spec"].clone();
     assert_eq!(
         spec["initContainers"].to_string(),
         r#"[{"env":[{"name":"SELF","value":"i"}],"name":"i","securityContext":{"readOnlyRootFilesystem":true},"volumeMounts":[{"mountPath":"/tmp","name":"tmp-dir"}]}]"#
@@ -78,12 +78,12 @@ fn a_container_is_asked_for_itself_and_init_containers_are_containers() {
 }
 
 #[test]
-fn later_layers_see_what_earlier_ones_made() {
-    let every = "- {for: Deployment, default: {spec: {replicas: 2}}}\n\
+fn default_sees_the_result_of_add_and_set_that_of_default() {
+    let policy = "- {for: Deployment, default: {spec: {replicas: 2}}}\n\
                  - {for: Deployment, when: {workload.replicas: 2}, set: {spec: {strategy: {type: RollingUpdate}}}}\n\
                  - {for: pod, add: {spec: {volumes: [{name: tmp-dir, emptyDir: {}}]}}}\n\
                  - {for: pod, set: {metadata: {annotations: {local: '${pod.localVolumes}', same: '${pod.labels}'}}}}\n";
-    let rendered = render(&folder(every, ""));
+    let rendered = render(&folder(policy, ""));
     assert_eq!(rendered[0]["spec"]["replicas"], 2);
     assert_eq!(rendered[0]["spec"]["strategy"]["type"], "RollingUpdate");
     assert_eq!(
@@ -101,16 +101,16 @@ fn hash(folder: &Folder) -> serde_json::Value {
 const HASH: &str = "- {for: pod, set: {metadata: {annotations: {hash: '${pod.configHash}'}}}}\n";
 
 #[test]
-fn the_hash_of_a_configuration_is_that_of_what_is_rendered() {
+fn the_config_hash_changes_with_every_change_of_the_mounted_configuration() {
     let folder = folder(HASH, "");
     let first = hash(&folder);
     assert_eq!(first.as_str().unwrap().len(), 16);
     assert!(
         render(&folder)[1]["spec"]["template"]["metadata"].get("annotations").is_none(),
-        "nothing is mounted there"
+        "a pod without configuration has no hash"
     );
     let mut seen = vec![first];
-    // A key that is renamed, two values that change places, one that moves to its neighbour, and no ConfigMap at all.
+    // A renamed key, swapped values, a value that looks like a key, an empty map, another field, and no ConfigMap.
     for data in [
         "data: {j: v}\n",
         "data: {k: v, l: w}\n",
@@ -129,18 +129,18 @@ fn the_hash_of_a_configuration_is_that_of_what_is_rendered() {
 }
 
 #[test]
-fn the_hash_sees_what_policy_and_patches_do_to_a_configuration() {
+fn the_config_hash_includes_policy_and_patches() {
     let plain = folder(HASH, "");
     let patch = "patches: [{reason: x, target: {kind: ConfigMap}, patch: {data: {k: changed}}}]\n";
     let patched = folder(HASH, patch);
     let set = folder(&format!("{HASH}- {{for: ConfigMap, set: {{data: {{k: changed}}}}}}\n"), "");
     assert_ne!(hash(&plain), hash(&patched));
-    assert_eq!(hash(&patched), hash(&set), "the same content, however it came about");
+    assert_eq!(hash(&patched), hash(&set), "the same content has the same hash");
 }
 
 #[test]
-fn mistakes_with_names_of_pods() {
-    for (every, message) in [
+fn unknown_names_are_errors() {
+    for (policy, message) in [
         (
             "- {for: ConfigMap, set: {data: {x: '${pod.labels}'}}}\n",
             "`${pod.labels}` stands for nothing\n  object: ConfigMap/cm in ns\n  help: there is no pod here",
@@ -154,7 +154,7 @@ fn mistakes_with_names_of_pods() {
             "`${container.image}` stands for nothing\n  help: ",
         ),
     ] {
-        let run = folder(every, "").run(&["render", "--profile", "one"]);
+        let run = folder(policy, "").run(&["render", "--profile", "one"]);
         assert!(run.code == 2 && run.stderr.contains(message), "{}", run.stderr);
     }
 }

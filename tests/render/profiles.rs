@@ -119,7 +119,7 @@ fn names_become_paths_and_are_checked() {
     folder.write("profiles/test.yaml", profile("test", "namespace: Not A/Name\n"));
     let shown = folder.shown(&folder.render().unwrap_err());
     assert!(
-        shown.starts_with("error: profiles/test.yaml:9:12: `Not A/Name` is no name of a namespace"),
+        shown.starts_with("error: profiles/test.yaml:9:12: `Not A/Name` is not a valid name for a namespace"),
         "{shown}"
     );
 }

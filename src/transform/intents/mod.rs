@@ -26,8 +26,10 @@ pub(super) struct IntentHandler {
     /// Removes the intent from the object, so that a fragment can add something else.
     pub(super) remove: fn(&mut Object, &DetectedIntent),
     /// Fulfils the intent in the object itself, with values from parameters. `None` if that is not possible.
-    pub(super) fulfil: Option<fn(&mut Object, &ParameterGroup<'_>) -> Result<(), Diagnostic>>,
+    pub(super) fulfil: Option<Fulfil>,
 }
+
+type Fulfil = fn(&mut Object, &ParameterGroup<'_>) -> Result<(), Diagnostic>;
 
 /// Returns the code for an intent.
 pub(super) fn handler(intent: Intent) -> IntentHandler {

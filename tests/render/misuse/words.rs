@@ -171,11 +171,11 @@ error: fragments/token-minter.yaml(${container}): there is no container `drivr` 
   help: did you mean `driver`?
 
 token-minter: {workload: Deployment/d, container: driver, volume: metrics-serving-cert, mountPath: /t, serviceAccount: sa}
-error: fragments/token-minter.yaml(name: ${volume}): two authors say different things about one field
+error: fragments/token-minter.yaml(name: ${volume}): this field already has a different value
   object: Deployment.apps/d in old
-  note: the other is at payload/op/0000_50_op_1.yaml:13:79
+  note: the other value is at payload/op/0000_50_op_1.yaml:13:79
   note: used at payload/op/component.yaml:7:3
-  help: decide whose it is: make it an input, or use `set` or a patch where an exception is meant
+  help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
 ",
     );
     let word = "token-minter: {workload: Deployment/d, container: driver, volume: t, mountPath: /t, serviceAccount: sa}";
@@ -279,11 +279,11 @@ error: fragments/cloud-credentials.yaml(${container}): there is no container `dr
   help: did you mean `driver`?
 
 cloud-credentials: {workload: Deployment/d, container: driver, secret: cloud, volume: data}
-error: fragments/cloud-credentials.yaml(name: ${volume}): two authors say different things about one field
+error: fragments/cloud-credentials.yaml(name: ${volume}): this field already has a different value
   object: Deployment.apps/d in old
-  note: the other is at payload/op/0000_50_op_1.yaml:13:17
+  note: the other value is at payload/op/0000_50_op_1.yaml:13:17
   note: used at payload/op/component.yaml:7:3
-  help: decide whose it is: make it an input, or use `set` or a patch where an exception is meant
+  help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
 ",
     );
     let own = DEPLOYMENT.replace("args: [run]", "env: [{name: AWS_SHARED_CREDENTIALS_FILE, value: /mine}]");
@@ -406,11 +406,11 @@ webhook-url: {config: ValidatingWebhookConfiguration/v, webhook: a.b.c, service:
 error: payload/op/component.yaml:7:115: the input `path` cannot be `check`
 
 webhook-url: {config: ValidatingWebhookConfiguration/v, webhook: d.e.f, service: Service/hook, port: 443}
-error: fragments/webhook-url.yaml(https://${service.name}.${hcp.namespace}.svc:${port}${path}): two authors say different things about one field
+error: fragments/webhook-url.yaml(https://${service.name}.${hcp.namespace}.svc:${port}${path}): this field already has a different value
   object: ValidatingWebhookConfiguration.admissionregistration.k8s.io/v
-  note: the other is at payload/op/0000_50_op_1.yaml:6:37
+  note: the other value is at payload/op/0000_50_op_1.yaml:6:37
   note: used at payload/op/component.yaml:7:3
-  help: decide whose it is: make it an input, or use `set` or a patch where an exception is meant
+  help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
 ",
     );
     contradiction(
