@@ -197,7 +197,7 @@ fn two_that_disagree_are_an_error_that_names_both_lines() {
     folder.write("profiles/fragments/one.yaml", fragment("one", flag));
     let shown = refused(&folder);
     assert!(
-        shown.contains("profiles/fragments/one.yaml:7:46: two authors")
+        shown.contains("profiles/fragments/one.yaml:7:46: this field already has a different value")
             && shown.contains("the other value is at payload/op/2.yaml:9:"),
         "{shown}"
     );

@@ -40,7 +40,7 @@ fn findings(folder: &Folder) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for line in run.stdout.lines() {
         let finding: serde_json::Value = serde_json::from_str(line).unwrap();
-        if finding["check"] == "secret-in-guest" {
+        if finding["code"] == "secret-in-guest" {
             let text = |field: &str| finding[field].as_str().unwrap().to_owned();
             found.push((text("path"), text("message")));
         }

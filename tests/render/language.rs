@@ -502,7 +502,7 @@ fn a_patch_that_does_nothing_is_an_error() {
         ),
         (
             "{reason: because, target: {kind: Deployment}, patch: [{op: remove, path: /spec/replicas}]}",
-            "the object does not have the key `replicas` that the path `/spec/replicas` means\n  object: Deployment.apps/a in ns\n  note: applied by payload/op/component.yaml:5:3, because because",
+            "the object does not have the key `replicas`, which the path `/spec/replicas` names\n  object: Deployment.apps/a in ns\n  note: applied by payload/op/component.yaml:5:3, because because",
         ),
     ] {
         let shown = refused(&folder(&format!("patches:\n- {entry}\n"), "cluster: both\n"), &[]);
