@@ -22,11 +22,11 @@ pub struct ObjectId {
 /// The reason why a document is not an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotAnObject {
-    /// What is wrong.
+    /// The error message.
     pub message: String,
     /// The place in the document.
     pub mark: Mark,
-    /// What the user can do.
+    /// Advice for the user.
     pub help: &'static str,
 }
 

@@ -77,11 +77,11 @@ pub fn item_segments(items: &[Node]) -> Option<Vec<String>> {
 /// The reason why a path cannot be read, or does not lead anywhere in an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathError {
-    /// What is wrong.
+    /// The error message.
     pub message: String,
     /// The place where the path is written.
     pub mark: Mark,
-    /// What the user can do.
+    /// Advice for the user.
     pub help: Option<String>,
 }
 

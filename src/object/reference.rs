@@ -286,7 +286,7 @@ impl ReferenceRule<'_> {
         }
     }
 
-    /// Adds the references of an object in `namespace` to a list. Empty names are skipped.
+    /// Adds the references of an object in `namespace` to a list.
     pub fn references<'n>(
         &'n self,
         root: &'n Node,
@@ -295,30 +295,29 @@ impl ReferenceRule<'_> {
         found: &mut Vec<Reference<'n>>,
     ) {
         for node in self.find(root, kind) {
-            let name_node = match self.name_field {
-                Some(field) => node.get(field),
-                None => Some(node),
-            };
-            let Some(name_node) = name_node else { continue };
-            let Some(name) = name_node.as_str().filter(|name| !name.is_empty()) else { continue };
-            let namespace = match self.namespace {
-                TargetNamespace::SameAsSource => namespace,
-                // The subjects of a RoleBinding may leave it out.
-                TargetNamespace::NextToName => {
-                    node.get("namespace").and_then(Node::as_str).unwrap_or(namespace)
-                }
-                TargetNamespace::ClusterScoped => "",
-            };
-            found.push(Reference {
-                kind: self.kind,
-                group: self.group,
-                namespace,
-                name,
-                name_node,
-                node,
-                requires: self.requires,
-            });
+            found.extend(self.reference(node, namespace));
         }
+    }
+
+    /// Returns the reference in a node at the path of the rule, in an object in `namespace`. Returns `None` if the node does
+    /// not meet the condition of the rule, or if the name is empty.
+    pub fn reference<'n>(&'n self, node: &'n Node, namespace: &'n str) -> Option<Reference<'n>> {
+        if !self.meets_condition(node) {
+            return None;
+        }
+        let name_node = match self.name_field {
+            Some(field) => node.get(field)?,
+            None => node,
+        };
+        let name = name_node.as_str().filter(|name| !name.is_empty())?;
+        let namespace = match self.namespace {
+            TargetNamespace::SameAsSource => namespace,
+            // The subjects of a RoleBinding may leave it out.
+            TargetNamespace::NextToName => node.get("namespace").and_then(Node::as_str).unwrap_or(namespace),
+            TargetNamespace::ClusterScoped => "",
+        };
+        let (kind, group, requires) = (self.kind, self.group, self.requires);
+        Some(Reference { kind, group, namespace, name, name_node, node, requires })
     }
 }
 

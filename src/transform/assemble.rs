@@ -1,15 +1,14 @@
 //! The first step: manifests become objects, and get what pages and fragments contribute.
 
-use super::contribute::{self, ComponentContext};
+use super::component::{Component, ComponentContext};
 use super::images::ImageReplacements;
-use super::{Component, tombstones};
+use super::manifest_object::from_manifest;
+use super::{contribute, tombstones};
 use crate::diagnostic::Diagnostics;
 use crate::expand::{Expanded, View};
-use crate::object::{Cause, History, Object, PayloadPosition, Placement, Scopes};
+use crate::object::{Object, Scopes};
 use crate::parallel::{self, MIN_COMPONENTS_PER_THREAD};
-use crate::payload::Manifest;
 use crate::select::{Selected, Selection};
-use crate::yaml::Node;
 
 /// The objects of one profile, by component.
 pub struct Assembled<'a> {
@@ -53,38 +52,10 @@ fn selected_objects(
     images: &ImageReplacements,
 ) -> Vec<Object> {
     let mut objects = Vec::new();
-    for (index, manifest) in view.payload.of_component(component) {
+    for (index, _) in view.payload.of_component(component) {
         if selection.out[index].is_none() {
-            objects.push(object(index, manifest, view, images));
+            objects.push(from_manifest(index, view, images));
         }
     }
     objects
-}
-
-fn object(index: usize, manifest: &Manifest, view: &View<'_>, images: &ImageReplacements) -> Object {
-    let mut history = History::new(view.context.recording);
-    let mut root = manifest.object();
-    history.record(&root, || Cause::Manifest);
-    images.replace(&mut root, &view.payload.file(manifest).path);
-    history.record(&root, || Cause::Release);
-    Object { manifest: Some(index), ..object_at_manifest(index, root, history, view) }
-}
-
-/// Returns an object with the identity, the file and the position of a manifest.
-pub(super) fn object_at_manifest(index: usize, root: Node, history: History, view: &View<'_>) -> Object {
-    let manifest = &view.payload.manifests[index];
-    let file = view.payload.file(manifest);
-    Object {
-        root,
-        id: manifest.id.clone(),
-        cluster: view.profile.cluster,
-        component: file.component.clone(),
-        file: file.path.clone(),
-        ordered_as: file.ordered_as.clone(),
-        position: PayloadPosition { manifest: index, placement: Placement::Manifest, sequence: 0 },
-        document: manifest.document,
-        manifest: None,
-        issued: None,
-        history,
-    }
 }

@@ -4,30 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::additive_merge::{merge_addition, merge_pod_addition};
-use super::new_object;
+use super::component::ComponentContext;
+use super::new_object::{self, cause};
 use super::unknown_containers::ContainerNames;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
-use crate::expand::{Contribution, ContributionTarget, Expanded, View};
-use crate::object::{Cause, Object, ObjectId, Scopes, map, metadata, pod_mut};
+use crate::expand::{Contribution, ContributionTarget, View};
+use crate::object::{Object, ObjectId, map, metadata, pod_mut};
 use crate::yaml::{Mark, Sources, Value};
-
-/// The component whose objects get contributions.
-#[derive(Clone, Copy)]
-pub(super) struct ComponentContext<'a> {
-    pub(super) name: &'a str,
-    pub(super) expanded: &'a Expanded<'a>,
-    pub(super) scopes: &'a Scopes,
-}
-
-impl<'a> ComponentContext<'a> {
-    pub(super) fn view(&self) -> &'a View<'a> {
-        &self.expanded.view
-    }
-
-    pub(super) fn sources(&self) -> &'a Sources {
-        self.view().context.sources
-    }
-}
 
 /// Groups contributions by the component whose objects they change. That is the component with the manifest of the
 /// object, which need not be the component whose page contributes.
@@ -220,8 +203,4 @@ fn is_same(contribution: &ObjectId, object: &ObjectId) -> bool {
         && object.kind == contribution.kind
         && object.name == contribution.name
         && (contribution.namespace.is_empty() || object.namespace == contribution.namespace)
-}
-
-pub(super) fn cause(contribution: &Contribution) -> Cause {
-    Cause::Addition { addition: contribution.part, uses: contribution.uses.clone() }
 }

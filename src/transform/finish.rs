@@ -1,7 +1,9 @@
 //! The last step: issued Secrets, policy, patches, pins, the profile's namespace, and annotations to strip.
 
+use super::assemble::Assembled;
+use super::component::Component;
 use super::handle_intents::{Detected, WithIntents, refuse_late_intents};
-use super::{Assembled, Component, issued, namespace, page_patches, pins, policy, strip_annotations};
+use super::{issued, namespace, page_patches, pins, policy, strip_annotations};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::expand::{PodContext, View, mentions};
 use crate::language::template::substitute_text;

@@ -7,9 +7,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::contribute::{self, ComponentContext};
+use super::assemble::Assembled;
+use super::component::{Component, ComponentContext};
+use super::contribute;
 use super::intents::{self, DetectedIntent, ParameterGroup, RemoteServices};
-use super::{Assembled, Component};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::expand::{self, View};
 use crate::language::{Intent, IntentRule, Intents, Marked, Profile, Use};

@@ -13,12 +13,14 @@
 
 mod additive_merge;
 mod assemble;
+mod component;
 mod contribute;
 mod finish;
 mod handle_intents;
 mod images;
 mod intents;
 mod issued;
+mod manifest_object;
 mod namespace;
 mod new_object;
 mod page_patches;
@@ -30,16 +32,7 @@ mod strip_annotations;
 mod tombstones;
 mod unknown_containers;
 
-use crate::object::Object;
-
 pub use assemble::{Assembled, assemble};
+pub use component::Component;
 pub use finish::{Rendered, finish};
 pub use handle_intents::{WithIntents, handle_intents};
-
-/// The objects of one component in one cluster.
-pub struct Component {
-    /// The name of the component.
-    pub name: String,
-    /// Its objects.
-    pub objects: Vec<Object>,
-}

@@ -1,9 +1,9 @@
 //! Objects that an addition creates: which cluster and namespace they live in, and their position in the payload.
 
-use super::contribute::{ComponentContext, cause};
+use super::component::ComponentContext;
 use crate::diagnostic::{Diagnostic, Location};
 use crate::expand::Contribution;
-use crate::object::{Cluster, History, Object, ObjectId, PayloadPosition, Placement, Scope, text};
+use crate::object::{Cause, Cluster, History, Object, ObjectId, PayloadPosition, Placement, Scope, text};
 use crate::yaml::{Entry, Node, Value};
 
 /// Creates the object of a contribution. Returns `None` if it lives in another cluster.
@@ -107,4 +107,9 @@ fn set_namespace(root: &mut Node, namespace: &str) {
     if let Some(Value::Map(metadata)) = root.get_mut("metadata").map(|node| &mut node.value) {
         metadata.insert(Entry { key: "namespace".into(), mark, value: text(namespace, mark) });
     }
+}
+
+/// Returns the cause of a change by a contribution.
+pub(super) fn cause(contribution: &Contribution) -> Cause {
+    Cause::Addition { addition: contribution.part, uses: contribution.uses.clone() }
 }

@@ -37,7 +37,7 @@ pub(super) fn preview(object: &Object, view: &View<'_>, component: &str) -> Node
     copy.root
 }
 
-/// Returns whether a patch can select an object, as far as this can be told without regular expressions.
+/// Returns false if a patch cannot select an object. This is a cheap test before its regular expressions are compiled.
 fn may_select(entry: &PatchEntry, id: &ObjectId) -> bool {
     let Some(target) = &entry.target else { return true };
     let may_match = |wanted: &Option<Marked<String>>, found: &str| match wanted {

@@ -64,7 +64,7 @@ pub(super) struct DetectedIntent {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Obstacle {
     pub(super) reason: &'static str,
-    /// What the user can do.
+    /// Advice for the user.
     pub(super) help: &'static str,
 }
 

@@ -115,9 +115,9 @@ fn missing_field(operation: &Node, field: &str) -> PatchError {
     PatchError::new(operation.mark, format!("the operation has no field `{field}`"))
 }
 
-/// On which side of an item a value is inserted.
+/// Where a value is inserted, relative to an item.
 #[derive(Clone, Copy)]
-enum Beside {
+enum Insertion {
     Before,
     After,
 }
@@ -156,8 +156,8 @@ impl Operation {
                 _ => self.add(root, value),
             },
             Action::Append(value) => self.append(root, value),
-            Action::InsertBefore(value) => self.insert(root, value, Beside::Before),
-            Action::InsertAfter(value) => self.insert(root, value, Beside::After),
+            Action::InsertBefore(value) => self.insert(root, value, Insertion::Before),
+            Action::InsertAfter(value) => self.insert(root, value, Insertion::After),
             Action::SetFlag(value) => self.for_each(root, |node| set_flag(node, value)),
         }
     }
@@ -247,7 +247,7 @@ impl Operation {
         })
     }
 
-    fn insert(&self, root: &mut Node, value: &Node, beside: Beside) -> Result<()> {
+    fn insert(&self, root: &mut Node, value: &Node, insertion: Insertion) -> Result<()> {
         // The last one first, so that the indices of the others stay valid.
         for location in self.locations(root, &self.path)?.iter().rev() {
             let Some((PathStep::Index(index), parent)) = location.split_last() else {
@@ -256,9 +256,9 @@ impl Operation {
             let Some(Value::List(items)) = node_at_mut(root, parent).map(|node| &mut node.value) else {
                 return Err(self.not_an_item());
             };
-            let index = match beside {
-                Beside::Before => *index,
-                Beside::After => index + 1,
+            let index = match insertion {
+                Insertion::Before => *index,
+                Insertion::After => index + 1,
             };
             items.insert(index, value.clone());
         }

@@ -14,11 +14,11 @@ use crate::yaml::Mark;
 /// The reason why a patch cannot be applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PatchError {
-    /// What is wrong.
+    /// The error message.
     pub message: String,
     /// The place in the patch.
     pub mark: Mark,
-    /// What the user can do.
+    /// Advice for the user.
     pub help: Option<String>,
 }
 
