@@ -9,13 +9,59 @@ const HEADER: &str = "apiVersion: transship.openshift.io/v1\n";
 /// Returns a Deployment with two containers, and more fields for its pod.
 fn deployment(pod: &str) -> String {
     format!(
-        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: d, namespace: old, labels: {{app: d}}}}\nspec:\n  selector: {{matchLabels: {{app: d}}}}\n  template:\n    metadata: {{labels: {{app: d}}}}\n    spec:\n      \
-         serviceAccountName: sa\n      containers:\n      - {{name: other, image: i}}\n      - {{name: driver, image: i, volumeMounts: [{{name: token, mountPath: /token, readOnly: true}}]}}\n{pod}"
+        "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: d, namespace: old, labels: {{app: d}}}}
+spec:
+  selector: {{matchLabels: {{app: d}}}}
+  template:
+    metadata: {{labels: {{app: d}}}}
+    spec:
+      serviceAccountName: sa
+      containers:
+      - {{name: other, image: i}}
+      - {{name: driver, image: i, volumeMounts: [{{name: token, mountPath: /token, readOnly: true}}]}}
+{pod}"
     )
 }
 
 const TOKEN: &str = "      volumes: [{name: token, projected: {sources: [{serviceAccountToken: {audience: openshift, path: jwt}}]}}]\n";
 const EMPTY: &str = "      volumes: [{name: token, emptyDir: {}}]\n";
+
+/// A component that uses the parameters of the bundled pages, with the objects whose fields the bundled profiles pin.
+const CSI_PAGE: &str = "\
+apiVersion: transship.openshift.io/v1
+kind: Component
+metadata: {name: csi}
+values: {a: '${platform.type}', b: '${aws.region}', c: '${infrastructure.name}', d: '${operands}'}
+";
+const PINNED_OBJECTS: &str = "\
+apiVersion: operator.openshift.io/v1
+kind: CSISnapshotController
+metadata: {name: cluster, annotations: {x: x}}
+---
+apiVersion: operator.openshift.io/v1
+kind: Storage
+metadata: {name: cluster, annotations: {x: x}}
+---
+apiVersion: operator.openshift.io/v1
+kind: ClusterCSIDriver
+metadata: {name: ebs.csi.aws.com, annotations: {x: x}}
+";
+
+const IMAGES: &str = "\
+kind: ImageStream
+apiVersion: image.openshift.io/v1
+metadata: {name: 4.22.0}
+spec:
+  tags:
+  - {name: token-minter, from: {kind: DockerImage, name: 'q/minter@sha256:1'}}
+  - {name: transship, from: {kind: DockerImage, name: q/transship}}
+  - {name: kube-rbac-proxy, from: {kind: DockerImage, name: q/proxy}}
+  - {name: csi-external-attacher, from: {kind: DockerImage, name: q/attacher}}
+  - {name: csi-livenessprobe, from: {kind: DockerImage, name: q/liveness}}
+";
 
 fn folder(manifests: &str, page: &str) -> Folder {
     let folder = Folder::new();
@@ -25,17 +71,9 @@ fn folder(manifests: &str, page: &str) -> Folder {
         "payload/op/component.yaml",
         format!("{HEADER}kind: Component\nmetadata: {{name: op}}\n{annotations}{page}"),
     );
-    // The bundled profiles pin fields of these objects, and the bundled pages use these parameters.
-    folder.write(
-        "payload/csi/component.yaml",
-        "apiVersion: transship.openshift.io/v1\nkind: Component\nmetadata: {name: csi}\nvalues: {a: '${platform.type}', b: '${aws.region}', c: '${infrastructure.name}', d: '${operands}'}\n",
-    );
-    let snapshots = "apiVersion: operator.openshift.io/v1\nkind: CSISnapshotController\nmetadata: {name: cluster, annotations: {x: x}}\n---\napiVersion: operator.openshift.io/v1\nkind: Storage\nmetadata: {name: cluster, annotations: {x: x}}\n---\napiVersion: operator.openshift.io/v1\nkind: ClusterCSIDriver\nmetadata: {name: ebs.csi.aws.com, annotations: {x: x}}\n";
-    folder.write("payload/csi/9.yaml", snapshots);
-    folder.write(
-        "payload/image-references",
-        r#"{"kind":"ImageStream","apiVersion":"image.openshift.io/v1","metadata":{"name":"4.22.0"},"spec":{"tags":[{"name":"token-minter","from":{"kind":"DockerImage","name":"q/minter@sha256:1"}},{"name":"transship","from":{"kind":"DockerImage","name":"q/transship"}},{"name":"kube-rbac-proxy","from":{"kind":"DockerImage","name":"q/proxy"}},{"name":"csi-external-attacher","from":{"kind":"DockerImage","name":"q/attacher"}},{"name":"csi-livenessprobe","from":{"kind":"DockerImage","name":"q/liveness"}}]}}"#,
-    );
+    folder.write("payload/csi/component.yaml", CSI_PAGE);
+    folder.write("payload/csi/9.yaml", PINNED_OBJECTS);
+    folder.write("payload/image-references", IMAGES);
     folder.write("payload/release-metadata", r#"{"kind":"cincinnati-metadata-v0","version":"4.22.0"}"#);
     folder
 }
