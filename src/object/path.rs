@@ -18,7 +18,7 @@ use crate::yaml::{Mark, Node, Value, json};
 
 /// The fields that identify an item of a list, in order of preference. A mount is identified by its path, because one
 /// volume may be mounted several times.
-const ITEM_KEYS: [&str; 2] = ["mountPath", "name"];
+pub const ITEM_KEYS: [&str; 2] = ["mountPath", "name"];
 
 /// Escapes a key or value for use in a path.
 pub fn escape(text: &str) -> Cow<'_, str> {

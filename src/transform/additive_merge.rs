@@ -3,6 +3,7 @@
 
 use crate::diagnostic::{Diagnostic, Location};
 use crate::object::list;
+use crate::object::path::ITEM_KEYS;
 use crate::yaml::{Entry, Map, Mark, Node, Sources, Value};
 
 /// Merges an addition into a node.
@@ -182,7 +183,7 @@ fn merge_item(items: &mut Vec<Node>, item: &Node, sources: &Sources) -> Result<(
 
 /// Returns whether two items describe the same thing.
 fn is_same_item(other: &Node, item: &Node) -> bool {
-    let Some(key) = ["mountPath", "name"].into_iter().find(|key| item.get(key).is_some()) else {
+    let Some(key) = ITEM_KEYS.into_iter().find(|key| item.get(key).is_some()) else {
         return false;
     };
     // The subjects of a binding can have the same name in several namespaces.

@@ -37,7 +37,7 @@ pub(super) struct Detected {
 }
 
 /// A use of a fragment that replaces an intent.
-struct Replacement {
+struct IntentReplacement {
     component: String,
     /// The objects that the inputs of the fragment name.
     objects: Vec<ObjectId>,
@@ -57,7 +57,8 @@ pub fn handle_intents(clusters: Vec<Assembled<'_>>) -> Result<Vec<WithIntents<'_
             replacements.push(handle_component(component, &assembled.expanded.view, detected));
         }
     }
-    let replacements: Vec<Replacement> = Diagnostics::gather(replacements)?.into_iter().flatten().collect();
+    let replacements: Vec<IntentReplacement> =
+        Diagnostics::gather(replacements)?.into_iter().flatten().collect();
     let added = handled.iter_mut().map(|cluster| add_replacements(&mut cluster.assembled, &replacements));
     Diagnostics::gather(added)?;
     Ok(handled)
@@ -86,7 +87,7 @@ fn handle_component(
     component: &mut Component,
     view: &View<'_>,
     detected: &mut Detected,
-) -> Result<Vec<Replacement>, Diagnostics> {
+) -> Result<Vec<IntentReplacement>, Diagnostics> {
     let rules = expand::intent_rules(view, &component.name)?;
     let mut errors = Diagnostics::default();
     let mut replacements = Vec::new();
@@ -95,7 +96,7 @@ fn handle_component(
             detected.intents.insert((object.position, intent.intent));
             match handle_intent(object, &intent, &rules, view) {
                 Ok(None) => {}
-                Ok(Some(fragment)) => replacements.push(Replacement {
+                Ok(Some(fragment)) => replacements.push(IntentReplacement {
                     component: component.name.clone(),
                     objects: intent.objects,
                     fragment,
@@ -168,11 +169,14 @@ fn fragment_use(name: &str, detected: &DetectedIntent, view: &View<'_>) -> Use {
 /// Expands the fragments that replace intents, and adds what they contribute to this cluster.
 ///
 /// All contributions are added at once, so that the order of the intents does not matter.
-fn add_replacements(cluster: &mut Assembled<'_>, replacements: &[Replacement]) -> Result<(), Diagnostics> {
+fn add_replacements(
+    cluster: &mut Assembled<'_>,
+    replacements: &[IntentReplacement],
+) -> Result<(), Diagnostics> {
     let Assembled { expanded, components, scopes } = cluster;
     let mut errors = Diagnostics::default();
     let mut contributions = Vec::new();
-    for Replacement { component, objects, fragment } in replacements {
+    for IntentReplacement { component, objects, fragment } in replacements {
         match expand::contributions_for_intent(&expanded.view, component, objects, fragment) {
             Ok(all) => contributions.extend(all.into_iter().map(|one| (component.as_str(), one))),
             Err(more) => errors.0.extend(more.0),
@@ -201,8 +205,13 @@ pub(super) fn refuse_late_intents(
     let mut errors = Diagnostics::default();
     for object in &component.objects {
         for intent in intents::detect(object, &detected.remote_services) {
-            let was_handled = detected.intents.contains(&(object.position, intent.intent));
-            if let Some(error) = late_intent(&intent, was_handled, &rules, view) {
+            let rule = rules.0.get(&intent.intent);
+            // Parameters fulfil an intent without removing it.
+            let from_parameters = rule.is_some_and(|rule| matches!(rule.value, IntentRule::Parameters(_)));
+            if from_parameters && detected.intents.contains(&(object.position, intent.intent)) {
+                continue;
+            }
+            if let Some(error) = late_intent(&intent, rule, view) {
                 errors.0.push(error.object(&object.id));
             }
         }
@@ -210,20 +219,18 @@ pub(super) fn refuse_late_intents(
     errors.or(())
 }
 
+/// Returns the error for an intent that is still in an object, unless it may stay there.
 fn late_intent(
     detected: &DetectedIntent,
-    was_handled: bool,
-    rules: &Intents,
+    rule: Option<&Marked<IntentRule>>,
     view: &View<'_>,
 ) -> Option<Diagnostic> {
-    let Some(rule) = rules.0.get(&detected.intent) else { return Some(no_rule(detected, view)) };
+    let Some(rule) = rule else { return Some(no_rule(detected, view)) };
     let name = match &rule.value {
         IntentRule::Keep => return None,
         IntentRule::Refuse(reason) => {
             return Some(refused(detected, reason, rule.mark, view.context.sources));
         }
-        // Parameters fulfil an intent without removing it.
-        IntentRule::Parameters(_) if was_handled => return None,
         // The fragment itself adds the intent again, because something in that cluster fulfils it.
         IntentRule::Fragment(name) if is_from_fragment(detected.mark, name, view) => return None,
         IntentRule::Parameters(name) | IntentRule::Fragment(name) => name,

@@ -1,5 +1,6 @@
 //! The three patch formats: strategic merge, JSON merge patch (RFC 7386) and JSON patch (RFC 6902).
 
+mod directives;
 mod json;
 mod merge;
 mod strategic;

@@ -4,21 +4,20 @@
 //! Kubernetes puts new items of a list before those that only the object has. Here they come last, which is where users
 //! expect them, unless [`ItemPosition`] says otherwise.
 
+use super::directives::{
+    DELETE_FROM_LIST, PATCH, RETAIN_KEYS, SET_ORDER, delete_from_list, directive, retain_keys, same_key,
+    set_order, unknown_directive, without_directives, without_patch_directive,
+};
 use super::{PatchError, Result};
 use crate::language::ItemPosition;
 use crate::object::{ListStrategy, Schema};
 use crate::yaml::{Entry, Map, Node, Value};
 
-const PATCH: &str = "$patch";
-const RETAIN_KEYS: &str = "$retainKeys";
-const DELETE_FROM_LIST: &str = "$deleteFromPrimitiveList";
-const SET_ORDER: &str = "$setElementOrder/";
-
 /// Applies a strategic merge patch to an object.
 pub fn strategic(target: &mut Node, patch: &Node, schema: Schema<'_>, position: ItemPosition) -> Result<()> {
     let merger = Merger { position };
     match (&mut target.value, &patch.value) {
-        (Value::Map(map), Value::Map(changes)) => merger.map(map, patch, changes, schema),
+        (Value::Map(map), Value::Map(changes)) => merger.merge_map(map, patch, changes, schema),
         _ => Err(PatchError::new(
             patch.mark,
             format!("a strategic merge patch is a map, not {}", patch.value.kind()),
@@ -56,7 +55,8 @@ struct Merger {
 }
 
 impl Merger {
-    fn map(&self, target: &mut Map, patch: &Node, changes: &Map, schema: Schema<'_>) -> Result<()> {
+    /// Merges a map of the patch into one of the object, and applies the directives in it.
+    fn merge_map(&self, target: &mut Map, patch: &Node, changes: &Map, schema: Schema<'_>) -> Result<()> {
         if let Some(directive) = changes.get(PATCH) {
             *target = match directive.as_str() {
                 Some("replace") => without_patch_directive(changes),
@@ -70,7 +70,7 @@ impl Merger {
         }
         for change in changes {
             if &*change.key != RETAIN_KEYS && !change.key.starts_with(SET_ORDER) {
-                self.entry(target, change, schema)?;
+                self.merge_entry(target, change, schema)?;
             }
         }
         for order in changes.iter().filter(|change| change.key.starts_with(SET_ORDER)) {
@@ -79,7 +79,8 @@ impl Merger {
         Ok(())
     }
 
-    fn entry(&self, target: &mut Map, change: &Entry, schema: Schema<'_>) -> Result<()> {
+    /// Merges one field of the patch.
+    fn merge_entry(&self, target: &mut Map, change: &Entry, schema: Schema<'_>) -> Result<()> {
         if change.key.starts_with(DELETE_FROM_LIST) {
             return delete_from_list(target, change);
         }
@@ -101,11 +102,11 @@ impl Merger {
                     *current = patch.clone();
                     return Ok(());
                 }
-                self.map(map, patch, nested, schema)
+                self.merge_map(map, patch, nested, schema)
             }
             (Value::List(items), Value::List(nested)) => {
                 let schema = field_schema(schema, change)?;
-                self.list(items, patch, nested, schema)
+                self.merge_list(items, patch, nested, schema)
             }
             _ => {
                 match without_directives(patch) {
@@ -117,7 +118,14 @@ impl Merger {
         }
     }
 
-    fn list(&self, items: &mut Vec<Node>, patch: &Node, changes: &[Node], schema: Schema<'_>) -> Result<()> {
+    /// Merges a list of the patch, by the strategy in the schema.
+    fn merge_list(
+        &self,
+        items: &mut Vec<Node>,
+        patch: &Node,
+        changes: &[Node],
+        schema: Schema<'_>,
+    ) -> Result<()> {
         match schema.list_strategy() {
             ListStrategy::Replace => {
                 *items = changes.to_vec();
@@ -132,12 +140,13 @@ impl Merger {
             }
             ListStrategy::MergeBy(key) => {
                 require_same_types(items, changes, patch)?;
-                self.keyed_list(items, changes, key, schema.item())
+                self.merge_keyed_list(items, changes, key, schema.item())
             }
         }
     }
 
-    fn keyed_list(
+    /// Merges a list whose items are identified by a key.
+    fn merge_keyed_list(
         &self,
         items: &mut Vec<Node>,
         changes: &[Node],
@@ -171,7 +180,7 @@ impl Merger {
             let current =
                 items.iter_mut().find(|item| item.get(key).is_some_and(|other| same_key(other, value)));
             match (current.map(|item| &mut item.value), &change.value) {
-                (Some(Value::Map(map)), Value::Map(nested)) => self.map(map, change, nested, schema)?,
+                (Some(Value::Map(map)), Value::Map(nested)) => self.merge_map(map, change, nested, schema)?,
                 _ => new.extend(without_directives(change)),
             }
         }
@@ -179,6 +188,7 @@ impl Merger {
         Ok(())
     }
 
+    /// Inserts new items at the position that the patch asks for.
     fn insert(&self, items: &mut Vec<Node>, new: Vec<Node>) {
         match self.position {
             ItemPosition::Last => items.extend(new),
@@ -206,118 +216,11 @@ fn remove_duplicates(items: &mut Vec<Node>) {
     *items = unique;
 }
 
-fn without_patch_directive(changes: &Map) -> Map {
-    let mut map = changes.clone();
-    map.remove(PATCH);
-    map
-}
-
-fn unknown_directive(directive: &Node) -> PatchError {
-    PatchError::new(directive.mark, "this is not a `$patch` directive").help("write `delete` or `replace`")
-}
-
-fn directive(item: &Node) -> Option<&str> {
-    item.get(PATCH).map(|directive| directive.as_str().unwrap_or(""))
-}
-
-/// Applies `$retainKeys`: removes all keys of the object that it does not list. The patch must not set other keys.
-fn retain_keys(target: &mut Map, changes: &Map, keys: &Node) -> Result<()> {
-    let names = keys.as_list().and_then(|items| items.iter().map(Node::as_str).collect::<Option<Vec<_>>>());
-    let Some(names) = names else {
-        return Err(PatchError::new(
-            keys.mark,
-            format!("`{RETAIN_KEYS}` is a list of keys, not {}", keys.value.kind()),
-        ));
-    };
-    for change in changes {
-        let set = change.value.value != Value::Null && !change.key.starts_with('$');
-        if set && !names.contains(&&*change.key) {
-            let message = format!("the patch sets `{}`, which `{RETAIN_KEYS}` does not list", change.key);
-            return Err(PatchError::new(change.mark, message));
-        }
-    }
-    let dropped: Vec<_> =
-        target.iter().map(|entry| entry.key.clone()).filter(|key| !names.contains(&key.as_str())).collect();
-    for key in dropped {
-        target.remove(&key);
-    }
-    Ok(())
-}
-
-/// Applies `$deleteFromPrimitiveList/field: [values]`.
-fn delete_from_list(target: &mut Map, change: &Entry) -> Result<()> {
-    let field = change.key.strip_prefix(DELETE_FROM_LIST).and_then(|rest| rest.strip_prefix('/'));
-    let (Some(field), Some(values)) = (field, change.value.as_list()) else {
-        return Err(PatchError::new(
-            change.mark,
-            format!("`{DELETE_FROM_LIST}/field` needs a field and a list of values"),
-        ));
-    };
-    if let Some(Value::List(items)) = target.get_mut(field).map(|node| &mut node.value) {
-        items.retain(|item| !values.contains(item));
-    }
-    Ok(())
-}
-
-/// Applies `$setElementOrder/field: [items]`: sorts the listed items among the positions that they have.
-fn set_order(target: &mut Map, order: &Entry, patch: &Node, schema: Schema<'_>) -> Result<()> {
-    let field = order.key.strip_prefix(SET_ORDER).unwrap_or_default();
-    let Some(wanted) = order.value.as_list() else {
-        let message = format!("`{}` is a list, not {}", order.key, order.value.value.kind());
-        return Err(PatchError::new(order.mark, message));
-    };
-    let schema = schema.field(field).ok_or_else(|| {
-        PatchError::new(order.mark, format!("the kind has no field `{field}` whose order could be set"))
-    })?;
-    let key = match schema.list_strategy() {
-        ListStrategy::MergeBy(key) => Some(key),
-        ListStrategy::Union | ListStrategy::Replace => None,
-    };
-    let rank = |item: &Node| {
-        wanted.iter().position(|other| match key {
-            Some(key) => matches!((item.get(key), other.get(key)), (Some(a), Some(b)) if same_key(a, b)),
-            None => item == other,
-        })
-    };
-    require_same_order(patch, field, &rank, order)?;
-    let Some(Value::List(items)) = target.get_mut(field).map(|node| &mut node.value) else { return Ok(()) };
-    let mut ordered: Vec<Node> = items.iter().filter(|item| rank(item).is_some()).cloned().collect();
-    ordered.sort_by_key(|item| rank(item));
-    let mut ordered = ordered.into_iter();
-    for item in items.iter_mut().filter(|item| rank(item).is_some()) {
-        if let Some(next) = ordered.next() {
-            *item = next;
-        }
-    }
-    Ok(())
-}
-
-/// Refuses an order that leaves out items of the patch, or has them in another order.
-fn require_same_order(
-    patch: &Node,
-    field: &str,
-    rank: &impl Fn(&Node) -> Option<usize>,
-    order: &Entry,
-) -> Result<()> {
-    let items = patch.get(field).and_then(Node::as_list).unwrap_or_default();
-    let ranks: Option<Vec<_>> = items.iter().filter(|item| directive(item).is_none()).map(rank).collect();
-    match ranks {
-        Some(ranks) if ranks.is_sorted() => Ok(()),
-        _ => Err(PatchError::new(order.mark, format!("`{}` does not fit the items in `{field}`", order.key))
-            .help("list every item that the patch has, in the same order")),
-    }
-}
-
 fn key_of<'n>(item: &'n Node, key: &str) -> Result<&'n Node> {
     item.get(key).ok_or_else(|| {
         PatchError::new(item.mark, format!("the item has no `{key}`"))
             .help(format!("add it: the items of this list are merged by `{key}`"))
     })
-}
-
-/// Compares keys with their types: 53 is not "53".
-fn same_key(a: &Node, b: &Node) -> bool {
-    a.value == b.value
 }
 
 /// Refuses lists with items of different types.
@@ -328,29 +231,4 @@ fn require_same_types(items: &[Node], changes: &[Node], patch: &Node) -> Result<
         return Ok(());
     }
     Err(PatchError::new(patch.mark, "the items of the list and of the patch are of different types"))
-}
-
-/// Returns a new value without the nulls and directives in it, which have nothing to act on. Returns `None` if the value
-/// itself is a directive.
-fn without_directives(node: &Node) -> Option<Node> {
-    let value = match &node.value {
-        Value::Map(map) => {
-            if map.get(PATCH).is_some() {
-                return None;
-            }
-            let mut entries = Vec::new();
-            for entry in map {
-                if entry.key.starts_with('$') || entry.value.value == Value::Null {
-                    continue;
-                }
-                if let Some(value) = without_directives(&entry.value) {
-                    entries.push(Entry { value, ..entry.clone() });
-                }
-            }
-            Value::Map(Map::from_entries(entries, |_, _| {}))
-        }
-        Value::List(items) => Value::List(items.iter().filter_map(without_directives).collect()),
-        scalar => scalar.clone(),
-    };
-    Some(Node { value, mark: node.mark })
 }
