@@ -1,43 +1,44 @@
-//! One function over many items, on every core, with the results in the order of the items.
+//! Maps a function over many items on all cores.
 
 use std::num::NonZero;
 
-/// How many items are worth a thread: what a thread costs, an item must save that many times over.
-#[derive(Clone, Copy)]
-pub(crate) enum Worth {
-    /// Texts of dozens of objects.
-    Much = 1,
-    /// Files.
-    Some = 32,
-    /// Components: trees are shared, and little is changed in them.
-    Little = 512,
-}
+/// For items that take milliseconds, such as large texts: a thread for a single item pays off.
+pub(crate) const MIN_TEXTS_PER_THREAD: usize = 1;
 
-/// Maps items on all cores, where they are worth it. The order of the results is that of the items, whatever the number of
-/// cores.
+/// For items that take dozens of microseconds, such as reading or writing a file.
+pub(crate) const MIN_FILES_PER_THREAD: usize = 32;
+
+/// For components: most of their objects are shared with the payload and hardly change.
+pub(crate) const MIN_COMPONENTS_PER_THREAD: usize = 512;
+
+/// Maps items on all cores. The results are in the order of the items.
+///
+/// Each thread gets at least `min_items_per_thread` items, because starting a thread costs about as much as that many
+/// items. With few items, everything runs on the current thread.
 pub(crate) fn map<I: Send, R: Send>(
-    worth: Worth,
+    min_items_per_thread: usize,
     items: impl IntoIterator<Item = I>,
     function: impl Fn(I) -> R + Sync,
 ) -> Vec<R> {
     let mut items: Vec<I> = items.into_iter().collect();
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-    let share = items.len().div_ceil(cores).max(worth as usize);
-    if share >= items.len() {
+    let items_per_thread = items.len().div_ceil(cores).max(min_items_per_thread);
+    if items_per_thread >= items.len() {
         return items.into_iter().map(function).collect();
     }
     let mut shares = Vec::new();
-    while items.len() > share {
-        shares.push(items.split_off(items.len() - share));
+    while items.len() > items_per_thread {
+        shares.push(items.split_off(items.len() - items_per_thread));
     }
+    // The shares were split off the end, so the first one is the last in order.
+    shares.reverse();
     let function = &function;
     std::thread::scope(|scope| {
-        let threads: Vec<_> = shares
-            .into_iter()
-            .rev()
-            .map(|share| scope.spawn(move || share.into_iter().map(function).collect::<Vec<R>>()))
-            .collect();
-        // This thread takes its share as well.
+        let mut threads = Vec::new();
+        for share in shares {
+            threads.push(scope.spawn(move || share.into_iter().map(function).collect::<Vec<R>>()));
+        }
+        // The current thread handles the items that are left.
         let mut results: Vec<R> = items.into_iter().map(function).collect();
         for thread in threads {
             match thread.join() {

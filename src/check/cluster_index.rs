@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::diagnostic::Diagnostic;
 use crate::language::unmet;
 use crate::object::SelectorPattern;
-use crate::object::{Object, Rule, SERVING_CERT, Where, is_tombstone};
+use crate::object::{Object, ReferenceRule, SERVING_CERT, TargetNamespace, is_tombstone};
 use crate::transform::Rendered;
 use crate::yaml::{Mark, Node, Value};
 
@@ -68,8 +68,8 @@ impl<'a> Inventory<'a> {
             }
         }
         for object in cluster.objects.iter().filter(|object| !is_tombstone(&object.root)) {
-            for maker in makers.iter().filter(|maker| maker.is_about_object(&object.id)) {
-                for place in maker.places(&object.root, &object.id.kind) {
+            for maker in makers.iter().filter(|maker| maker.applies_to(&object.id)) {
+                for place in maker.find(&object.root, &object.id.kind) {
                     if let Some(key) = made_key(maker, place, object) {
                         made.insert(key, &[][..]);
                     }
@@ -191,12 +191,12 @@ impl<'a> Inventory<'a> {
 }
 
 /// What a maker's place names. The texts are the object's own.
-fn made_key<'a>(maker: &Rule<'a>, place: &'a Node, object: &'a Object) -> Option<Key<'a>> {
-    let name = maker.by.map_or(Some(place), |field| place.get(field))?.as_str()?;
+fn made_key<'a>(maker: &ReferenceRule<'a>, place: &'a Node, object: &'a Object) -> Option<Key<'a>> {
+    let name = maker.name_field.map_or(Some(place), |field| place.get(field))?.as_str()?;
     let namespace = match maker.namespace {
-        Where::Own => object.id.namespace.as_str(),
-        Where::Beside => place.get("namespace")?.as_str()?,
-        Where::Cluster => "",
+        TargetNamespace::SameAsSource => object.id.namespace.as_str(),
+        TargetNamespace::NextToName => place.get("namespace")?.as_str()?,
+        TargetNamespace::ClusterScoped => "",
     };
     Some((maker.kind, maker.group, namespace, name))
 }

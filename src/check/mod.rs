@@ -28,7 +28,7 @@ use std::collections::{BTreeSet, HashSet};
 use crate::diagnostic::Diagnostics;
 use crate::language::Check;
 use crate::object::{Object, ObjectId, is_tombstone};
-use crate::parallel::{self, Worth};
+use crate::parallel::{self, MIN_FILES_PER_THREAD};
 use crate::transform::Rendered;
 use crate::yaml::{Mark, Sources};
 
@@ -124,7 +124,7 @@ fn check_cluster(cluster: &Rendered<'_>, world: &World<'_>) -> Checked {
             fault.of(object, Some(&profile.name), cluster.view.context.sources)
         })
         .collect();
-    found.extend(parallel::map(Worth::Some, &cluster.objects, alone).into_iter().flatten());
+    found.extend(parallel::map(MIN_FILES_PER_THREAD, &cluster.objects, alone).into_iter().flatten());
     let mut used = BTreeSet::new();
     for (pattern, mark, reason, is_used) in world.here.externals() {
         if is_used {

@@ -7,14 +7,14 @@ use super::fields::listed;
 use super::finding::Fault;
 use crate::language::Check;
 use crate::nearest::nearest;
-use crate::object::{Needs, Object, RULES, Reference, Rule};
+use crate::object::{Object, REFERENCE_RULES, Reference, ReferenceRule, RequiredPart};
 use crate::yaml::{Node, Number, Value};
 
 /// What can be found: here, and in the topology's other cluster.
 pub(super) struct World<'a> {
     pub(super) here: &'a Inventory<'a>,
     pub(super) elsewhere: Vec<&'a Inventory<'a>>,
-    pub(super) rules: &'a [Rule<'a>],
+    pub(super) rules: &'a [ReferenceRule<'a>],
     /// The Services of the payload, by the namespaces and names they have there.
     pub(super) payload_services: &'a HashSet<(&'a str, &'a str)>,
 }
@@ -46,20 +46,20 @@ pub(super) fn foreign<'n>(at: &'n Node, namespace: &str) -> Fault<'n> {
 }
 
 fn is_subject(reference: &Reference<'_>) -> bool {
-    reference.kind == "ServiceAccount" && reference.place.get("kind").is_some()
+    reference.kind == "ServiceAccount" && reference.node.get("kind").is_some()
 }
 
 /// Every name in an object that leads nowhere.
 pub(super) fn check<'n>(object: &'n Object, world: &'n World<'n>, faults: &mut Vec<Fault<'n>>) {
     let id = &object.id;
     let mut references = Vec::new();
-    for rule in RULES.iter().chain(world.rules).filter(|rule| rule.is_about_object(id)) {
+    for rule in REFERENCE_RULES.iter().chain(world.rules).filter(|rule| rule.applies_to(id)) {
         rule.references(&object.root, &id.kind, &id.namespace, &mut references);
     }
     for reference in references {
         // Before anything is looked up: a name that is here as well must not hide it.
         if is_subject(&reference) && world.is_foreign(reference.namespace) {
-            faults.push(foreign(reference.at, reference.namespace));
+            faults.push(foreign(reference.name_node, reference.namespace));
             continue;
         }
         match world.here.find(reference.kind, reference.group, reference.namespace, reference.name) {
@@ -109,7 +109,7 @@ fn dns_names<'n>(node: &'n Node, secret: bool, world: &World<'_>, faults: &mut V
 }
 
 fn absent<'n>(reference: &Reference<'n>, world: &World<'_>) -> Fault<'n> {
-    let Reference { kind, group, namespace, name, at, .. } = *reference;
+    let Reference { kind, group, namespace, name, name_node: at, .. } = *reference;
     let place = if namespace.is_empty() { String::new() } else { format!(" in the namespace `{namespace}`") };
     if world.elsewhere.iter().any(|other| other.has(kind, group, name)) {
         return Fault::new(Check::OtherCluster, at, format!("the {kind} `{name}` is in the other cluster"))
@@ -122,7 +122,7 @@ fn absent<'n>(reference: &Reference<'n>, world: &World<'_>) -> Fault<'n> {
         _ if reference.is_optional() => {
             fault.why("it may be missing, and then what it is for is silently off")
         }
-        "Secret" if reference.needs == Needs::Itself => fault.why("whatever needs it goes without"),
+        "Secret" if reference.requires == RequiredPart::Object => fault.why("whatever needs it goes without"),
         "Secret" | "ConfigMap" | "PersistentVolumeClaim" => {
             fault.why("the pod would wait for it and never start")
         }
@@ -139,12 +139,12 @@ fn absent<'n>(reference: &Reference<'n>, world: &World<'_>) -> Fault<'n> {
 
 /// The keys and ports of an object that is there.
 fn parts<'n>(reference: &Reference<'n>, found: &Object, faults: &mut Vec<Fault<'n>>) {
-    match reference.needs {
-        Needs::Itself => {}
+    match reference.requires {
+        RequiredPart::Object => {}
         // Others fill them: the token controller, or whoever edits what is only created.
-        Needs::Key | Needs::Items if is_filled(found) => {}
-        Needs::Key | Needs::Items => missing_keys(reference, &keys_of(found), faults),
-        Needs::Port => missing_port(reference, found, faults),
+        RequiredPart::Key | RequiredPart::Items if is_filled(found) => {}
+        RequiredPart::Key | RequiredPart::Items => missing_keys(reference, &keys_of(found), faults),
+        RequiredPart::Port => missing_port(reference, found, faults),
     }
 }
 
@@ -190,7 +190,7 @@ fn missing_keys<'n>(reference: &Reference<'n>, keys: &[&str], faults: &mut Vec<F
 }
 
 fn missing_port<'n>(reference: &Reference<'n>, service: &Object, faults: &mut Vec<Fault<'n>>) {
-    let wanted = reference.place.get("port");
+    let wanted = reference.node.get("port");
     // It only gives another name, and has no ports of its own.
     if service.root.get("spec").and_then(|spec| spec.get("type")?.as_str()) == Some("ExternalName") {
         return;
@@ -203,11 +203,11 @@ fn missing_port<'n>(reference: &Reference<'n>, service: &Object, faults: &mut Ve
     let shown: Vec<String> =
         ports.iter().filter_map(|port| port.get("port")).map(crate::yaml::json::write).collect();
     let name = reference.name;
-    let asked = crate::yaml::json::write(&Node { value: number, mark: reference.place.mark });
+    let asked = crate::yaml::json::write(&Node { value: number, mark: reference.node.mark });
     faults.push(
         Fault::new(
             Check::NoSuchPort,
-            wanted.unwrap_or(reference.place),
+            wanted.unwrap_or(reference.node),
             format!("the Service `{name}` has no port {asked}"),
         )
         .why("every call would fail")

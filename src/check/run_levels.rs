@@ -2,14 +2,21 @@
 
 use super::finding::Fault;
 use crate::language::Check;
-use crate::object::{Because, Edge, Object, edges};
+use crate::object::{Dependency, DependencyReason, Object, dependencies};
 use crate::payload::RunLevel;
 
 /// Objects that come before what they need.
 pub(super) fn check(objects: &[Object]) -> Vec<(&Object, Fault<'_>)> {
     let all: Vec<&Object> = objects.iter().collect();
-    let against = edges(&all).into_iter().filter(|edge| is_later(all[edge.first], all[edge.then]));
-    against.map(|edge| (all[edge.then], fault(edge, all[edge.first], all[edge.then]))).collect()
+    let against = dependencies(&all)
+        .into_iter()
+        .filter(|dependency| is_later(all[dependency.prerequisite], all[dependency.dependent]));
+    against
+        .map(|dependency| {
+            let dependent = all[dependency.dependent];
+            (dependent, fault(dependency, all[dependency.prerequisite], dependent))
+        })
+        .collect()
 }
 
 /// Within a level the order follows the needs, so only levels can be in the way. A file without a level is applied alone,
@@ -25,15 +32,19 @@ fn level(object: &Object) -> Option<&str> {
     RunLevel::of(&object.ordered_as).map(|level| level.number)
 }
 
-fn fault<'n>(edge: Edge, first: &Object, then: &'n Object) -> Fault<'n> {
+fn fault<'n>(dependency: Dependency, first: &Object, then: &'n Object) -> Fault<'n> {
     let needs = &first.id;
-    let (what, why) = match edge.because {
-        Because::Namespace => {
+    let (what, why) = match dependency.reason {
+        DependencyReason::Namespace => {
             ("its namespace", "the API server refuses an object whose namespace is not there")
         }
-        Because::Kind => ("the definition of its kind", "the API server does not know the kind until then"),
-        Because::Pod => ("what its pods need", "its level would never be ready, and the next never begin"),
-        Because::Called => {
+        DependencyReason::CustomResourceDefinition => {
+            ("the definition of its kind", "the API server does not know the kind until then")
+        }
+        DependencyReason::Pod => {
+            ("what its pods need", "its level would never be ready, and the next never begin")
+        }
+        DependencyReason::WebhookService => {
             ("the Service that it calls", "every request that it is asked about would fail until then")
         }
     };

@@ -8,7 +8,10 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use super::finding::Fault;
 use super::references::{World, foreign};
 use crate::language::Check;
-use crate::object::{Cluster, EVERYBODY, ISSUED, Object, account, containers, is_tombstone, pod};
+use crate::object::{
+    ALL_SERVICE_ACCOUNTS, Cluster, ISSUED, IssuedOrigin, Object, annotation, containers, is_tombstone, pod,
+    service_account_of,
+};
 use crate::yaml::{Node, Number, Value};
 
 /// Service accounts that some binding gives rights in the cluster: namespace and name, which is empty for all of them.
@@ -22,7 +25,7 @@ pub(super) fn bound(objects: &[Object]) -> Bound<'_> {
         .filter(|object| !is_tombstone(&object.root));
     bindings
         .flat_map(|binding| {
-            subjects(binding).iter().filter_map(|subject| account(subject, &binding.id.namespace))
+            subjects(binding).iter().filter_map(|subject| service_account_of(subject, &binding.id.namespace))
         })
         .collect()
 }
@@ -60,7 +63,7 @@ pub(super) fn check<'n>(
 /// Subjects that name a service account of the other cluster by its user name, or all of its namespace.
 fn by_user_name<'n>(binding: &'n Object, world: &World<'_>, faults: &mut Vec<Fault<'n>>) {
     for subject in subjects(binding) {
-        let Some((namespace, _)) = account(subject, &binding.id.namespace) else { continue };
+        let Some((namespace, _)) = service_account_of(subject, &binding.id.namespace) else { continue };
         let is_account = subject.get("kind").and_then(Node::as_str) == Some("ServiceAccount");
         if let (false, true, Some(name)) = (is_account, world.is_foreign(namespace), subject.get("name")) {
             faults.push(foreign(name, namespace));
@@ -136,7 +139,8 @@ fn token<'n>(
         Some(Node { value: Value::Bool(mounts), .. }) => !mounts,
         _ => world.here.is_unmounted(namespace, account),
     };
-    let has_right = [(namespace, account), (namespace, ""), EVERYBODY].iter().any(|one| bound.contains(one));
+    let has_right =
+        [(namespace, account), (namespace, ""), ALL_SERVICE_ACCOUNTS].iter().any(|one| bound.contains(one));
     if !off && !has_right {
         let message = format!("the pod gets a token of `{account}`, which has no right here");
         faults.push(
@@ -153,15 +157,16 @@ fn material<'n>(object: &'n Object, faults: &mut Vec<Fault<'n>>) {
             .why("the guest's users can read it")
             .help("keep it in the management cluster; a token minter or a kubeconfig there carries it over")
     };
-    let issued = object.root.get("metadata").and_then(|metadata| metadata.get("annotations")?.get(ISSUED));
-    if let Some(node) = issued {
-        let origin = node.as_str().unwrap_or_default();
-        let words = [("kubeconfig", "a kubeconfig"), ("credentials", "credentials")];
-        if let Some((_, what)) = words.iter().find(|(word, _)| origin.starts_with(word)) {
-            faults.push(leak(node, what));
+    if let Some(origin) = &object.issued {
+        // A patch or `strip` may have changed the annotation, so only the object itself says what is issued.
+        let node = annotation(&object.root, ISSUED).unwrap_or(&object.root);
+        match origin {
+            IssuedOrigin::Kubeconfig { .. } => faults.push(leak(node, "a kubeconfig")),
+            IssuedOrigin::Credentials { .. } => faults.push(leak(node, "credentials")),
+            IssuedOrigin::Certificate { .. } => {}
         }
     }
-    if issued.is_none() && object.id.kind == "Secret" {
+    if object.issued.is_none() && object.id.kind == "Secret" {
         let fields =
             ["data", "stringData"].into_iter().filter_map(|field| object.root.get(field)?.as_map()).flatten();
         let filled =

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use transship::diagnostic::{Diagnostic, Diagnostics, Location};
+use transship::language::ItemPosition;
 use transship::object::Schema;
-use transship::transform::patch::{self, PatchError, Position};
+use transship::transform::patch::{self, PatchError};
 use transship::yaml::{self, Node, SourceId};
 
 use super::{Outcome, output};
@@ -57,7 +58,7 @@ impl Patch {
             Type::Strategic => {
                 let text = |field: &str| target.get(field).and_then(Node::as_str).unwrap_or_default();
                 let schema = Schema::built_in(text("apiVersion"), text("kind")).unwrap_or(Schema::Unknown);
-                patch::strategic(target, patch, schema, Position::Last)
+                patch::strategic(target, patch, schema, ItemPosition::Last)
             }
             Type::Merge => {
                 patch::merge(target, patch);

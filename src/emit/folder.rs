@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::diagnostic::{Diagnostic, Location};
 use crate::object::{Object, ObjectId};
 use crate::order::Plan;
-use crate::parallel::{self, Worth};
+use crate::parallel::{self, MIN_FILES_PER_THREAD};
 use crate::payload::{RunLevel, Sha256};
 use crate::yaml;
 
@@ -26,9 +26,11 @@ impl Folder {
     /// The files of a plan: every object, and the index.
     pub fn of(plan: &Plan) -> Self {
         let mut files: BTreeMap<String, String> =
-            parallel::map(Worth::Some, &plan.objects, |object| (path(object), yaml::write(&object.root)))
-                .into_iter()
-                .collect();
+            parallel::map(MIN_FILES_PER_THREAD, &plan.objects, |object| {
+                (path(object), yaml::write(&object.root))
+            })
+            .into_iter()
+            .collect();
         files.insert(INDEX.to_owned(), index(plan));
         Self { files }
     }

@@ -4,7 +4,7 @@ mod folder;
 mod golden;
 
 use crate::object::Object;
-use crate::parallel::{self, Worth};
+use crate::parallel::{self, MIN_TEXTS_PER_THREAD};
 use crate::yaml::{self, json};
 
 pub use folder::{Folder, INDEX};
@@ -34,7 +34,7 @@ pub fn json_lines(objects: &[Object]) -> Vec<String> {
 /// Writes shares of the objects on all cores, each into one text.
 fn pieces(objects: &[Object], write: impl Fn(usize, &Object, &mut String) + Sync) -> Vec<String> {
     let shares: Vec<(usize, &[Object])> = objects.chunks(SHARE).enumerate().collect();
-    parallel::map(Worth::Much, shares, |(share, objects)| {
+    parallel::map(MIN_TEXTS_PER_THREAD, shares, |(share, objects)| {
         let mut out = String::with_capacity(objects.len() * 1024);
         for (index, object) in objects.iter().enumerate() {
             write(share * SHARE + index, object, &mut out);

@@ -13,7 +13,7 @@ use crate::language::{
     Addition, Component, Fragment, Marked, Omission, Omissions, Place, Selector, When, unmet,
 };
 use crate::object::{Cluster, ObjectId};
-use crate::parallel::{self, Worth};
+use crate::parallel::{self, MIN_COMPONENTS_PER_THREAD};
 use crate::payload::{ExpandedManifest, Manifest};
 use crate::yaml::Mark;
 
@@ -87,8 +87,9 @@ pub fn expand(mut view: View<'_>) -> Result<Expanded<'_>, Diagnostics> {
 
 fn all_contributions(view: &View<'_>) -> Result<BTreeMap<String, Vec<Contribution>>, Diagnostics> {
     let components: Vec<&String> = view.payload.pages.keys().collect();
-    let results =
-        parallel::map(Worth::Little, components, |component| (component, contributions(view, component)));
+    let results = parallel::map(MIN_COMPONENTS_PER_THREAD, components, |component| {
+        (component, contributions(view, component))
+    });
     let mut errors = Diagnostics::default();
     let mut all = BTreeMap::new();
     for (component, result) in results {

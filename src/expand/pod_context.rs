@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::language::Profile;
 use crate::language::template::names;
-use crate::object::{EVERYBODY, ObjectId, RULES, account};
+use crate::object::{ALL_SERVICE_ACCOUNTS, ObjectId, REFERENCE_RULES, service_account_of};
 use crate::payload::Sha256;
 use crate::yaml::{Node, json};
 
@@ -21,7 +21,7 @@ impl PodContext {
     /// Adds the `ServiceAccount`s of a `RoleBinding` or `ClusterRoleBinding`.
     pub fn bind(&mut self, id: &ObjectId, root: &Node) {
         for subject in root.get("subjects").and_then(Node::as_list).unwrap_or_default() {
-            if let Some((namespace, name)) = account(subject, &id.namespace) {
+            if let Some((namespace, name)) = service_account_of(subject, &id.namespace) {
                 self.bound.insert((namespace.to_owned(), name.to_owned()));
             }
         }
@@ -35,7 +35,7 @@ impl PodContext {
     /// Returns whether a binding in this cluster grants permissions to a `ServiceAccount`.
     pub(super) fn is_bound(&self, namespace: &str, account: &str) -> bool {
         // A binding can also name the group of all ServiceAccounts of a namespace, or of the cluster.
-        [(namespace, account), (namespace, ""), EVERYBODY]
+        [(namespace, account), (namespace, ""), ALL_SERVICE_ACCOUNTS]
             .into_iter()
             .any(|(namespace, account)| self.bound.contains(&(namespace.to_owned(), account.to_owned())))
     }
@@ -71,8 +71,8 @@ fn json_list(items: &[String]) -> String {
 /// Returns the ConfigMaps and Secrets that a pod mounts or reads environment variables from.
 fn references(pod: &Node) -> BTreeSet<(&'static str, String)> {
     let mut found = Vec::new();
-    for rule in RULES {
-        let is_config = rule.is_about("Pod") && matches!(rule.kind, "ConfigMap" | "Secret");
+    for rule in REFERENCE_RULES {
+        let is_config = rule.applies_to_kind("Pod") && matches!(rule.kind, "ConfigMap" | "Secret");
         // A new pull secret does not change how the pod behaves.
         if is_config && !rule.path.contains("imagePullSecrets") {
             rule.references(pod, "Pod", "", &mut found);

@@ -8,7 +8,9 @@ use super::header::{ApiVersion, Metadata};
 use super::typed::{Marked, Reader, Typed, read_variant, string_enum, typed};
 use super::when::When;
 use crate::diagnostic::Severity;
-use crate::object::{Needs, Of, Rule, Scope, Selector, SelectorPattern, Where};
+use crate::object::{
+    ReferenceRule, ReferenceSource, RequiredPart, Scope, Selector, SelectorPattern, TargetNamespace,
+};
 use crate::yaml::{self, Mark, Node, Value};
 
 string_enum! {
@@ -267,16 +269,19 @@ impl Checks {
     }
 
     /// Returns the fields of declared kinds that refer to other objects.
-    pub fn rules(&self) -> Vec<Rule<'_>> {
+    pub fn rules(&self) -> Vec<ReferenceRule<'_>> {
         self.rules_of(|entry| &entry.references)
     }
 
     /// Returns the fields of declared kinds that name objects which a controller creates.
-    pub fn makers(&self) -> Vec<Rule<'_>> {
+    pub fn makers(&self) -> Vec<ReferenceRule<'_>> {
         self.rules_of(|entry| &entry.creates)
     }
 
-    fn rules_of(&self, entries: impl Fn(&KindEntry) -> &Vec<Marked<ReferenceEntry>>) -> Vec<Rule<'_>> {
+    fn rules_of(
+        &self,
+        entries: impl Fn(&KindEntry) -> &Vec<Marked<ReferenceEntry>>,
+    ) -> Vec<ReferenceRule<'_>> {
         let mut rules = Vec::new();
         for ((group, kind), declared) in &self.kinds {
             for reference in entries(&declared.entry) {
@@ -296,22 +301,22 @@ fn check_reason(reason: &str, mark: Mark, reader: &mut Reader<'_>) {
 
 impl ReferenceEntry {
     /// Returns the reference as a rule for objects of a kind.
-    fn rule<'r>(&'r self, of_group: &'r str, of_kind: &'r str) -> Rule<'r> {
+    fn rule<'r>(&'r self, of_group: &'r str, of_kind: &'r str) -> ReferenceRule<'r> {
         let (kind, group) = self.kind.split_once('.').unwrap_or((&self.kind, ""));
-        Rule {
-            of: Of::Kind(of_kind),
-            of_group: Some(of_group),
+        ReferenceRule {
+            source: ReferenceSource::Kind(of_kind),
+            source_group: Some(of_group),
             path: self.path.trim_start_matches('/'),
             kind,
             group,
-            by: self.name.as_deref(),
+            name_field: self.name.as_deref(),
             namespace: match self.namespace {
-                Some(ReferenceNamespace::Beside) => Where::Beside,
-                Some(ReferenceNamespace::None) => Where::Cluster,
-                Some(ReferenceNamespace::Own) | None => Where::Own,
+                Some(ReferenceNamespace::Beside) => TargetNamespace::NextToName,
+                Some(ReferenceNamespace::None) => TargetNamespace::ClusterScoped,
+                Some(ReferenceNamespace::Own) | None => TargetNamespace::SameAsSource,
             },
-            needs: Needs::Itself,
-            only: None,
+            requires: RequiredPart::Object,
+            condition: None,
         }
     }
 }

@@ -1,72 +1,73 @@
-//! What each step of a rendering made of an object. Trees share what they have in common, so keeping them is cheap.
+//! The revisions of an object during rendering, from which `explain` tells which line set a field. Revisions share the
+//! parts of their trees that did not change, so recording them is cheap.
 
 use crate::yaml::{Mark, Node};
 
-/// The steps, where somebody asked for them.
+/// The revisions of an object, if they are recorded.
 #[derive(Clone, Debug, Default)]
-pub struct History(Option<Vec<Step>>);
+pub struct History(Option<Vec<Revision>>);
 
-/// What one step made of an object.
+/// An object after a change.
 #[derive(Clone, Debug)]
-pub struct Step {
-    /// Why.
+pub struct Revision {
+    /// Why the object changed.
     pub cause: Cause,
-    /// The object behind the step.
+    /// The object after the change.
     pub root: Node,
 }
 
-/// Why an object changed.
+/// Why an object changed. A mark is the line that asked for the change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// It was loaded so.
+    /// The manifest was read.
     Manifest,
-    /// The images and the version of the release were put in.
+    /// The images and the version of the release were inserted.
     Release,
-    /// A part of a page or fragment added to it.
+    /// A page or a fragment added to it.
     Addition {
-        /// The part.
-        part: Mark,
-        /// The uses that led there.
+        /// The addition.
+        addition: Mark,
+        /// The uses of fragments that lead to the addition, the page's first.
         uses: Vec<Mark>,
     },
-    /// A fact that was found in it was honoured by taking it away.
+    /// An intent of the object was handled.
     Intent {
-        /// The entry of `honours`.
-        entry: Mark,
-        /// Where the fact was found.
-        found: Mark,
+        /// The entry of `intents` that says how.
+        rule: Mark,
+        /// The field or annotation with the intent.
+        field: Mark,
     },
-    /// A declaration became a Secret.
+    /// A declaration became an issued Secret.
     Issued,
-    /// An entry of `every`.
+    /// A rule of the profile's policy.
     Policy(Mark),
-    /// A patch.
+    /// A patch of the page.
     Patch(Mark),
-    /// The profile's namespace.
+    /// The namespace of the profile.
     Namespace(Mark),
-    /// It lives in the other cluster now; this is its tombstone.
-    Left(Mark),
-    /// A field that the profile holds.
-    Pinned(Mark),
-    /// A pattern of `strip`, or an annotation of ours.
+    /// The page says that the object moved to the other cluster; this is its tombstone.
+    Moved(Mark),
+    /// A pin of the profile.
+    Pin(Mark),
+    /// Annotations were removed: those that match `strip`, and those for transship itself.
     Strip,
 }
 
 impl History {
-    /// A history that is kept, or none.
+    /// Creates a history that records revisions, or one that ignores them.
     pub fn new(recording: bool) -> Self {
         Self(recording.then(Vec::new))
     }
 
-    /// Notes what a step made of an object.
-    pub fn note(&mut self, root: &Node, cause: impl FnOnce() -> Cause) {
-        if let Some(steps) = &mut self.0 {
-            steps.push(Step { cause: cause(), root: root.clone() });
+    /// Records a revision.
+    pub fn record(&mut self, root: &Node, cause: impl FnOnce() -> Cause) {
+        if let Some(revisions) = &mut self.0 {
+            revisions.push(Revision { cause: cause(), root: root.clone() });
         }
     }
 
-    /// The steps, in order; none if nobody asked for them.
-    pub fn steps(&self) -> &[Step] {
+    /// Returns the revisions, the oldest first; none if they are not recorded.
+    pub fn revisions(&self) -> &[Revision] {
         self.0.as_deref().unwrap_or_default()
     }
 }

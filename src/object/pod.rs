@@ -1,8 +1,8 @@
-//! Where the pod of a workload is.
+//! Pods and the pod templates of workloads.
 
 use crate::yaml::{Node, Value};
 
-/// The path to the pod template of a kind; empty for a Pod, which is one itself.
+/// Returns the path to the pod template of a kind. It is empty for a Pod, which has `metadata` and `spec` itself.
 fn template_path(kind: &str) -> Option<&'static [&'static str]> {
     match kind {
         "Deployment" | "DaemonSet" | "StatefulSet" | "ReplicaSet" | "Job" | "ReplicationController" => {
@@ -14,46 +14,55 @@ fn template_path(kind: &str) -> Option<&'static [&'static str]> {
     }
 }
 
-/// Whether objects of a kind have a pod template.
+/// Returns whether a kind is a workload: its objects have a pod template.
 pub fn is_workload(kind: &str) -> bool {
     kind != "Pod" && template_path(kind).is_some()
 }
 
-/// The path to the pod template of a kind, as a JSON pointer.
+/// Returns the path to the pod template of a kind as a JSON pointer.
 pub fn pod_path(kind: &str) -> String {
-    template_path(kind).into_iter().flatten().fold(String::new(), |path, key| path + "/" + key)
+    let mut path = String::new();
+    for key in template_path(kind).unwrap_or_default() {
+        path.push('/');
+        path.push_str(key);
+    }
+    path
 }
 
-/// Whether objects of a kind have pods, or are one.
+/// Returns whether a kind is a workload or Pod.
 pub fn has_pods(kind: &str) -> bool {
     template_path(kind).is_some()
 }
 
-/// The pod template of an object: a node with `metadata` and `spec`.
-pub fn pod_mut<'n>(root: &'n mut Node, kind: &str) -> Option<&'n mut Node> {
-    template_path(kind)?.iter().try_fold(root, |node, key| node.get_mut(key))
-}
-
-/// The pod template of an object, to look at.
+/// Returns the pod template of an object, or the object itself if it is a Pod.
 pub fn pod<'n>(root: &'n Node, kind: &str) -> Option<&'n Node> {
     template_path(kind)?.iter().try_fold(root, |node, key| node.get(key))
 }
 
-/// Every container and init container of a pod template, to look at.
-pub fn containers(pod: &Node) -> Vec<&Node> {
-    let list = |field: &str| pod.get("spec").and_then(|spec| spec.get(field)).and_then(Node::as_list);
-    ["containers", "initContainers"].into_iter().filter_map(list).flatten().collect()
+/// Returns the pod template of an object for changes.
+pub fn pod_mut<'n>(root: &'n mut Node, kind: &str) -> Option<&'n mut Node> {
+    template_path(kind)?.iter().try_fold(root, |node, key| node.get_mut(key))
 }
 
-/// Every container and init container of a pod template.
+/// Returns the containers of a pod template, then its init containers.
+pub fn containers(pod: &Node) -> Vec<&Node> {
+    let mut all = Vec::new();
+    let Some(spec) = pod.get("spec") else { return all };
+    for field in ["containers", "initContainers"] {
+        all.extend(spec.get(field).and_then(Node::as_list).unwrap_or_default());
+    }
+    all
+}
+
+/// Returns the containers of a pod template for changes, then its init containers.
 pub fn containers_mut(pod: &mut Node) -> Vec<&mut Node> {
-    let Some(Value::Map(spec)) = pod.get_mut("spec").map(|spec| &mut spec.value) else { return Vec::new() };
-    let lists = spec.entries_mut().filter(|(key, _)| matches!(*key, "containers" | "initContainers"));
-    lists
-        .filter_map(|(_, list)| match &mut list.value {
-            Value::List(items) => Some(items.iter_mut()),
-            _ => None,
-        })
-        .flatten()
-        .collect()
+    let mut all = Vec::new();
+    let Some(Value::Map(spec)) = pod.get_mut("spec").map(|spec| &mut spec.value) else { return all };
+    // The entries of a map are sorted, so `containers` comes first here as well.
+    for (key, list) in spec.entries_mut() {
+        if let ("containers" | "initContainers", Value::List(items)) = (key, &mut list.value) {
+            all.extend(items);
+        }
+    }
+    all
 }

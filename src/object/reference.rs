@@ -1,264 +1,292 @@
-//! Where objects name other objects: one table, for whoever must follow the names.
+//! References between objects: one table of the fields in which an object names another one.
+
+use ReferenceSource::{Kind, PodTemplate};
 
 use super::ObjectId;
 use super::pod::{is_workload, pod, pod_path};
 use crate::yaml::{Node, Value};
 
-/// How one place in an object names another.
+/// A field in which an object of some kind names another object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rule<'r> {
-    /// The objects that have the place.
-    pub of: Of<'r>,
-    /// Their group, where it is told.
-    pub of_group: Option<&'r str>,
-    /// The place: keys with `/` between them, `*` for every item of a list.
+pub struct ReferenceRule<'r> {
+    /// The objects that have the field.
+    pub source: ReferenceSource<'r>,
+    /// The API group of these objects, if it matters.
+    pub source_group: Option<&'r str>,
+    /// The path of the reference: keys separated by `/`, with `*` for every item of a list.
     pub path: &'r str,
-    /// The kind of what is named.
+    /// The kind of the referenced object.
     pub kind: &'r str,
-    /// Its group.
+    /// The API group of the referenced object.
     pub group: &'r str,
-    /// The field that holds the name; without one, the place is the name itself.
-    pub by: Option<&'r str>,
-    /// In which namespace it is.
-    pub namespace: Where,
-    /// What of it is needed.
-    pub needs: Needs,
-    /// The field, and its value, by which the place means this kind and no other.
-    pub only: Option<(&'r str, &'r str)>,
+    /// The field below `path` that holds the name. `None` if the value at `path` is the name itself.
+    pub name_field: Option<&'r str>,
+    /// The namespace of the referenced object.
+    pub namespace: TargetNamespace,
+    /// The part of the referenced object that must exist.
+    pub requires: RequiredPart,
+    /// A field below `path` and the value that it must have for this rule to apply, such as `kind: Role`.
+    pub condition: Option<(&'r str, &'r str)>,
 }
 
-/// The objects that a rule is about.
+/// The objects that have a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Of<'r> {
-    /// Everything that has pods, below the pod template.
-    Pod,
-    /// A kind.
+pub enum ReferenceSource<'r> {
+    /// Pods and workloads; the path starts at the pod template.
+    PodTemplate,
+    /// Objects of a kind.
     Kind(&'r str),
 }
 
-/// In which namespace a named object is.
+/// The namespace of a referenced object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Where {
-    /// In that of the object which names it.
-    Own,
-    /// In the one that stands beside the name.
-    Beside,
-    /// In none.
-    Cluster,
+pub enum TargetNamespace {
+    /// The namespace of the object with the reference.
+    SameAsSource,
+    /// The namespace in the field `namespace` next to the name.
+    NextToName,
+    /// None: the referenced object is cluster-scoped.
+    ClusterScoped,
 }
 
-/// What of a named object is needed.
+/// The part of a referenced object that must exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Needs {
-    /// That it is there.
-    Itself,
-    /// The key in `key`.
+pub enum RequiredPart {
+    /// The object itself.
+    Object,
+    /// The key named in `key`.
     Key,
-    /// The keys in `items`, where they are listed.
+    /// The keys listed in `items`, if there are any.
     Items,
     /// The port in `port`, or 443.
     Port,
 }
 
-/// One object named by another.
+/// A reference from one object to another.
 #[derive(Clone, Copy, Debug)]
 pub struct Reference<'n> {
-    /// Its kind.
+    /// The kind of the referenced object.
     pub kind: &'n str,
-    /// Its group.
+    /// Its API group.
     pub group: &'n str,
-    /// Its namespace, empty where it has none.
+    /// Its namespace, empty if it is cluster-scoped.
     pub namespace: &'n str,
     /// Its name.
     pub name: &'n str,
-    /// Where the name stands.
-    pub at: &'n Node,
-    /// The place: the map that holds the name, or the name itself.
-    pub place: &'n Node,
-    /// What of it is needed.
-    pub needs: Needs,
+    /// The node with the name.
+    pub name_node: &'n Node,
+    /// The node at the path of the rule: the map around the name, or the name itself.
+    pub node: &'n Node,
+    /// The part of the referenced object that must exist.
+    pub requires: RequiredPart,
 }
 
 impl<'n> Reference<'n> {
-    /// Whether it may be missing.
+    /// Returns whether the referenced object may be missing.
     pub fn is_optional(&self) -> bool {
-        matches!(self.place.get("optional"), Some(Node { value: Value::Bool(true), .. }))
+        matches!(self.node.get("optional"), Some(Node { value: Value::Bool(true), .. }))
     }
 
-    /// The keys of it that are needed.
+    /// Returns the keys of the referenced object that must exist.
     pub fn keys(&self) -> Vec<&'n Node> {
-        match self.needs {
-            Needs::Key => self.place.get("key").into_iter().collect(),
-            Needs::Items => {
-                let items = self.place.get("items").and_then(Node::as_list).unwrap_or_default();
+        match self.requires {
+            RequiredPart::Key => self.node.get("key").into_iter().collect(),
+            RequiredPart::Items => {
+                let items = self.node.get("items").and_then(Node::as_list).unwrap_or_default();
                 items.iter().filter_map(|item| item.get("key")).collect()
             }
-            Needs::Itself | Needs::Port => Vec::new(),
+            RequiredPart::Object | RequiredPart::Port => Vec::new(),
         }
     }
 }
 
 const fn rule(
-    of: Of<'static>,
+    source: ReferenceSource<'static>,
     path: &'static str,
     kind: &'static str,
-    by: Option<&'static str>,
-) -> Rule<'static> {
-    Rule {
-        of,
-        of_group: None,
+    name_field: Option<&'static str>,
+) -> ReferenceRule<'static> {
+    ReferenceRule {
+        source,
+        source_group: None,
         path,
         kind,
         group: "",
-        by,
-        namespace: Where::Own,
-        needs: Needs::Itself,
-        only: None,
+        name_field,
+        namespace: TargetNamespace::SameAsSource,
+        requires: RequiredPart::Object,
+        condition: None,
     }
 }
 
-const fn in_pod(path: &'static str, kind: &'static str, by: &'static str, needs: Needs) -> Rule<'static> {
-    Rule { needs, ..rule(Of::Pod, path, kind, Some(by)) }
+const fn in_pod(
+    path: &'static str,
+    kind: &'static str,
+    name_field: &'static str,
+    requires: RequiredPart,
+) -> ReferenceRule<'static> {
+    ReferenceRule { requires, ..rule(PodTemplate, path, kind, Some(name_field)) }
 }
 
-const fn cluster(
-    of: Of<'static>,
+const fn cluster_scoped(
+    source: ReferenceSource<'static>,
     path: &'static str,
     kind: &'static str,
     group: &'static str,
-) -> Rule<'static> {
-    Rule { group, namespace: Where::Cluster, ..rule(of, path, kind, None) }
+) -> ReferenceRule<'static> {
+    ReferenceRule { group, namespace: TargetNamespace::ClusterScoped, ..rule(source, path, kind, None) }
 }
 
-const fn role(of: &'static str, kind: &'static str, namespace: Where) -> Rule<'static> {
-    Rule {
+/// The role of a binding.
+const fn role(
+    binding: &'static str,
+    kind: &'static str,
+    namespace: TargetNamespace,
+) -> ReferenceRule<'static> {
+    ReferenceRule {
         group: "rbac.authorization.k8s.io",
         namespace,
-        only: Some(("kind", kind)),
-        ..rule(Of::Kind(of), "roleRef", kind, Some("name"))
+        condition: Some(("kind", kind)),
+        ..rule(Kind(binding), "roleRef", kind, Some("name"))
     }
 }
 
-const fn subject(of: &'static str) -> Rule<'static> {
-    Rule {
-        namespace: Where::Beside,
-        only: Some(("kind", "ServiceAccount")),
-        ..rule(Of::Kind(of), "subjects/*", "ServiceAccount", Some("name"))
+/// The ServiceAccounts of a binding.
+const fn subject(binding: &'static str) -> ReferenceRule<'static> {
+    ReferenceRule {
+        namespace: TargetNamespace::NextToName,
+        condition: Some(("kind", "ServiceAccount")),
+        ..rule(Kind(binding), "subjects/*", "ServiceAccount", Some("name"))
     }
 }
 
 /// A Service that the API server calls.
-const fn called(of: &'static str, path: &'static str) -> Rule<'static> {
-    Rule { namespace: Where::Beside, needs: Needs::Port, ..rule(Of::Kind(of), path, "Service", Some("name")) }
+const fn called_service(kind: &'static str, path: &'static str) -> ReferenceRule<'static> {
+    ReferenceRule {
+        namespace: TargetNamespace::NextToName,
+        requires: RequiredPart::Port,
+        ..rule(Kind(kind), path, "Service", Some("name"))
+    }
 }
 
-/// What Kubernetes' own kinds name, and two of OpenShift's.
-pub const RULES: &[Rule<'static>] = &[
-    rule(Of::Pod, "spec/serviceAccountName", "ServiceAccount", None),
-    rule(Of::Pod, "spec/serviceAccount", "ServiceAccount", None),
-    cluster(Of::Pod, "spec/priorityClassName", "PriorityClass", "scheduling.k8s.io"),
-    cluster(Of::Pod, "spec/runtimeClassName", "RuntimeClass", "node.k8s.io"),
-    in_pod("spec/imagePullSecrets/*", "Secret", "name", Needs::Itself),
-    in_pod("spec/volumes/*/secret", "Secret", "secretName", Needs::Items),
-    in_pod("spec/volumes/*/configMap", "ConfigMap", "name", Needs::Items),
-    in_pod("spec/volumes/*/persistentVolumeClaim", "PersistentVolumeClaim", "claimName", Needs::Itself),
-    in_pod("spec/volumes/*/projected/sources/*/secret", "Secret", "name", Needs::Items),
-    in_pod("spec/volumes/*/projected/sources/*/configMap", "ConfigMap", "name", Needs::Items),
-    in_pod("spec/volumes/*/csi/nodePublishSecretRef", "Secret", "name", Needs::Itself),
-    in_pod("spec/containers/*/envFrom/*/secretRef", "Secret", "name", Needs::Itself),
-    in_pod("spec/containers/*/envFrom/*/configMapRef", "ConfigMap", "name", Needs::Itself),
-    in_pod("spec/containers/*/env/*/valueFrom/secretKeyRef", "Secret", "name", Needs::Key),
-    in_pod("spec/containers/*/env/*/valueFrom/configMapKeyRef", "ConfigMap", "name", Needs::Key),
-    in_pod("spec/initContainers/*/envFrom/*/secretRef", "Secret", "name", Needs::Itself),
-    in_pod("spec/initContainers/*/envFrom/*/configMapRef", "ConfigMap", "name", Needs::Itself),
-    in_pod("spec/initContainers/*/env/*/valueFrom/secretKeyRef", "Secret", "name", Needs::Key),
-    in_pod("spec/initContainers/*/env/*/valueFrom/configMapKeyRef", "ConfigMap", "name", Needs::Key),
-    rule(Of::Kind("ServiceAccount"), "imagePullSecrets/*", "Secret", Some("name")),
-    rule(Of::Kind("ServiceAccount"), "secrets/*", "Secret", Some("name")),
-    role("RoleBinding", "Role", Where::Own),
-    role("RoleBinding", "ClusterRole", Where::Cluster),
-    role("ClusterRoleBinding", "ClusterRole", Where::Cluster),
+/// The target of a HorizontalPodAutoscaler.
+const fn scale_target(kind: &'static str) -> ReferenceRule<'static> {
+    ReferenceRule {
+        group: "apps",
+        condition: Some(("kind", kind)),
+        ..rule(Kind("HorizontalPodAutoscaler"), "spec/scaleTargetRef", kind, Some("name"))
+    }
+}
+
+/// The references of Kubernetes' own kinds and of OpenShift's Route.
+pub const REFERENCE_RULES: &[ReferenceRule<'static>] = &[
+    rule(PodTemplate, "spec/serviceAccountName", "ServiceAccount", None),
+    rule(PodTemplate, "spec/serviceAccount", "ServiceAccount", None),
+    cluster_scoped(PodTemplate, "spec/priorityClassName", "PriorityClass", "scheduling.k8s.io"),
+    cluster_scoped(PodTemplate, "spec/runtimeClassName", "RuntimeClass", "node.k8s.io"),
+    in_pod("spec/imagePullSecrets/*", "Secret", "name", RequiredPart::Object),
+    in_pod("spec/volumes/*/secret", "Secret", "secretName", RequiredPart::Items),
+    in_pod("spec/volumes/*/configMap", "ConfigMap", "name", RequiredPart::Items),
+    in_pod(
+        "spec/volumes/*/persistentVolumeClaim",
+        "PersistentVolumeClaim",
+        "claimName",
+        RequiredPart::Object,
+    ),
+    in_pod("spec/volumes/*/projected/sources/*/secret", "Secret", "name", RequiredPart::Items),
+    in_pod("spec/volumes/*/projected/sources/*/configMap", "ConfigMap", "name", RequiredPart::Items),
+    in_pod("spec/volumes/*/csi/nodePublishSecretRef", "Secret", "name", RequiredPart::Object),
+    in_pod("spec/containers/*/envFrom/*/secretRef", "Secret", "name", RequiredPart::Object),
+    in_pod("spec/containers/*/envFrom/*/configMapRef", "ConfigMap", "name", RequiredPart::Object),
+    in_pod("spec/containers/*/env/*/valueFrom/secretKeyRef", "Secret", "name", RequiredPart::Key),
+    in_pod("spec/containers/*/env/*/valueFrom/configMapKeyRef", "ConfigMap", "name", RequiredPart::Key),
+    in_pod("spec/initContainers/*/envFrom/*/secretRef", "Secret", "name", RequiredPart::Object),
+    in_pod("spec/initContainers/*/envFrom/*/configMapRef", "ConfigMap", "name", RequiredPart::Object),
+    in_pod("spec/initContainers/*/env/*/valueFrom/secretKeyRef", "Secret", "name", RequiredPart::Key),
+    in_pod("spec/initContainers/*/env/*/valueFrom/configMapKeyRef", "ConfigMap", "name", RequiredPart::Key),
+    rule(Kind("ServiceAccount"), "imagePullSecrets/*", "Secret", Some("name")),
+    rule(Kind("ServiceAccount"), "secrets/*", "Secret", Some("name")),
+    role("RoleBinding", "Role", TargetNamespace::SameAsSource),
+    role("RoleBinding", "ClusterRole", TargetNamespace::ClusterScoped),
+    role("ClusterRoleBinding", "ClusterRole", TargetNamespace::ClusterScoped),
     subject("RoleBinding"),
     subject("ClusterRoleBinding"),
-    called("ValidatingWebhookConfiguration", "webhooks/*/clientConfig/service"),
-    called("MutatingWebhookConfiguration", "webhooks/*/clientConfig/service"),
-    called("CustomResourceDefinition", "spec/conversion/webhook/clientConfig/service"),
-    called("APIService", "spec/service"),
-    cluster(Of::Kind("PersistentVolumeClaim"), "spec/storageClassName", "StorageClass", "storage.k8s.io"),
-    cluster(
-        Of::Kind("StatefulSet"),
+    called_service("ValidatingWebhookConfiguration", "webhooks/*/clientConfig/service"),
+    called_service("MutatingWebhookConfiguration", "webhooks/*/clientConfig/service"),
+    called_service("CustomResourceDefinition", "spec/conversion/webhook/clientConfig/service"),
+    called_service("APIService", "spec/service"),
+    cluster_scoped(Kind("PersistentVolumeClaim"), "spec/storageClassName", "StorageClass", "storage.k8s.io"),
+    cluster_scoped(
+        Kind("StatefulSet"),
         "spec/volumeClaimTemplates/*/spec/storageClassName",
         "StorageClass",
         "storage.k8s.io",
     ),
-    rule(Of::Kind("StatefulSet"), "spec/serviceName", "Service", None),
-    rule(Of::Kind("Ingress"), "spec/defaultBackend/service", "Service", Some("name")),
-    rule(Of::Kind("Ingress"), "spec/rules/*/http/paths/*/backend/service", "Service", Some("name")),
-    rule(Of::Kind("Ingress"), "spec/tls/*", "Secret", Some("secretName")),
-    rule(Of::Kind("Route"), "spec/to", "Service", Some("name")),
-    rule(Of::Kind("Route"), "spec/alternateBackends/*", "Service", Some("name")),
-    cluster(
-        Of::Kind("ValidatingAdmissionPolicyBinding"),
+    rule(Kind("StatefulSet"), "spec/serviceName", "Service", None),
+    rule(Kind("Ingress"), "spec/defaultBackend/service", "Service", Some("name")),
+    rule(Kind("Ingress"), "spec/rules/*/http/paths/*/backend/service", "Service", Some("name")),
+    rule(Kind("Ingress"), "spec/tls/*", "Secret", Some("secretName")),
+    rule(Kind("Route"), "spec/to", "Service", Some("name")),
+    rule(Kind("Route"), "spec/alternateBackends/*", "Service", Some("name")),
+    cluster_scoped(
+        Kind("ValidatingAdmissionPolicyBinding"),
         "spec/policyName",
         "ValidatingAdmissionPolicy",
         "admissionregistration.k8s.io",
     ),
-    Rule {
-        group: "apps",
-        only: Some(("kind", "StatefulSet")),
-        ..rule(Of::Kind("HorizontalPodAutoscaler"), "spec/scaleTargetRef", "StatefulSet", Some("name"))
-    },
-    Rule {
-        group: "apps",
-        only: Some(("kind", "Deployment")),
-        ..rule(Of::Kind("HorizontalPodAutoscaler"), "spec/scaleTargetRef", "Deployment", Some("name"))
-    },
+    scale_target("StatefulSet"),
+    scale_target("Deployment"),
 ];
 
-impl Rule<'_> {
-    /// Whether an object has the place: by its kind, and for a rule that names a group by that.
-    pub fn is_about_object(&self, id: &ObjectId) -> bool {
-        self.is_about(&id.kind) && self.of_group.is_none_or(|group| group == id.group)
+impl ReferenceRule<'_> {
+    /// Returns whether an object has the field, by its kind and, if the rule names one, its group.
+    pub fn applies_to(&self, id: &ObjectId) -> bool {
+        self.applies_to_kind(&id.kind) && self.source_group.is_none_or(|group| group == id.group)
     }
 
-    /// Whether objects of a kind have the place.
-    pub fn is_about(&self, kind: &str) -> bool {
-        match self.of {
-            Of::Pod => is_workload(kind) || kind == "Pod",
-            Of::Kind(own) => own == kind,
+    /// Returns whether objects of a kind have the field.
+    pub fn applies_to_kind(&self, kind: &str) -> bool {
+        match self.source {
+            ReferenceSource::PodTemplate => is_workload(kind) || kind == "Pod",
+            ReferenceSource::Kind(own) => own == kind,
         }
     }
 
-    /// Every node at the place in an object, if it means this rule's kind.
-    pub fn places<'n>(&self, root: &'n Node, kind: &str) -> Vec<&'n Node> {
-        let mut found = Vec::new();
-        let start = match self.of {
-            Of::Pod => pod(root, kind),
-            Of::Kind(_) => Some(root),
+    /// Returns the nodes at the path of the rule that meet its condition.
+    pub fn find<'n>(&self, root: &'n Node, kind: &str) -> Vec<&'n Node> {
+        let start = match self.source {
+            ReferenceSource::PodTemplate => pod(root, kind),
+            ReferenceSource::Kind(_) => Some(root),
         };
+        let mut found = Vec::new();
         if let Some(start) = start {
-            walk(start, self.path, &mut |node| found.push(node));
+            visit(start, self.path, &mut |node| found.push(node));
         }
-        found.retain(|node| self.is_meant(node));
+        found.retain(|node| self.meets_condition(node));
         found
     }
 
-    /// Every node at the place in an object, to be changed.
-    pub fn change(&self, root: &mut Node, kind: &str, change: &mut dyn FnMut(&mut Node)) {
-        let prefix = if self.of == Of::Pod { pod_path(kind) } else { String::new() };
-        let path = format!("{prefix}/{}", self.path);
-        walk_mut(root, path.trim_start_matches('/'), &mut |node| {
-            if self.is_meant(node) {
+    /// Changes the nodes at the path of the rule that meet its condition.
+    pub fn update(&self, root: &mut Node, kind: &str, change: &mut dyn FnMut(&mut Node)) {
+        let path = match self.source {
+            ReferenceSource::PodTemplate => format!("{}/{}", pod_path(kind), self.path),
+            ReferenceSource::Kind(_) => self.path.to_owned(),
+        };
+        visit_mut(root, path.trim_start_matches('/'), &mut |node| {
+            if self.meets_condition(node) {
                 change(node);
             }
         });
     }
 
-    fn is_meant(&self, node: &Node) -> bool {
-        self.only.is_none_or(|(field, value)| node.get(field).and_then(Node::as_str) == Some(value))
+    fn meets_condition(&self, node: &Node) -> bool {
+        match self.condition {
+            Some((field, value)) => node.get(field).and_then(Node::as_str) == Some(value),
+            None => true,
+        }
     }
 
-    /// What the places of an object name.
+    /// Adds the references of an object in `namespace` to a list.
     pub fn references<'n>(
         &'n self,
         root: &'n Node,
@@ -266,72 +294,70 @@ impl Rule<'_> {
         namespace: &'n str,
         found: &mut Vec<Reference<'n>>,
     ) {
-        for place in self.places(root, kind) {
-            let at = match self.by {
-                Some(field) => place.get(field),
-                None => Some(place),
-            };
-            let Some((at, name)) = at.and_then(|at| Some((at, at.as_str().filter(|name| !name.is_empty())?)))
-            else {
-                continue;
-            };
-            let namespace = match self.namespace {
-                Where::Own => namespace,
-                // A subject of a RoleBinding may leave it out.
-                Where::Beside => place.get("namespace").and_then(Node::as_str).unwrap_or(namespace),
-                Where::Cluster => "",
-            };
-            found.push(Reference {
-                kind: self.kind,
-                group: self.group,
-                namespace,
-                name,
-                at,
-                place,
-                needs: self.needs,
-            });
+        for node in self.find(root, kind) {
+            found.extend(self.reference(node, namespace));
         }
+    }
+
+    /// Returns the reference in a node at the path of the rule, in an object in `namespace`. Returns `None` if the node does
+    /// not meet the condition of the rule, or if the name is empty.
+    pub fn reference<'n>(&'n self, node: &'n Node, namespace: &'n str) -> Option<Reference<'n>> {
+        if !self.meets_condition(node) {
+            return None;
+        }
+        let name_node = match self.name_field {
+            Some(field) => node.get(field)?,
+            None => node,
+        };
+        let name = name_node.as_str().filter(|name| !name.is_empty())?;
+        let namespace = match self.namespace {
+            TargetNamespace::SameAsSource => namespace,
+            // The subjects of a RoleBinding may leave it out.
+            TargetNamespace::NextToName => node.get("namespace").and_then(Node::as_str).unwrap_or(namespace),
+            TargetNamespace::ClusterScoped => "",
+        };
+        let (kind, group, requires) = (self.kind, self.group, self.requires);
+        Some(Reference { kind, group, namespace, name, name_node, node, requires })
     }
 }
 
-fn walk<'n>(node: &'n Node, path: &str, found: &mut dyn FnMut(&'n Node)) {
+/// Calls a function for every node at a path of keys and `*`.
+fn visit<'n>(node: &'n Node, path: &str, found: &mut dyn FnMut(&'n Node)) {
     let (first, rest) = match path.split_once('/') {
         Some((first, rest)) => (first, Some(rest)),
         None => (path, None),
     };
-    let mut on = |node: &'n Node| match rest {
-        Some(rest) => walk(node, rest, found),
-        None => found(node),
+    let mut descend = |child: &'n Node| match rest {
+        Some(rest) => visit(child, rest, found),
+        None => found(child),
     };
     match (first, &node.value) {
-        ("*", Value::List(items)) => items.iter().for_each(on),
-        ("*", Value::Map(map)) => map.iter().for_each(|entry| on(&entry.value)),
+        ("*", Value::List(items)) => items.iter().for_each(descend),
+        ("*", Value::Map(map)) => map.iter().for_each(|entry| descend(&entry.value)),
         (key, Value::Map(map)) => {
-            if let Some(node) = map.get(key) {
-                on(node);
+            if let Some(child) = map.get(key) {
+                descend(child);
             }
         }
         _ => {}
     }
 }
 
-fn walk_mut(node: &mut Node, path: &str, found: &mut dyn FnMut(&mut Node)) {
+/// Like [`visit`], for changes. `*` means the items of a list only.
+fn visit_mut(node: &mut Node, path: &str, found: &mut dyn FnMut(&mut Node)) {
     let (first, rest) = match path.split_once('/') {
         Some((first, rest)) => (first, Some(rest)),
         None => (path, None),
     };
-    let mut on = |node: &mut Node| match rest {
-        Some(rest) => walk_mut(node, rest, found),
-        None => found(node),
+    let mut descend = |child: &mut Node| match rest {
+        Some(rest) => visit_mut(child, rest, found),
+        None => found(child),
     };
     match (first, &mut node.value) {
-        ("*", Value::List(items)) => items.iter_mut().for_each(on),
+        ("*", Value::List(items)) => items.iter_mut().for_each(descend),
         (key, Value::Map(map)) => {
-            // What is only looked at stays shared with the manifest.
-            if map.get(key).is_some()
-                && let Some(node) = map.get_mut(key)
-            {
-                on(node);
+            if let Some(child) = map.get_mut(key) {
+                descend(child);
             }
         }
         _ => {}

@@ -1,165 +1,65 @@
-//! What is known about kinds: scope, the type of every field, and how its lists merge.
+//! The schema of objects: which fields a kind has, their types, and how their lists merge.
 //!
-//! Kubernetes' own kinds come from `kubernetes.schema`, which `make schema` writes from the OpenAPI documents of the
-//! pinned release. Its first part has a line for each kind: API version, kind, scope (`N`amespaced or `C`luster) and
-//! the number of its type. The second part has a line for each type, in the order of their numbers: `field=code`, with
-//! `!` behind a field that is required. Codes:
-//!
-//! | code | type |
-//! |---|---|
-//! | `s` `i` `n` `b` | text, integer, number, boolean |
-//! | `q` `u` | integer or text, quantity |
-//! | `x` | anything |
-//! | `@7` | the type with that number |
-//! | `{s` | a map of texts |
-//! | `[m:name;k:name|@7` | a list; `m:` merges in a strategic merge, by that key if there is one, `k:` are the keys of a list that is a map, `t` is a set |
-//! | `^` `+` | before a map: strategic merge replaces it, or retains keys |
-//!
-//! Custom kinds come from the `CustomResourceDefinitions` at hand.
+//! The schemas of Kubernetes' own kinds are in [`schema_table`](super::schema_table). Those of custom resources are in the
+//! CustomResourceDefinitions of the payload.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
-use std::sync::OnceLock;
 
-use super::Scope;
+use super::schema_table::{
+    Expected, Field, Form, ListForm, field_of_type, fields_of_type, required_of_type, type_of_kind,
+};
 use crate::yaml::{Node, Value};
 
-/// A type: its fields, sorted by name, and those that must be there.
-#[derive(Debug, Default)]
-struct Type {
-    fields: Vec<(&'static str, Field)>,
-    required: Vec<&'static str>,
-}
-
-#[derive(Debug)]
-struct SchemaTable {
-    kinds: HashMap<(&'static str, &'static str), (Scope, usize)>,
-    /// By group and kind: the version makes no difference.
-    scopes: HashMap<(&'static str, &'static str), Scope>,
-    types: Vec<Type>,
-}
-
-/// What is known about one field of a built-in kind.
-#[derive(Debug)]
-pub struct Field {
-    replace: bool,
-    form: Form,
-}
-
-#[derive(Debug)]
-enum Form {
-    Scalar(Expected),
-    Object(usize),
-    Map(Box<Field>),
-    List { merges: bool, merge_key: &'static str, keys: Vec<&'static str>, set: bool, item: Box<Field> },
-}
-
-/// What a value must be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Expected {
-    /// Text.
-    Text,
-    /// A whole number.
-    Integer,
-    /// Any number.
-    Number,
-    /// `true` or `false`.
-    Boolean,
-    /// A whole number or text, such as a port or its name.
-    IntegerOrText,
-    /// A number or text, such as `100m`.
-    Quantity,
-    /// A map.
-    Map,
-    /// A list.
-    List,
-    /// Whatever it is.
-    Anything,
-}
-
-/// The part of a schema that describes one value.
+/// The schema of one value.
 #[derive(Clone, Copy, Debug)]
 pub enum Schema<'s> {
-    /// A field of Kubernetes' own kinds.
-    BuiltIn(&'s Field),
-    /// A kind of Kubernetes' own, from its root.
+    /// An object of a built-in kind: the number of its type.
     Root(usize),
-    /// A CRD's `openAPIV3Schema`.
+    /// A field of a built-in kind.
+    BuiltIn(&'s Field),
+    /// A custom resource: the `openAPIV3Schema` of its CustomResourceDefinition.
     CustomRoot(&'s Node),
-    /// A part of it.
+    /// A field of a custom resource.
     Custom(&'s Node),
-    /// Nobody knows.
+    /// Nothing is known about the value.
     Unknown,
 }
 
 /// How a strategic merge treats a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListStrategy<'s> {
-    /// The patch's list takes its place.
+    /// The list of the patch replaces the list.
     Replace,
-    /// Scalars are united.
-    Unite,
-    /// Items with the same value of the key are merged.
+    /// The result has the items of both lists, each once.
+    Union,
+    /// Items with the same value of this key are merged.
     MergeBy(&'s str),
 }
 
-/// The scope of a kind of Kubernetes' own, in whatever version.
-pub(super) fn built_in_scope(group: &str, kind: &str) -> Option<Scope> {
-    schema().scopes.get(&(group, kind)).copied()
-}
-
-/// The versions in which Kubernetes itself serves a kind, as `group/version`.
-pub fn versions(group: &str, kind: &str) -> Vec<&'static str> {
-    let of_group = |version: &str| version.split_once('/').map_or("", |(own, _)| own) == group;
-    let kinds = schema().kinds.keys().filter(|(version, own)| *own == kind && of_group(version));
-    let mut versions: Vec<&str> = kinds.map(|(version, _)| *version).collect();
-    versions.sort_unstable();
-    versions
-}
-
-/// Whether Kubernetes itself has a kind, in whatever group.
-pub fn is_built_in_kind(kind: &str) -> bool {
-    schema().scopes.keys().any(|(_, other)| *other == kind)
-}
-
 impl<'s> Schema<'s> {
-    /// The shape of a kind of Kubernetes' own.
+    /// Returns the schema of a built-in kind.
     pub fn built_in(api_version: &str, kind: &str) -> Option<Self> {
-        // The table lives as long as the program, so its keys can be borrowed from any text.
-        schema().kinds.get(&(api_version, kind)).map(|(_, number)| Self::Root(*number))
+        type_of_kind(api_version, kind).map(Self::Root)
     }
 
-    /// The shape of a field. Nothing if the schema is known and does not have it.
+    /// Returns the schema of a field, or `None` if the kind does not have it.
     pub fn field(self, key: &str) -> Option<Schema<'s>> {
         match self {
-            Self::Unknown | Self::BuiltIn(Field { form: Form::Scalar(Expected::Anything), .. }) => {
-                Some(Self::Unknown)
-            }
-            Self::Root(number) => field_of(number, key),
-            Self::BuiltIn(Field { form: Form::Object(number), .. }) => field_of(*number, key),
-            Self::BuiltIn(Field { form: Form::Map(value), .. }) => Some(Schema::BuiltIn(value)),
-            Self::BuiltIn(_) => None,
-            // What every object has, a CRD need not declare.
-            Self::CustomRoot(_) if matches!(key, "apiVersion" | "kind" | "metadata") => {
-                Self::built_in("v1", "ConfigMap")?.field(key)
-            }
-            Self::CustomRoot(schema) => Self::Custom(schema).field(key),
-            Self::Custom(schema) => {
-                let named = schema.get("properties").and_then(|properties| properties.get(key));
-                let field = named.or_else(|| schema.get("additionalProperties")).map(Schema::Custom);
-                let says =
-                    |field: &str| matches!(schema.get(field), Some(Node { value: Value::Bool(true), .. }));
-                let embedded = says("x-kubernetes-embedded-resource")
-                    && matches!(key, "apiVersion" | "kind" | "metadata");
-                // Without a type, nothing is said about what is in it.
-                let open =
-                    embedded || says("x-kubernetes-preserve-unknown-fields") || schema.get("type").is_none();
-                field.or(open.then_some(Schema::Unknown))
-            }
+            Self::Unknown => Some(Self::Unknown),
+            Self::Root(number) => field_of_type(number, key).map(Schema::BuiltIn),
+            Self::BuiltIn(field) => match &field.form {
+                Form::Scalar(Expected::Anything) => Some(Self::Unknown),
+                Form::Scalar(_) | Form::List(_) => None,
+                Form::Object(number) => field_of_type(*number, key).map(Schema::BuiltIn),
+                Form::Map(value) => Some(Schema::BuiltIn(value)),
+            },
+            // A CustomResourceDefinition need not declare the fields that every object has.
+            Self::CustomRoot(_) if is_common_field(key) => Self::built_in("v1", "ConfigMap")?.field(key),
+            Self::CustomRoot(schema) | Self::Custom(schema) => custom_field(schema, key),
         }
     }
 
-    /// What the value itself must be.
+    /// Returns the type that the value must have.
     pub fn expected(self) -> Expected {
         match self {
             Self::Unknown => Expected::Anything,
@@ -167,7 +67,7 @@ impl<'s> Schema<'s> {
             Self::BuiltIn(field) => match &field.form {
                 Form::Scalar(expected) => *expected,
                 Form::Object(_) | Form::Map(_) => Expected::Map,
-                Form::List { .. } => Expected::List,
+                Form::List(_) => Expected::List,
             },
             Self::Custom(schema) => {
                 if schema.get("x-kubernetes-int-or-string").is_some() {
@@ -186,35 +86,23 @@ impl<'s> Schema<'s> {
         }
     }
 
-    /// The fields that a map must have.
+    /// Returns the fields that a map must have.
     pub fn required(self) -> Cow<'s, [&'s str]> {
-        let of_type = |number: usize| {
-            let known = schema().types.get(number);
-            Cow::Borrowed(known.map(|known| known.required.as_slice()).unwrap_or_default())
-        };
         match self {
-            Self::Root(number) => of_type(number),
-            Self::BuiltIn(Field { form: Form::Object(number), .. }) => of_type(*number),
-            Self::CustomRoot(schema) | Self::Custom(schema) => {
-                let names = schema.get("required").and_then(Node::as_list).unwrap_or_default();
-                // What has a default is there before anybody looks, and null may be a value.
-                let given = |name: &&str| {
-                    let field = schema.get("properties").and_then(|fields| fields.get(name));
-                    field.is_some_and(|field| {
-                        field.get("default").is_some() || field.get("nullable").is_some()
-                    })
-                };
-                Cow::Owned(names.iter().filter_map(Node::as_str).filter(|name| !given(name)).collect())
+            Self::Root(number) => Cow::Borrowed(required_of_type(number)),
+            Self::BuiltIn(Field { form: Form::Object(number), .. }) => {
+                Cow::Borrowed(required_of_type(*number))
             }
+            Self::CustomRoot(schema) | Self::Custom(schema) => Cow::Owned(custom_required(schema)),
             _ => Cow::Borrowed(&[]),
         }
     }
 
-    /// The fields that a map may have, as far as they are known.
+    /// Returns the names of all known fields of a map.
     pub fn fields(self) -> Vec<&'s str> {
         match self {
-            Self::Root(number) => names_of(number),
-            Self::BuiltIn(Field { form: Form::Object(number), .. }) => names_of(*number),
+            Self::Root(number) => fields_of_type(number),
+            Self::BuiltIn(Field { form: Form::Object(number), .. }) => fields_of_type(*number),
             Self::CustomRoot(schema) | Self::Custom(schema) => {
                 let fields = schema.get("properties").and_then(Node::as_map);
                 fields.into_iter().flatten().map(|entry| entry.key.as_str()).collect()
@@ -223,11 +111,11 @@ impl<'s> Schema<'s> {
         }
     }
 
-    /// The shape of a list's items.
+    /// Returns the schema of a list's items.
     #[must_use]
     pub fn item(self) -> Schema<'s> {
         match self {
-            Self::BuiltIn(Field { form: Form::List { item, .. }, .. }) => Schema::BuiltIn(item),
+            Self::BuiltIn(Field { form: Form::List(list), .. }) => Schema::BuiltIn(&list.item),
             Self::Custom(schema) | Self::CustomRoot(schema) => {
                 schema.get("items").map_or(Schema::Unknown, Schema::Custom)
             }
@@ -235,34 +123,36 @@ impl<'s> Schema<'s> {
         }
     }
 
-    /// Whether a strategic merge puts the patch's map in the place of this one.
+    /// Returns whether a strategic merge replaces this map instead of merging it.
     pub fn replaces_map(self) -> bool {
         matches!(self, Self::BuiltIn(Field { replace: true, .. }))
     }
 
-    /// How a strategic merge treats this list. For custom kinds, which have no strategic merge in Kubernetes, a list
-    /// that is declared a map merges by its key.
+    /// Returns how a strategic merge treats this list.
+    ///
+    /// Kubernetes has no strategic merge for custom resources. Here, their lists of type `map` merge by the first key.
     pub fn list_strategy(self) -> ListStrategy<'s> {
         match self {
-            Self::BuiltIn(Field { form: Form::List { merges: true, merge_key: "", .. }, .. }) => {
-                ListStrategy::Unite
+            Self::BuiltIn(Field { form: Form::List(ListForm { merges: true, merge_key, .. }), .. }) => {
+                if merge_key.is_empty() {
+                    ListStrategy::Union
+                } else {
+                    ListStrategy::MergeBy(merge_key)
+                }
             }
-            Self::BuiltIn(Field { form: Form::List { merges: true, merge_key, .. }, .. }) => {
-                ListStrategy::MergeBy(merge_key)
-            }
-            Self::Custom(_) => match (self.list_keys().first(), self.is_set()) {
-                (Some(key), _) => ListStrategy::MergeBy(key),
-                (None, true) => ListStrategy::Unite,
-                (None, false) => ListStrategy::Replace,
+            Self::Custom(_) => match self.list_keys().first() {
+                Some(key) => ListStrategy::MergeBy(key),
+                None if self.is_set() => ListStrategy::Union,
+                None => ListStrategy::Replace,
             },
             _ => ListStrategy::Replace,
         }
     }
 
-    /// The keys that tell the items of this list apart, where it is declared a map.
+    /// Returns the keys that identify the items of this list, if it is a list of type `map`.
     pub fn list_keys(self) -> Vec<&'s str> {
         match self {
-            Self::BuiltIn(Field { form: Form::List { keys, merge_key, .. }, .. }) => {
+            Self::BuiltIn(Field { form: Form::List(ListForm { keys, merge_key, .. }), .. }) => {
                 if keys.is_empty() && !merge_key.is_empty() { vec![merge_key] } else { keys.clone() }
             }
             Self::Custom(schema) => {
@@ -274,10 +164,10 @@ impl<'s> Schema<'s> {
         }
     }
 
-    /// Whether the list is declared a set.
+    /// Returns whether this is a list of type `set`.
     pub fn is_set(self) -> bool {
         match self {
-            Self::BuiltIn(Field { form: Form::List { set, .. }, .. }) => *set,
+            Self::BuiltIn(Field { form: Form::List(list), .. }) => list.is_set,
             Self::Custom(schema) => {
                 schema.get("x-kubernetes-list-type").and_then(Node::as_str) == Some("set")
             }
@@ -286,83 +176,47 @@ impl<'s> Schema<'s> {
     }
 }
 
-fn field_of<'s>(number: usize, key: &str) -> Option<Schema<'s>> {
-    let fields = &schema().types.get(number)?.fields;
-    let at = fields.binary_search_by(|(name, _)| (*name).cmp(key)).ok()?;
-    Some(Schema::BuiltIn(&fields[at].1))
+/// Returns whether every object has a field.
+fn is_common_field(key: &str) -> bool {
+    matches!(key, "apiVersion" | "kind" | "metadata")
 }
 
-fn names_of(number: usize) -> Vec<&'static str> {
-    schema().types.get(number).into_iter().flat_map(|known| &known.fields).map(|(name, _)| *name).collect()
-}
-
-fn schema() -> &'static SchemaTable {
-    static SCHEMA: OnceLock<SchemaTable> = OnceLock::new();
-    SCHEMA.get_or_init(|| parse(include_str!("kubernetes.schema")))
-}
-
-fn parse(text: &'static str) -> SchemaTable {
-    let (kinds, types) = text.split_once("\n\n").unwrap_or((text, ""));
-    let kind = |line: &'static str| {
-        let mut words = line.split(' ');
-        let (api_version, kind) = (words.next()?, words.next()?);
-        let scope = if words.next()? == "N" { Scope::Namespaced } else { Scope::Cluster };
-        Some(((api_version, kind), (scope, words.next()?.parse().ok()?)))
-    };
-    let kinds: HashMap<_, _> = kinds.lines().skip(1).filter_map(kind).collect();
-    let group = |api_version: &'static str| api_version.split_once('/').map_or("", |(group, _)| group);
-    let scopes = kinds.iter().map(|((api_version, kind), (scope, _))| ((group(api_version), *kind), *scope));
-    SchemaTable { scopes: scopes.collect(), kinds, types: types.lines().map(parse_type).collect() }
-}
-
-fn parse_type(line: &'static str) -> Type {
-    let mut parsed = Type::default();
-    for (name, code) in line.split(' ').filter_map(|word| word.split_once('=')) {
-        let bare = name.trim_end_matches('!');
-        if bare != name {
-            parsed.required.push(bare);
-        }
-        parsed.fields.push((bare, parse_field(code)));
+fn custom_field<'s>(schema: &'s Node, key: &str) -> Option<Schema<'s>> {
+    let declared = schema.get("properties").and_then(|properties| properties.get(key));
+    if let Some(field) = declared.or_else(|| schema.get("additionalProperties")) {
+        return Some(Schema::Custom(field));
     }
-    parsed
+    let allows_unknown = is_true(schema, "x-kubernetes-preserve-unknown-fields")
+        || is_true(schema, "x-kubernetes-embedded-resource") && is_common_field(key)
+        // A schema without a type says nothing about the fields of the value.
+        || schema.get("type").is_none();
+    allows_unknown.then_some(Schema::Unknown)
 }
 
-fn parse_field(code: &'static str) -> Field {
-    let replace = code.starts_with('^');
-    let code = code.trim_start_matches(['^', '+']);
-    let form = match code.as_bytes().first() {
-        Some(b'@') => code[1..].parse().map_or(Form::Scalar(Expected::Anything), Form::Object),
-        Some(b'{') => Form::Map(Box::new(parse_field(&code[1..]))),
-        Some(b'[') => parse_list(&code[1..]),
-        other => Form::Scalar(match other {
-            Some(b's') => Expected::Text,
-            Some(b'i') => Expected::Integer,
-            Some(b'n') => Expected::Number,
-            Some(b'b') => Expected::Boolean,
-            Some(b'q') => Expected::IntegerOrText,
-            Some(b'u') => Expected::Quantity,
-            _ => Expected::Anything,
-        }),
-    };
-    Field { replace, form }
-}
-
-fn parse_list(code: &'static str) -> Form {
-    let (attributes, item) = code.split_once('|').unwrap_or(("", code));
-    let (mut merges, mut merge_key, mut keys, mut set) = (false, "", Vec::new(), false);
-    for attribute in attributes.split(';') {
-        match attribute.split_once(':') {
-            Some(("m", key)) => (merges, merge_key) = (true, key),
-            Some(("k", names)) => keys = names.split(',').collect(),
-            _ => set |= attribute == "t",
+/// Returns the required fields that a manifest must set itself: those without a default that must not be null.
+fn custom_required(schema: &Node) -> Vec<&str> {
+    let mut required = Vec::new();
+    for name in schema.get("required").and_then(Node::as_list).unwrap_or_default() {
+        let Some(name) = name.as_str() else { continue };
+        let field = schema.get("properties").and_then(|fields| fields.get(name));
+        let may_be_absent =
+            field.is_some_and(|field| field.get("default").is_some() || field.get("nullable").is_some());
+        if !may_be_absent {
+            required.push(name);
         }
     }
-    Form::List { merges, merge_key, keys, set, item: Box::new(parse_field(item)) }
+    required
+}
+
+fn is_true(schema: &Node, field: &str) -> bool {
+    matches!(schema.get(field), Some(Node { value: Value::Bool(true), .. }))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Expected, ListStrategy, Schema, Scope, built_in_scope};
+    use super::{Expected, ListStrategy, Schema};
+    use crate::object::Scope;
+    use crate::object::schema_table::built_in_scope;
 
     #[test]
     fn knows_scopes_fields_and_how_lists_merge() {
@@ -381,7 +235,7 @@ mod tests {
         assert_eq!(container.field("ports").unwrap().list_keys(), ["containerPort", "protocol"]);
         assert_eq!(container.field("ports").unwrap().list_strategy(), ListStrategy::MergeBy("containerPort"));
         let metadata = deployment.field("metadata").unwrap();
-        assert_eq!(metadata.field("finalizers").unwrap().list_strategy(), ListStrategy::Unite);
+        assert_eq!(metadata.field("finalizers").unwrap().list_strategy(), ListStrategy::Union);
         assert!(metadata.field("labels").unwrap().field("anything").is_some());
         let budget = Schema::built_in("policy/v1", "PodDisruptionBudget").unwrap();
         assert_eq!(pod.field("hostNetwork").unwrap().expected(), Expected::Boolean);

@@ -1,20 +1,20 @@
-//! Whether objects of a kind live in a namespace.
+//! The scope of kinds: namespaced or cluster-scoped.
 
 use std::collections::HashMap;
 
-use super::schema;
+use super::schema_table;
 use crate::yaml::Node;
 
-/// Where the objects of a kind live.
+/// The scope of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// In a namespace.
+    /// Its objects live in namespaces.
     Namespaced,
-    /// In the cluster as a whole.
+    /// Its objects are cluster-scoped.
     Cluster,
 }
 
-/// The group and the kind that a `CustomResourceDefinition` defines.
+/// Returns the group and kind that an object defines, if it is a CustomResourceDefinition.
 pub(super) fn defined_kind(root: &Node) -> Option<(&str, &str)> {
     if root.get("kind")?.as_str()? != "CustomResourceDefinition" {
         return None;
@@ -23,42 +23,47 @@ pub(super) fn defined_kind(root: &Node) -> Option<(&str, &str)> {
     Some((spec.get("group")?.as_str()?, spec.get("names")?.get("kind")?.as_str()?))
 }
 
-/// The scopes of all kinds that can be known: Kubernetes' own, and those of the CRDs at hand.
+/// The scopes of all known kinds: those built into Kubernetes and OpenShift, and those that a CustomResourceDefinition or
+/// the user declares.
 #[derive(Clone, Debug, Default)]
 pub struct Scopes {
     custom: HashMap<(String, String), Scope>,
 }
 
 impl Scopes {
-    /// Learns the scopes that CustomResourceDefinitions declare.
+    /// Reads the scopes that CustomResourceDefinitions declare.
     pub fn with_crds<'a>(objects: impl IntoIterator<Item = &'a Node>) -> Self {
-        let crd = |root: &Node| {
-            let (group, kind) = defined_kind(root)?;
-            let scope = match root.get("spec")?.get("scope")?.as_str()? {
-                "Cluster" => Scope::Cluster,
-                _ => Scope::Namespaced,
+        let mut scopes = Self::default();
+        for root in objects {
+            let Some((group, kind)) = defined_kind(root) else { continue };
+            let declared = root.get("spec").and_then(|spec| spec.get("scope")).and_then(Node::as_str);
+            let scope = match declared {
+                Some("Cluster") => Scope::Cluster,
+                Some(_) => Scope::Namespaced,
+                None => continue,
             };
-            Some(((group.to_owned(), kind.to_owned()), scope))
-        };
-        Self { custom: objects.into_iter().filter_map(crd).collect() }
+            scopes.custom.insert((group.to_owned(), kind.to_owned()), scope);
+        }
+        scopes
     }
 
-    /// Learns the scope of a kind that no CRD at hand declares.
+    /// Declares the scope of a kind, unless a CustomResourceDefinition already does.
     pub fn declare(&mut self, group: &str, kind: &str, scope: Scope) {
         self.custom.entry((group.to_owned(), kind.to_owned())).or_insert(scope);
     }
 
-    /// The scope of a kind, if it can be known.
+    /// Returns the scope of a kind, or `None` if the kind is unknown.
     pub fn of(&self, group: &str, kind: &str) -> Option<Scope> {
         if let Some(scope) = self.custom.get(&(group.to_owned(), kind.to_owned())) {
             return Some(*scope);
         }
-        schema::built_in_scope(group, kind).or_else(|| aggregated(group, kind))
+        schema_table::built_in_scope(group, kind).or_else(|| aggregated_scope(group, kind))
     }
 }
 
-/// Kinds that OpenShift's own API servers serve: no CRD can say their scope.
-fn aggregated(group: &str, kind: &str) -> Option<Scope> {
+/// Returns the scope of a kind that OpenShift's aggregated API servers serve. There is no CustomResourceDefinition for
+/// these kinds.
+fn aggregated_scope(group: &str, kind: &str) -> Option<Scope> {
     let (namespaced, cluster): (&[&str], &[&str]) = match group {
         "apps.openshift.io" => (&["DeploymentConfig"], &[]),
         "authorization.openshift.io" => {

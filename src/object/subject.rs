@@ -1,20 +1,21 @@
-//! Whom a binding means.
+//! The ServiceAccounts that the subjects of a binding name.
 
 use crate::yaml::Node;
 
-/// Bound in this way, every service account of the cluster has a right.
-pub const EVERYBODY: (&str, &str) = ("", "");
+/// The result of [`service_account_of`] for a subject that means every ServiceAccount of the cluster.
+pub const ALL_SERVICE_ACCOUNTS: (&str, &str) = ("", "");
 
-/// The service account that a subject means, by whichever of its three names, as namespace and name; an empty name is all
-/// of a namespace. `own` is the namespace of the binding, for subjects that leave theirs out.
-pub fn account<'n>(subject: &'n Node, own: &'n str) -> Option<(&'n str, &'n str)> {
+/// Returns namespace and name of the ServiceAccount that a subject names: directly, by its user name, or as part of a
+/// group. An empty name means all ServiceAccounts of the namespace. A subject without a namespace is in that of the binding.
+pub fn service_account_of<'n>(subject: &'n Node, binding_namespace: &'n str) -> Option<(&'n str, &'n str)> {
     let text = |field: &str| subject.get(field).and_then(Node::as_str);
     let name = text("name")?;
     match text("kind")? {
-        "ServiceAccount" => Some((text("namespace").unwrap_or(own), name)),
+        "ServiceAccount" => Some((text("namespace").unwrap_or(binding_namespace), name)),
         "User" => name.strip_prefix("system:serviceaccount:")?.split_once(':'),
-        // All accounts of the cluster, and whoever has a name at all.
-        "Group" if matches!(name, "system:serviceaccounts" | "system:authenticated") => Some(EVERYBODY),
+        "Group" if matches!(name, "system:serviceaccounts" | "system:authenticated") => {
+            Some(ALL_SERVICE_ACCOUNTS)
+        }
         "Group" => Some((name.strip_prefix("system:serviceaccounts:")?, "")),
         _ => None,
     }

@@ -1,4 +1,4 @@
-//! In which order objects are applied: the cluster-version-operator's run-levels.
+//! The order in which objects are applied: by run level, as the cluster-version-operator does.
 //!
 //! ```text
 //!  0000_10_a_…  0000_10_b_…  0000_20_a_…  Job  0000_20_a_…
@@ -17,77 +17,79 @@ use crate::transform::Rendered;
 pub struct Plan {
     /// The name of the profile.
     pub profile: String,
-    /// The objects: applied one after the other in this order, everything is there in time.
+    /// The objects, in an order in which they can be applied one after the other.
     pub objects: Vec<Object>,
-    /// What may go on at once. Each stage waits for all of the one before it.
+    /// The stages. Each stage starts when the stage before it is complete.
     pub stages: Vec<Stage>,
-    /// The namespace that the profile puts its objects into, where it does.
+    /// The namespace of the profile, if it has one.
     pub namespace: Option<String>,
-    /// What is worth a look though nothing is wrong.
+    /// Warnings about the objects.
     pub warnings: Vec<Diagnostic>,
 }
 
 impl Plan {
-    /// The plan for the objects of one component.
+    /// Returns the plan for the objects of one component.
     #[must_use]
-    pub fn only(self, component: &str) -> Self {
-        let mut objects = self.objects;
-        objects.retain(|object| object.component == component);
-        Self { stages: stages(&objects), objects, ..self }
+    pub fn only(mut self, component: &str) -> Self {
+        self.objects.retain(|object| object.component == component);
+        self.stages = stages(&self.objects);
+        self
     }
 }
 
-/// Chunks that may be applied at the same time.
+/// Chunks that can be applied at the same time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stage {
     /// The chunks.
     pub chunks: Vec<Chunk>,
 }
 
-/// Objects of one component and run-level, applied one after the other.
+/// Objects of one component and run level, which are applied one after the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chunk {
-    /// Which of the plan's objects.
+    /// The indices of the objects in [`Plan::objects`].
     pub objects: Range<usize>,
-    /// The digits of the run-level, where the file's name has one.
+    /// The digits of the run level, if the file name has one.
     pub run_level: Option<String>,
 }
 
-/// Orders the objects of a profile by run level. They arrive in the order of the payload: by file, then by document.
+/// Orders the objects of a profile by run level. Expects them in the order of the payload: by file, then by document.
 pub fn plan(rendered: Rendered<'_>) -> Plan {
     let Rendered { view, objects, namespace, warnings } = rendered;
     Plan { profile: view.profile.name.clone(), stages: stages(&objects), objects, namespace, warnings }
 }
 
-/// The order of an update: one run-level after the other, the components of a level at once. A Job is a barrier:
-/// nothing moves across it. A file without a run-level is applied alone, and splits its level.
+/// Groups objects into stages.
+///
+/// The components of a run level are in the same stage. A Job is a stage of its own, and nothing is moved across it. So is
+/// a file without a run level.
 fn stages(objects: &[Object]) -> Vec<Stage> {
     let mut stages: Vec<Stage> = Vec::new();
-    let mut last: Option<(RunLevel<'_>, bool)> = None;
+    // The run level of the last stage, if more objects can join it.
+    let mut open: Option<RunLevel<'_>> = None;
     for (index, object) in objects.iter().enumerate() {
-        let job = is_job(object);
-        let level = RunLevel::of(&object.ordered_as);
-        let joins = match (last, level) {
-            (Some((last, was_job)), Some(level)) if !job && !was_job => last.number == level.number,
-            _ => false,
-        };
-        let same_component =
-            joins && last.map(|(last, _)| last.component) == level.map(|level| level.component);
+        let run_level = RunLevel::of(&object.ordered_as);
+        let level = if is_job(object) { None } else { run_level };
         let chunk =
-            Chunk { objects: index..index + 1, run_level: level.map(|level| level.number.to_owned()) };
-        match stages.last_mut() {
-            Some(stage) if same_component => extend(stage),
-            Some(stage) if joins => stage.chunks.push(chunk),
+            Chunk { objects: index..index + 1, run_level: run_level.map(|level| level.number.to_owned()) };
+        match (stages.last_mut(), open, level) {
+            (Some(stage), Some(open), Some(level)) if open == level => stage.extend_last_chunk(),
+            (Some(stage), Some(open), Some(level)) if open.number == level.number => {
+                stage.chunks.push(chunk);
+            }
             _ => stages.push(Stage { chunks: vec![chunk] }),
         }
-        last = level.map(|level| (level, job));
+        open = level;
     }
     stages
 }
 
-fn extend(stage: &mut Stage) {
-    if let Some(chunk) = stage.chunks.last_mut() {
-        chunk.objects.end += 1;
+impl Stage {
+    /// Adds the next object to the last chunk.
+    fn extend_last_chunk(&mut self) {
+        if let Some(chunk) = self.chunks.last_mut() {
+            chunk.objects.end += 1;
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::language::{Component, Marked, Parameter};
 use crate::object::{Cluster, ObjectId, Schema, Scopes};
-use crate::parallel::{self, Worth};
+use crate::parallel::{self, MIN_FILES_PER_THREAD};
 use crate::yaml::{Node, Sources, Text};
 
 pub use digest::{Sha256, cvo_hash};
@@ -108,7 +108,7 @@ impl Payload {
                 parse::Input { source: payload.sources.add(name.clone()), name, path }
             })
             .collect();
-        let parsed = parallel::map(Worth::Some, &inputs, |input| parse::manifests(root, input));
+        let parsed = parallel::map(MIN_FILES_PER_THREAD, &inputs, |input| parse::manifests(root, input));
         for (input, result) in inputs.into_iter().zip(parsed) {
             match result {
                 Ok(parsed) => payload.add(input.path, parsed),

@@ -6,9 +6,9 @@ use crate::diagnostic::{Diagnostic, Location};
 use crate::expand::View;
 use crate::language::PolicyTarget;
 use crate::nearest::nearest;
-use crate::object::{Cause, Object, ObjectId, Step};
+use crate::object::path::{self, PathError};
+use crate::object::{Cause, Object, ObjectId, Revision};
 use crate::order::Plan;
-use crate::transform::patch;
 use crate::yaml::{Mark, Node, Value, json};
 
 /// Finds the object that `kind/name` means, by its name in the payload; the kind in any case.
@@ -42,9 +42,9 @@ pub fn is_called(id: &ObjectId, wanted: &str) -> bool {
 /// Says of every field at or below a path what it is, which line wrote it and why, and what it was before; and of every
 /// field that is gone, who took it away. The object must have kept its history.
 pub fn explain(object: &Object, path: &str, view: &View<'_>) -> Result<String, Diagnostic> {
-    let explainer = Explainer { view, object, steps: object.history.steps() };
+    let explainer = Explainer { view, object, steps: object.history.revisions() };
     let mut out = format!("{} in the profile {}\n", object.id, view.profile.name);
-    let here = patch::resolve(&object.root, path);
+    let here = path::resolve(&object.root, path);
     match here.as_deref() {
         Ok([]) | Err(_) => {
             if explainer.steps.iter().all(|step| at(&step.root, path).is_none()) {
@@ -60,12 +60,12 @@ pub fn explain(object: &Object, path: &str, view: &View<'_>) -> Result<String, D
 struct Explainer<'a> {
     view: &'a View<'a>,
     object: &'a Object,
-    steps: &'a [Step],
+    steps: &'a [Revision],
 }
 
 /// The one node at a path, if there is one.
 fn at<'n>(root: &'n Node, path: &str) -> Option<&'n Node> {
-    match patch::resolve(root, path).ok()?[..] {
+    match path::resolve(root, path).ok()?[..] {
         [node] => Some(node),
         _ => None,
     }
@@ -193,7 +193,7 @@ impl Explainer<'_> {
         match cause {
             Cause::Manifest => String::new(),
             Cause::Release => ", with the images and the version of the release".to_owned(),
-            Cause::Addition { part, uses } => {
+            Cause::Addition { addition: part, uses } => {
                 let fragments = &self.view.context.profiles.fragments;
                 let fragment = fragments.values().find(|fragment| fragment.mark.source == part.source);
                 let about = fragment.map(|fragment| {
@@ -203,8 +203,8 @@ impl Explainer<'_> {
                 let about = about.unwrap_or_else(|| format!(", a part of {}", show(part)));
                 about + &uses.collect::<String>()
             }
-            Cause::Intent { entry, found } => {
-                format!(", honoured as {} says, found at {}", show(entry), show(found))
+            Cause::Intent { rule, field } => {
+                format!(", honoured as {} says, found at {}", show(rule), show(field))
             }
             Cause::Issued => ", whose material only an apply can make".to_owned(),
             Cause::Policy(mark) => self.policy(*mark),
@@ -216,8 +216,8 @@ impl Explainer<'_> {
                 format!(", by the patch at {}, because {}", show(mark), reason.unwrap_or("its page says so"))
             }
             Cause::Namespace(_) => ", where the profile puts every namespaced object".to_owned(),
-            Cause::Left(mark) => format!(", a tombstone, since {} says that it moved", show(mark)),
-            Cause::Pinned(mark) => format!(", held in the live object, as {} says", show(mark)),
+            Cause::Moved(mark) => format!(", a tombstone, since {} says that it moved", show(mark)),
+            Cause::Pin(mark) => format!(", held in the live object, as {} says", show(mark)),
             Cause::Strip => ", with the annotations that the profile strips".to_owned(),
         }
     }
@@ -233,7 +233,7 @@ impl Explainer<'_> {
         format!(", what the profile says of every {of} at {}", self.view.context.sources.show(mark))
     }
 
-    fn unknown(&self, path: &str, error: Option<patch::PatchError>) -> Diagnostic {
+    fn unknown(&self, path: &str, error: Option<PathError>) -> Diagnostic {
         let error_help = error.and_then(|error| error.help);
         let diagnostic = Diagnostic::error(format!("the object has no `{path}`"))
             .at(Location::of(self.object.root.mark, self.view.context.sources))
@@ -255,6 +255,6 @@ fn holds(node: &Node, secret: &str) -> bool {
 
 /// A step that changed a field, and what the field was before.
 struct Change<'a> {
-    step: &'a Step,
+    step: &'a Revision,
     before: Option<&'a Node>,
 }

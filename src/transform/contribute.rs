@@ -1,322 +1,206 @@
-//! Merges what pages and fragments contribute into the objects of a component. They only add, so their order decides
-//! positions in lists and nothing else.
+//! Adds the contributions of pages and fragments to the objects of a component. Contributions only add, so their order
+//! decides the position of new list items and nothing else.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::add;
+use super::additive_merge::{merge_addition, merge_pod_addition};
+use super::component::ComponentContext;
+use super::new_object::{self, cause};
+use super::unknown_containers::ContainerNames;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
-use crate::expand::{Contribution, ContributionTarget, Expanded, View};
-use crate::nearest::nearest;
-use crate::object::{
-    Cause, Cluster, History, Object, ObjectId, Position, Scope, Scopes, Side, containers, is_tombstone, pod,
-    pod_mut,
-};
-use crate::yaml::{Entry, Map, Mark, Node, Sources, Value};
+use crate::expand::{Contribution, ContributionTarget, View};
+use crate::object::{Object, ObjectId, map, metadata, pod_mut};
+use crate::yaml::{Mark, Sources, Value};
 
-/// Contributions by the component that gets them: an object is merged where its manifest is, whoever speaks of it.
+/// Groups contributions by the component whose objects they change. That is the component with the manifest of the
+/// object, which need not be the component whose page contributes.
 pub(super) fn by_owner<'c>(
     contributions: impl Iterator<Item = (&'c str, Contribution)>,
     view: &View<'_>,
 ) -> BTreeMap<String, Vec<Contribution>> {
-    let manifests = view.payload.manifests.iter();
     let mut owners: HashMap<&ObjectId, Vec<&str>> = HashMap::new();
-    for manifest in manifests {
+    for manifest in &view.payload.manifests {
         owners.entry(&manifest.id).or_default().push(&view.payload.file(manifest).component);
     }
     let mut by_owner: BTreeMap<String, Vec<Contribution>> = BTreeMap::new();
     for (component, contribution) in contributions {
-        let id = match contribution.target {
-            ContributionTarget::Object => ObjectId::of(&contribution.node).ok().map(|(id, _)| id),
-            ContributionTarget::Pod(_) | ContributionTarget::Workload(_) => None,
-        };
-        let owners = id.and_then(|id| owners.get(&id)).filter(|owners| !owners.contains(&component));
-        let owner = owners.and_then(|owners| owners.first()).copied().unwrap_or(component);
+        let mut owner = component;
+        if contribution.target == ContributionTarget::Object
+            && let Ok((id, _)) = ObjectId::of(&contribution.node)
+            && let Some(owners) = owners.get(&id)
+            && !owners.contains(&component)
+        {
+            owner = owners[0];
+        }
         by_owner.entry(owner.to_owned()).or_default().push(contribution);
     }
     by_owner
 }
 
-/// Adds contributions to a component's objects.
+/// Adds contributions to the objects of a component.
 pub(super) fn apply(
     objects: &mut Vec<Object>,
     contributions: &[Contribution],
-    component: &str,
-    expanded: &Expanded<'_>,
-    scopes: &Scopes,
+    component: &ComponentContext<'_>,
 ) -> Result<(), Diagnostics> {
-    let view = &expanded.view;
+    let sources = component.sources();
+    let containers = ContainerNames::of(objects);
+    let unneeded = uses_without_workload(contributions, objects);
     let mut errors = Diagnostics::default();
-    let before = container_names(objects);
-    let mut contributor = Contributor { view, component, expanded, scopes, objects };
-    let used = |contribution: &Contribution, error: Diagnostic| {
-        let notes =
-            contribution.uses.iter().map(|mark| format!("used at {}", view.context.sources.show(*mark)));
-        notes.rev().fold(error, Diagnostic::note)
-    };
-    let idle = idle_uses(contributions, contributor.objects);
-    for contribution in &in_order(contributions) {
-        if contribution.target == ContributionTarget::Object && idle.contains(&&contribution.uses) {
+    for contribution in in_order(contributions) {
+        if contribution.target == ContributionTarget::Object && unneeded.contains(&contribution.uses) {
             continue;
         }
-        errors.collect(contributor.one(contribution).map_err(|error| used(contribution, error)));
+        if let Err(error) = add(objects, &contribution, component) {
+            errors.0.push(with_uses(error, &contribution, sources));
+        }
     }
     errors.or(())?;
     let mut errors = Diagnostics::default();
     for contribution in contributions {
-        let nobody = unknown_containers(objects, contribution, &before, view.context.sources);
-        errors.0.extend(nobody.into_iter().map(|error| used(contribution, error)));
+        for error in containers.unknown_in(contribution, objects, sources) {
+            errors.0.push(with_uses(error, contribution, sources));
+        }
     }
     errors.or(())
 }
 
-/// Uses of fragments whose part for the pods of this cluster is about a workload that is not here: what else they bring
-/// into this cluster nobody needs.
-fn idle_uses<'c>(contributions: &'c [Contribution], objects: &[Object]) -> BTreeSet<&'c Vec<Mark>> {
-    let is_here = |workload: &ObjectId| objects.iter().any(|object| object.id == *workload);
-    let idle = |contribution: &&Contribution| match &contribution.target {
-        ContributionTarget::Pod(workload) | ContributionTarget::Workload(workload) => {
-            contribution.limited && !contribution.uses.is_empty() && !is_here(workload)
-        }
-        ContributionTarget::Object => false,
-    };
-    contributions.iter().filter(idle).map(|contribution| &contribution.uses).collect()
+/// Adds notes to an error about a contribution: the uses of fragments that led to it, the innermost first.
+fn with_uses(mut error: Diagnostic, contribution: &Contribution, sources: &Sources) -> Diagnostic {
+    for mark in contribution.uses.iter().rev() {
+        error = error.note(format!("used at {}", sources.show(*mark)));
+    }
+    error
 }
 
-/// The containers that there are: the workload's place and the container's name.
-type Containers = BTreeSet<(Position, String)>;
-
-fn name_of(container: &Node) -> &str {
-    container.get("name").and_then(Node::as_str).unwrap_or_default()
-}
-
-fn container_names(objects: &[Object]) -> Containers {
-    let of_object = |object: &Object| {
-        let containers = pod(&object.root, &object.id.kind).map(containers).unwrap_or_default();
-        let position = object.position;
-        containers
-            .into_iter()
-            .map(move |container| (position, name_of(container).to_owned()))
-            .collect::<Vec<_>>()
-    };
-    objects.iter().flat_map(of_object).collect()
-}
-
-/// The containers that a contribution adds to though nobody has them: without an image, nothing could run there.
-fn unknown_containers(
+/// Returns the uses of fragments that are limited to this profile and are for a workload that is not in this cluster. The
+/// other objects that they would add here are not needed either.
+fn uses_without_workload<'c>(
+    contributions: &'c [Contribution],
     objects: &[Object],
-    contribution: &Contribution,
-    before: &Containers,
-    sources: &Sources,
-) -> Vec<Diagnostic> {
-    let ContributionTarget::Pod(workload) = &contribution.target else { return Vec::new() };
-    let Some(object) = objects.iter().find(|object| object.id == *workload) else { return Vec::new() };
-    let all = pod(&object.root, &workload.kind).map(containers).unwrap_or_default();
-    let is_nobody = |name: &str| {
-        let known = before.contains(&(object.position, name.to_owned()));
-        let runs = |container: &&Node| name_of(container) == name && container.get("image").is_some();
-        !known && !all.iter().any(runs)
-    };
-    let added = containers(&contribution.node).into_iter().filter(|container| is_nobody(name_of(container)));
-    let others = || all.iter().map(|container| name_of(container)).filter(|name| !is_nobody(name));
-    added
-        .map(|container| {
-            let name = name_of(container);
-            let error = Diagnostic::error(format!("there is no container `{name}` to add to"))
-                .at(Location::of(container.get("name").unwrap_or(container).mark, sources))
-                .object(workload);
-            match nearest(name, others()) {
-                Some(near) => error.help(format!("did you mean `{near}`?")),
-                None => error.help(format!(
-                    "there are {}; a new one needs an `image`",
-                    others().collect::<Vec<_>>().join(", ")
-                )),
-            }
-        })
-        .collect()
+) -> BTreeSet<&'c Vec<Mark>> {
+    let mut uses = BTreeSet::new();
+    for contribution in contributions {
+        let (ContributionTarget::Pod(workload) | ContributionTarget::Workload(workload)) =
+            &contribution.target
+        else {
+            continue;
+        };
+        if contribution.limited
+            && !contribution.uses.is_empty()
+            && !objects.iter().any(|object| object.id == *workload)
+        {
+            uses.insert(&contribution.uses);
+        }
+    }
+    uses
 }
 
-/// Contributions in an order in which none hides what another needs: init containers first, since an entry of `containers`
-/// may be about one; then whole names before those that leave the namespace out.
+/// Sorts contributions so that each one finds what it refers to.
+///
+/// Init containers come first, because an entry of `containers` may add to one of them. Objects without a namespace come
+/// last, because they add to the object of the same name, which another contribution may create.
 fn in_order(contributions: &[Contribution]) -> Vec<Contribution> {
-    let mut ordered: Vec<Contribution> = contributions.iter().filter_map(init_containers).collect();
-    let (rest, unnamed): (Vec<Contribution>, Vec<Contribution>) =
-        contributions.iter().cloned().map(without_init_containers).partition(|contribution| {
-            let namespace = contribution.node.get("metadata").and_then(|metadata| metadata.get("namespace"));
-            contribution.target != ContributionTarget::Object || namespace.is_some()
-        });
-    ordered.extend(rest);
-    ordered.extend(unnamed);
+    let mut ordered: Vec<Contribution> = contributions.iter().filter_map(only_init_containers).collect();
+    let mut without_namespace = Vec::new();
+    for contribution in contributions {
+        let contribution = without_init_containers(contribution.clone());
+        let is_object = contribution.target == ContributionTarget::Object;
+        if is_object && metadata(&contribution.node, "namespace").is_none() {
+            without_namespace.push(contribution);
+        } else {
+            ordered.push(contribution);
+        }
+    }
+    ordered.extend(without_namespace);
     ordered
 }
 
-/// The init containers that a contribution brings, alone.
-fn init_containers(contribution: &Contribution) -> Option<Contribution> {
-    let list = contribution.node.get("spec")?.as_map()?.entry("initContainers")?.clone();
+/// Returns a contribution to a pod reduced to its init containers, if it has any.
+fn only_init_containers(contribution: &Contribution) -> Option<Contribution> {
     if !matches!(contribution.target, ContributionTarget::Pod(_)) {
         return None;
     }
+    let init_containers = contribution.node.get("spec")?.get("initContainers")?.clone();
     let mark = contribution.node.mark;
-    let map = |entry: Entry| Node { value: Value::Map(Map::from_entries(vec![entry], |_, _| {})), mark };
-    let node = map(Entry { key: "spec".into(), mark, value: map(list) });
-    Some(Contribution { node, ..contribution.clone() })
+    let spec = map([("initContainers", init_containers)], mark);
+    Some(Contribution { node: map([("spec", spec)], mark), ..contribution.clone() })
 }
 
 fn without_init_containers(mut contribution: Contribution) -> Contribution {
-    if let (ContributionTarget::Pod(_), Some(Value::Map(spec))) =
-        (&contribution.target, contribution.node.get_mut("spec").map(|spec| &mut spec.value))
+    if let ContributionTarget::Pod(_) = contribution.target
+        && let Some(Value::Map(spec)) = contribution.node.get_mut("spec").map(|spec| &mut spec.value)
     {
         spec.remove("initContainers");
     }
     contribution
 }
 
-struct Contributor<'a, 'o> {
-    view: &'a View<'a>,
-    component: &'a str,
-    expanded: &'a Expanded<'a>,
-    scopes: &'a Scopes,
-    objects: &'o mut Vec<Object>,
-}
-
-impl Contributor<'_, '_> {
-    fn one(&mut self, contribution: &Contribution) -> Result<(), Diagnostic> {
-        match &contribution.target {
-            ContributionTarget::Pod(workload) | ContributionTarget::Workload(workload) => {
-                self.add_to_workload(workload, contribution)
-            }
-            ContributionTarget::Object => self.object(contribution),
+fn add(
+    objects: &mut Vec<Object>,
+    contribution: &Contribution,
+    component: &ComponentContext<'_>,
+) -> Result<(), Diagnostic> {
+    match &contribution.target {
+        ContributionTarget::Pod(workload) | ContributionTarget::Workload(workload) => {
+            add_to_workload(objects, workload, contribution, component.sources())
         }
-    }
-
-    /// A workload that lives elsewhere gets its part there.
-    fn add_to_workload(
-        &mut self,
-        workload: &ObjectId,
-        contribution: &Contribution,
-    ) -> Result<(), Diagnostic> {
-        let mut objects = self.objects.iter_mut().filter(|object| !is_tombstone(&object.root));
-        let Some(object) = objects.find(|object| object.id == *workload) else {
-            return Ok(());
-        };
-        let sources = self.view.context.sources;
-        let result = match contribution.target {
-            ContributionTarget::Pod(_) => pod_mut(&mut object.root, &workload.kind)
-                .map_or(Ok(()), |pod| add::add_pod(pod, &contribution.node, sources)),
-            _ => add::add(&mut object.root, &contribution.node, sources),
-        };
-        object.history.note(&object.root, || cause(contribution));
-        result.map_err(|error| error.object(workload))
-    }
-
-    /// An object, whole or in part: merged into the one of its identity, or new.
-    fn object(&mut self, contribution: &Contribution) -> Result<(), Diagnostic> {
-        let sources = self.view.context.sources;
-        let (mut id, _) = ObjectId::of(&contribution.node).map_err(|error| {
-            Diagnostic::error(error.message).at(Location::of(error.mark, sources)).help(error.help)
-        })?;
-        let same = |other: &ObjectId| {
-            other.group == id.group
-                && other.kind == id.kind
-                && other.name == id.name
-                && (id.namespace.is_empty() || other.namespace == id.namespace)
-        };
-        let mut objects = self.objects.iter_mut().filter(|object| !is_tombstone(&object.root));
-        if let Some(object) = objects.find(|object| same(&object.id)) {
-            let result = add::add(&mut object.root, &contribution.node, sources);
-            object.history.note(&object.root, || cause(contribution));
-            return result.map_err(|error| error.object(&object.id));
-        }
-        // A part that does not say where it belongs adds to its namesake, wherever that lives.
-        let elsewhere =
-            self.view.payload.of_component(self.component).any(|(_, manifest)| same(&manifest.id));
-        let namespaced = self.scopes.of(&id.group, &id.kind) != Some(Scope::Cluster);
-        if elsewhere && !contribution.limited || !self.is_here(&id, contribution, namespaced)? {
-            return Ok(());
-        }
-        let mut root = contribution.node.clone();
-        if namespaced && id.namespace.is_empty() {
-            let Some(workload) = &contribution.workload else {
-                return Err(Diagnostic::error("nobody says in which namespace this new object lives")
-                    .at(Location::of(root.mark, sources))
-                    .object(&id)
-                    .help("write `metadata.namespace`, by its name in the payload"));
-            };
-            id.namespace.clone_from(&workload.namespace);
-            set_namespace(&mut root, &id.namespace);
-        }
-        self.insert(root, id, contribution);
-        Ok(())
-    }
-
-    /// Whether a new object belongs into this profile's cluster: its part says so, the law does, the page or a schema.
-    fn is_here(
-        &self,
-        id: &ObjectId,
-        contribution: &Contribution,
-        namespaced: bool,
-    ) -> Result<bool, Diagnostic> {
-        let cluster = self.view.profile.cluster;
-        if !namespaced && cluster == Cluster::Management && contribution.limited {
-            return Err(Diagnostic::error(
-                "a cluster-scoped object cannot be in a hosted control plane's namespace",
-            )
-            .at(Location::of(contribution.part, self.view.context.sources))
-            .object(id)
-            .help("limit its part to profiles of the guest"));
-        }
-        if cluster == Cluster::Both || contribution.limited {
-            return Ok(true);
-        }
-        if !namespaced {
-            return Ok(cluster == Cluster::Guest);
-        }
-        match self.expanded.place_of(self.component, id)[..] {
-            [(_, home)] => Ok(home == Cluster::Both || home == cluster),
-            _ => Err(Diagnostic::error("nobody says in which cluster this new object lives")
-                .at(Location::of(contribution.part, self.view.context.sources))
-                .object(id)
-                .help("limit its part with `in`, or name it under `place` in the page")),
-        }
-    }
-
-    /// A new object comes right before the workload it is for, or behind everything else of its component.
-    fn insert(&mut self, root: Node, id: ObjectId, contribution: &Contribution) {
-        let payload = &self.view.payload;
-        let neighbour = payload.of_component(self.component).find(|(_, manifest)| {
-            Some(&manifest.id) == contribution.workload.as_ref().or(contribution.meets.as_ref())
-        });
-        let last = self.objects.iter().map(|object| object.position.manifest).max();
-        let last = last.or(payload.of_component(self.component).last().map(|(place, _)| place));
-        let (manifest, side) = match neighbour {
-            Some((place, _)) => (place, Side::Before),
-            None => (last.unwrap_or_default(), Side::Behind),
-        };
-        let neighbour = payload.file(&payload.manifests[manifest]);
-        let mut history = History::new(self.view.context.recording);
-        history.note(&root, || cause(contribution));
-        self.objects.push(Object {
-            root,
-            id,
-            cluster: self.view.profile.cluster,
-            component: self.component.to_owned(),
-            file: neighbour.path.clone(),
-            ordered_as: neighbour.ordered_as.clone(),
-            position: Position { manifest, side, number: self.objects.len() },
-            document: 0,
-            manifest: None,
-            history,
-        });
+        ContributionTarget::Object => add_object(objects, contribution, component),
     }
 }
 
-fn cause(contribution: &Contribution) -> Cause {
-    Cause::Addition { part: contribution.part, uses: contribution.uses.clone() }
+/// Adds to a workload or its pod template. Does nothing if the workload lives in another cluster, whose profile adds the
+/// contribution there.
+fn add_to_workload(
+    objects: &mut [Object],
+    workload: &ObjectId,
+    contribution: &Contribution,
+    sources: &Sources,
+) -> Result<(), Diagnostic> {
+    let mut objects = objects.iter_mut().filter(|object| !object.is_tombstone());
+    let Some(object) = objects.find(|object| object.id == *workload) else { return Ok(()) };
+    let result = match contribution.target {
+        ContributionTarget::Pod(_) => match pod_mut(&mut object.root, &workload.kind) {
+            Some(pod) => merge_pod_addition(pod, &contribution.node, sources),
+            None => Ok(()),
+        },
+        _ => merge_addition(&mut object.root, &contribution.node, sources),
+    };
+    object.history.record(&object.root, || cause(contribution));
+    result.map_err(|error| error.object(workload))
 }
 
-fn set_namespace(root: &mut Node, namespace: &str) {
-    let mark = root.mark;
-    if let Some(Value::Map(metadata)) = root.get_mut("metadata").map(|node| &mut node.value) {
-        let value = Node { value: Value::String(namespace.into()), mark };
-        metadata.insert(Entry { key: "namespace".into(), mark, value });
+/// Adds to the object with the identity of the contribution, or creates it.
+fn add_object(
+    objects: &mut Vec<Object>,
+    contribution: &Contribution,
+    component: &ComponentContext<'_>,
+) -> Result<(), Diagnostic> {
+    let sources = component.sources();
+    let (id, _) = ObjectId::of(&contribution.node).map_err(|error| {
+        Diagnostic::error(error.message).at(Location::of(error.mark, sources)).help(error.help)
+    })?;
+    let mut existing = objects.iter_mut().filter(|object| !object.is_tombstone());
+    if let Some(object) = existing.find(|object| is_same(&id, &object.id)) {
+        let result = merge_addition(&mut object.root, &contribution.node, sources);
+        object.history.record(&object.root, || cause(contribution));
+        return result.map_err(|error| error.object(&object.id));
     }
+    // Without a limit to profiles, the contribution is for the existing object, wherever that lives.
+    let mut manifests = component.view().payload.of_component(component.name);
+    if !contribution.limited && manifests.any(|(_, manifest)| is_same(&id, &manifest.id)) {
+        return Ok(());
+    }
+    if let Some(object) = new_object::create(id, contribution, component, objects)? {
+        objects.push(object);
+    }
+    Ok(())
+}
+
+/// Compares the identity in a contribution with that of an object. A contribution may leave out the namespace.
+fn is_same(contribution: &ObjectId, object: &ObjectId) -> bool {
+    object.group == contribution.group
+        && object.kind == contribution.kind
+        && object.name == contribution.name
+        && (contribution.namespace.is_empty() || object.namespace == contribution.namespace)
 }

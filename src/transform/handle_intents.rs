@@ -1,20 +1,26 @@
-//! Handles what manifests already ask for, as each profile says: a fact is left, refused, done from parameters, or taken
-//! away for a fragment to put something else in its place, in every cluster that the fragment speaks of.
+//! Handles the intents of all clusters of a topology, as the `intents` of each profile say.
+//!
+//! A rule keeps an intent, refuses it, fulfils it from parameters, or replaces it with a fragment. A fragment may add to
+//! several clusters: a token minter, for example, runs in the management cluster and needs a ServiceAccount in the guest.
+//! Therefore all clusters are handled together: first every intent that is replaced is removed from its object, then each
+//! cluster gets the contributions of all fragments.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::intents::{self, Elsewhere, Fact};
-use super::{Assembled, Component, contribute};
+use super::assemble::Assembled;
+use super::component::{Component, ComponentContext};
+use super::contribute;
+use super::intents::{self, DetectedIntent, ParameterGroup, RemoteServices};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::expand::{self, View};
 use crate::language::{Intent, IntentRule, Intents, Marked, Profile, Use};
-use crate::object::{Cause, Object, ObjectId, Position};
+use crate::object::{Cause, Object, ObjectId, PayloadPosition};
 use crate::yaml::{Mark, Node, Sources};
 
-/// A profile whose intents are handled.
+/// The objects of a profile after its intents were handled.
 pub struct WithIntents<'a> {
     pub(super) assembled: Assembled<'a>,
-    pub(super) found: Seen,
+    pub(super) detected: Detected,
 }
 
 impl<'a> WithIntents<'a> {
@@ -24,209 +30,245 @@ impl<'a> WithIntents<'a> {
     }
 }
 
-/// What was seen when facts could still be honoured.
-pub(super) struct Seen {
-    /// Services that live in the topology's other cluster.
-    elsewhere: Elsewhere,
-    /// The facts: the object, by its place, and the finder.
-    facts: BTreeSet<(Position, Intent)>,
+/// The intents that were found in a cluster, for [`refuse_late_intents`].
+pub(super) struct Detected {
+    remote_services: RemoteServices,
+    intents: BTreeSet<(PayloadPosition, Intent)>,
 }
 
-/// A fact of one object, and the fragment that honours it.
-struct Wish {
+/// A use of a fragment that replaces an intent.
+struct IntentReplacement {
     component: String,
-    /// The object in which the fact was found, and others that it names.
+    /// The objects that the inputs of the fragment name.
     objects: Vec<ObjectId>,
-    entry: Marked<Use>,
+    fragment: Marked<Use>,
 }
 
-/// Handles the intents of all clusters of a topology, as each profile says.
+/// Handles the intents of all clusters of a topology.
 pub fn handle_intents(clusters: Vec<Assembled<'_>>) -> Result<Vec<WithIntents<'_>>, Diagnostics> {
     let mut handled = Vec::new();
-    for (elsewhere, assembled) in services_elsewhere(&clusters).into_iter().zip(clusters) {
-        handled.push(WithIntents { assembled, found: Seen { elsewhere, facts: BTreeSet::new() } });
+    for (remote_services, assembled) in remote_services(&clusters).into_iter().zip(clusters) {
+        let detected = Detected { remote_services, intents: BTreeSet::new() };
+        handled.push(WithIntents { assembled, detected });
     }
-    let mut wishes = Vec::new();
-    for WithIntents { assembled: Assembled { expanded, components, .. }, found } in &mut handled {
-        for component in components {
-            wishes.push(honour_component(component, &expanded.view, found));
+    let mut replacements = Vec::new();
+    for WithIntents { assembled, detected } in &mut handled {
+        for component in &mut assembled.components {
+            replacements.push(handle_component(component, &assembled.expanded.view, detected));
         }
     }
-    let wishes: Vec<Wish> = Diagnostics::gather(wishes)?.into_iter().flatten().collect();
-    Diagnostics::gather(handled.iter_mut().map(|cluster| grant(&mut cluster.assembled, &wishes)))?;
+    let replacements: Vec<IntentReplacement> =
+        Diagnostics::gather(replacements)?.into_iter().flatten().collect();
+    let added = handled.iter_mut().map(|cluster| add_replacements(&mut cluster.assembled, &replacements));
+    Diagnostics::gather(added)?;
     Ok(handled)
 }
 
-/// For each cluster, the Services that live in another one of the topology and not in itself.
-fn services_elsewhere(clusters: &[Assembled<'_>]) -> Vec<Elsewhere> {
-    let services = |cluster: &Assembled<'_>| -> Elsewhere {
-        let objects = cluster.components.iter().flat_map(|component| &component.objects);
-        let services = objects.filter(|object| object.id.kind == "Service" && object.id.group.is_empty());
-        services.map(|object| (object.id.namespace.clone(), object.id.name.clone())).collect()
-    };
-    let all: Vec<Elsewhere> = clusters.iter().map(services).collect();
-    let everywhere: BTreeSet<_> = all.iter().flatten().cloned().collect();
-    all.iter().map(|own| everywhere.difference(own).cloned().collect()).collect()
+/// Returns for each cluster the Services that only other clusters of the topology have.
+fn remote_services(clusters: &[Assembled<'_>]) -> Vec<RemoteServices> {
+    let own: Vec<RemoteServices> = clusters.iter().map(services).collect();
+    let all: RemoteServices = own.iter().flatten().cloned().collect();
+    own.iter().map(|own| all.difference(own).cloned().collect()).collect()
 }
 
-/// Does what can be done in the object itself, and says which fragments are wished for.
-fn honour_component(
+fn services(cluster: &Assembled<'_>) -> RemoteServices {
+    let mut services = RemoteServices::new();
+    for object in cluster.components.iter().flat_map(|component| &component.objects) {
+        let id = &object.id;
+        if id.kind == "Service" && id.group.is_empty() {
+            services.insert((id.namespace.clone(), id.name.clone()));
+        }
+    }
+    services
+}
+
+/// Handles the intents of a component within its objects. Returns the fragments that are still to be added.
+fn handle_component(
     component: &mut Component,
     view: &View<'_>,
-    seen: &mut Seen,
-) -> Result<Vec<Wish>, Diagnostics> {
-    let honours = expand::intent_rules(view, &component.name)?;
+    detected: &mut Detected,
+) -> Result<Vec<IntentReplacement>, Diagnostics> {
+    let rules = expand::intent_rules(view, &component.name)?;
     let mut errors = Diagnostics::default();
-    let mut wishes = Vec::new();
+    let mut replacements = Vec::new();
     for object in &mut component.objects {
-        for fact in intents::find(object, &seen.elsewhere) {
-            seen.facts.insert((object.position, fact.finder));
-            match honour_fact(object, &fact, &honours, view) {
-                Ok(entry) => wishes.extend(entry.map(|entry| Wish {
+        for intent in intents::detect(object, &detected.remote_services) {
+            detected.intents.insert((object.position, intent.intent));
+            match handle_intent(object, &intent, &rules, view) {
+                Ok(None) => {}
+                Ok(Some(fragment)) => replacements.push(IntentReplacement {
                     component: component.name.clone(),
-                    objects: fact.objects.clone(),
-                    entry,
-                })),
+                    objects: intent.objects,
+                    fragment,
+                }),
                 Err(error) => errors.0.push(error),
             }
         }
     }
-    errors.or(wishes)
+    errors.or(replacements)
 }
 
-fn honour_fact(
+/// Handles an intent in its object. Returns the use of a fragment, if one replaces the intent.
+fn handle_intent(
     object: &mut Object,
-    fact: &Fact,
-    honours: &Intents,
+    detected: &DetectedIntent,
+    rules: &Intents,
     view: &View<'_>,
 ) -> Result<Option<Marked<Use>>, Diagnostic> {
-    let Some(Marked { value: honour, mark }) = honours.0.get(&fact.finder) else {
-        return Err(undecided(&object.id, fact, view));
+    let Some(rule) = rules.0.get(&detected.intent) else {
+        return Err(no_rule(detected, view).object(&object.id));
     };
-    match honour {
+    let handler = intents::handler(detected.intent);
+    let cause = || Cause::Intent { rule: rule.mark, field: detected.mark };
+    match &rule.value {
         IntentRule::Keep => Ok(None),
-        IntentRule::Refuse(reason) => Err(refused(&object.id, fact, reason, *mark, view.context.sources)),
-        IntentRule::Parameters(group) => {
-            let inject = match fact.finder {
-                Intent::Proxy => intents::inject_proxy,
-                Intent::Tls => intents::inject_tls,
-                _ => return Err(no_parameters(fact, *mark, view.context.sources)),
+        IntentRule::Refuse(reason) => {
+            Err(refused(detected, reason, rule.mark, view.context.sources).object(&object.id))
+        }
+        IntentRule::Parameters(name) => {
+            let Some(fulfil) = handler.fulfil else {
+                return Err(not_from_parameters(detected, rule.mark, view.context.sources));
             };
-            inject(object, group, view.context.parameters, *mark, view.context.sources)?;
-            object.history.note(&object.root, || Cause::Intent { entry: *mark, found: fact.mark });
+            let (scope, sources) = (view.context.parameters, view.context.sources);
+            fulfil(object, &ParameterGroup { name, scope, mark: rule.mark, sources })?;
+            object.history.record(&object.root, cause);
             Ok(None)
         }
-        IntentRule::Fragment(name) if fact.fixed.is_some() => Err(Diagnostic::error(format!(
-            "`{name}` cannot honour this: {}",
-            fact.fixed.unwrap_or_default()
-        ))
-        .at(Location::of(fact.mark, view.context.sources))
-        .object(&object.id)
-        .help(
-            "write `intents: {webhook: keep}` in an `adds` entry of its page, and give it a Service there",
-        )),
-        IntentRule::Fragment(_) if fact.entangled => {
-            Err(Diagnostic::error(format!("a {} shares its volume with other sources", fact.finder.name()))
-                .at(Location::of(fact.mark, view.context.sources))
-                .object(&object.id)
-                .note(format!("{} would take away all of them", view.context.sources.show(*mark)))
-                .help("give the token a volume of its own"))
-        }
         IntentRule::Fragment(name) => {
-            intents::take_away(&mut object.root, &object.id.kind, fact);
-            object.history.note(&object.root, || Cause::Intent { entry: *mark, found: fact.mark });
-            // A fragment is told what it asks for; the rest it need not know.
-            let wanted = view.context.profiles.fragments.get(name).map(|fragment| &fragment.body.inputs);
-            let inputs = fact
-                .inputs
-                .iter()
-                .filter(|(input, _)| wanted.is_some_and(|wanted| wanted.contains_key(**input)))
-                .map(|(input, value)| {
-                    let node = Node { value: value.clone(), mark: fact.mark };
-                    ((*input).to_owned(), Marked { value: node, mark: fact.mark })
-                });
-            Ok(Some(Marked { value: Use { fragment: name.clone(), inputs: inputs.collect() }, mark: *mark }))
+            if let Some(obstacle) = detected.obstacle {
+                let intent = detected.intent.name();
+                return Err(Diagnostic::error(format!(
+                    "the fragment `{name}` cannot replace this `{intent}`: {}",
+                    obstacle.reason
+                ))
+                .at(Location::of(detected.mark, view.context.sources))
+                .object(&object.id)
+                .note(format!("the rule is at {}", view.context.sources.show(rule.mark)))
+                .help(obstacle.help));
+            }
+            (handler.remove)(object, detected);
+            object.history.record(&object.root, cause);
+            Ok(Some(Marked { value: fragment_use(name, detected, view), mark: rule.mark }))
         }
     }
 }
 
-/// Adds what all fragments contribute in this cluster, to whichever components have the objects: at once, so that the
-/// order of the facts cannot matter.
-fn grant(cluster: &mut Assembled<'_>, wishes: &[Wish]) -> Result<(), Diagnostics> {
-    let Assembled { expanded, components, scopes } = cluster;
-    let view = &expanded.view;
-    let contributions = Diagnostics::gather(wishes.iter().map(|wish| {
-        let all = expand::contributions_for_intent(view, &wish.component, &wish.objects, &wish.entry)?;
-        Ok(all.into_iter().map(|one| (wish.component.as_str(), one)).collect::<Vec<_>>())
-    }))?;
-    let by_owner = contribute::by_owner(contributions.into_iter().flatten(), view);
-    let granted = components.iter_mut().filter_map(|component| {
-        let own = by_owner.get(&component.name)?;
-        Some(contribute::apply(&mut component.objects, own, &component.name, expanded, scopes))
-    });
-    Diagnostics::gather(granted).map(drop)
+/// Returns the use of a fragment for an intent. The fragment gets only the inputs that it declares.
+fn fragment_use(name: &str, detected: &DetectedIntent, view: &View<'_>) -> Use {
+    let mut fragment = Use { fragment: name.to_owned(), inputs: BTreeMap::new() };
+    let Some(declared) = view.context.profiles.fragments.get(name) else { return fragment };
+    for (input, value) in &detected.inputs {
+        if declared.body.inputs.contains_key(*input) {
+            let node = Node { value: value.clone(), mark: detected.mark };
+            fragment.inputs.insert((*input).to_owned(), Marked { value: node, mark: detected.mark });
+        }
+    }
+    fragment
 }
 
-/// Facts that are there when everything has been said and were not when they could be honoured: a patch or an entry of
-/// `every` has brought them.
-pub(super) fn check(
-    objects: &[Object],
-    view: &View<'_>,
-    component: &str,
-    seen: &Seen,
+/// Expands the fragments that replace intents, and adds what they contribute to this cluster.
+///
+/// All contributions are added at once, so that the order of the intents does not matter.
+fn add_replacements(
+    cluster: &mut Assembled<'_>,
+    replacements: &[IntentReplacement],
 ) -> Result<(), Diagnostics> {
-    let honours = expand::intent_rules(view, component)?;
+    let Assembled { expanded, components, scopes } = cluster;
     let mut errors = Diagnostics::default();
-    for object in objects {
-        for fact in intents::find(object, &seen.elsewhere) {
-            match honours.0.get(&fact.finder).map(|honour| (&honour.value, honour.mark)) {
-                Some((IntentRule::Keep, _)) => {}
-                Some((IntentRule::Parameters(_), _))
-                    if seen.facts.contains(&(object.position, fact.finder)) => {}
-                // The fragment asks for it itself, since it knows when somebody else will see to it.
-                Some((IntentRule::Fragment(name), _)) if is_of(fact.mark, name, view) => {}
-                Some((IntentRule::Parameters(name) | IntentRule::Fragment(name), mark)) => errors.0.push(
-                    Diagnostic::error(format!(
-                        "a {} that was not there when it could be honoured",
-                        fact.finder.name()
-                    ))
-                    .at(Location::of(fact.mark, view.context.sources))
-                    .object(&object.id)
-                    .note(format!("{} honours it by `{name}`", view.context.sources.show(mark)))
-                    .help("ask for it in the manifest or in a part, not in a patch or in `policy`"),
-                ),
-                Some((IntentRule::Refuse(reason), mark)) => {
-                    errors.0.push(refused(&object.id, &fact, reason, mark, view.context.sources));
-                }
-                None => errors.0.push(undecided(&object.id, &fact, view)),
+    let mut contributions = Vec::new();
+    for IntentReplacement { component, objects, fragment } in replacements {
+        match expand::contributions_for_intent(&expanded.view, component, objects, fragment) {
+            Ok(all) => contributions.extend(all.into_iter().map(|one| (component.as_str(), one))),
+            Err(more) => errors.0.extend(more.0),
+        }
+    }
+    errors.or(())?;
+    let by_owner = contribute::by_owner(contributions.into_iter(), &expanded.view);
+    let mut errors = Diagnostics::default();
+    for component in components {
+        if let Some(contributions) = by_owner.get(&component.name) {
+            let context = ComponentContext { name: &component.name, expanded, scopes };
+            let result = contribute::apply(&mut component.objects, contributions, &context);
+            errors.0.extend(result.err().into_iter().flat_map(|more| more.0));
+        }
+    }
+    errors.or(())
+}
+
+/// Refuses intents that policy or patches added after the intents were handled: nothing would fulfil them.
+pub(super) fn refuse_late_intents(
+    component: &Component,
+    view: &View<'_>,
+    detected: &Detected,
+) -> Result<(), Diagnostics> {
+    let rules = expand::intent_rules(view, &component.name)?;
+    let mut errors = Diagnostics::default();
+    for object in &component.objects {
+        for intent in intents::detect(object, &detected.remote_services) {
+            let rule = rules.0.get(&intent.intent);
+            // Parameters fulfil an intent without removing it.
+            let from_parameters = rule.is_some_and(|rule| matches!(rule.value, IntentRule::Parameters(_)));
+            if from_parameters && detected.intents.contains(&(object.position, intent.intent)) {
+                continue;
+            }
+            if let Some(error) = late_intent(&intent, rule, view) {
+                errors.0.push(error.object(&object.id));
             }
         }
     }
     errors.or(())
 }
 
-fn is_of(mark: Mark, fragment: &str, view: &View<'_>) -> bool {
+/// Returns the error for an intent that is still in an object, unless it may stay there.
+fn late_intent(
+    detected: &DetectedIntent,
+    rule: Option<&Marked<IntentRule>>,
+    view: &View<'_>,
+) -> Option<Diagnostic> {
+    let Some(rule) = rule else { return Some(no_rule(detected, view)) };
+    let name = match &rule.value {
+        IntentRule::Keep => return None,
+        IntentRule::Refuse(reason) => {
+            return Some(refused(detected, reason, rule.mark, view.context.sources));
+        }
+        // The fragment itself adds the intent again, because something in that cluster fulfils it.
+        IntentRule::Fragment(name) if is_from_fragment(detected.mark, name, view) => return None,
+        IntentRule::Parameters(name) | IntentRule::Fragment(name) => name,
+    };
+    let intent = detected.intent.name();
+    let sources = view.context.sources;
+    Some(
+        Diagnostic::error(format!("the intent `{intent}` is added too late to be handled"))
+            .at(Location::of(detected.mark, sources))
+            .note(format!(
+                "{} handles it with `{name}`, before policy and patches are applied",
+                sources.show(rule.mark)
+            ))
+            .help("add it in the manifest or in an `adds` entry, not in a patch or in `policy`"),
+    )
+}
+
+fn is_from_fragment(mark: Mark, fragment: &str, view: &View<'_>) -> bool {
     view.context.profiles.fragments.get(fragment).is_some_and(|fragment| fragment.mark.source == mark.source)
 }
 
-fn undecided(id: &ObjectId, fact: &Fact, view: &View<'_>) -> Diagnostic {
-    let finder = fact.finder.name();
-    Diagnostic::error(format!("the profile `{}` does not say how it honours a {finder}", view.profile.name))
-        .at(Location::of(fact.mark, view.context.sources))
-        .object(id)
-        .help(format!("write `{finder}: keep`, a fragment, or `refuse: why` under its `intents`"))
+fn no_rule(detected: &DetectedIntent, view: &View<'_>) -> Diagnostic {
+    let intent = detected.intent.name();
+    Diagnostic::error(format!("the profile `{}` has no rule for the intent `{intent}`", view.profile.name))
+        .at(Location::of(detected.mark, view.context.sources))
+        .help(format!("write `{intent}: keep`, a fragment, or `refuse: <reason>` under its `intents`"))
 }
 
-fn refused(id: &ObjectId, fact: &Fact, reason: &str, mark: Mark, sources: &Sources) -> Diagnostic {
-    Diagnostic::error(format!("a {} cannot be here: {reason}", fact.finder.name()))
-        .at(Location::of(fact.mark, sources))
-        .object(id)
-        .note(format!("{} refuses it", sources.show(mark)))
-        .help("change the manifest, or honour it in another way for this component")
+fn refused(detected: &DetectedIntent, reason: &str, rule: Mark, sources: &Sources) -> Diagnostic {
+    Diagnostic::error(format!("the intent `{}` is refused: {reason}", detected.intent.name()))
+        .at(Location::of(detected.mark, sources))
+        .note(format!("the rule is at {}", sources.show(rule)))
+        .help("remove it from the manifest, or write another rule in an `adds` entry of the component's page")
 }
 
-fn no_parameters(fact: &Fact, mark: Mark, sources: &Sources) -> Diagnostic {
-    Diagnostic::error(format!("a {} cannot be done from parameters", fact.finder.name()))
-        .at(Location::of(mark, sources))
-        .help("write `leave`, a fragment, or `refuse: why`")
+fn not_from_parameters(detected: &DetectedIntent, rule: Mark, sources: &Sources) -> Diagnostic {
+    let intent = detected.intent.name();
+    Diagnostic::error(format!("the intent `{intent}` cannot be fulfilled from parameters"))
+        .at(Location::of(rule, sources))
+        .help("write `keep`, a fragment, or `refuse: <reason>`")
 }

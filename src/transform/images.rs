@@ -1,175 +1,181 @@
-//! Images and versions from the release: what `oc adm release new` does to an operator's manifests, on parsed values
-//! instead of text.
+//! Inserts the images and the version of the release, as `oc adm release new` does, but in parsed values instead of text.
 //!
-//! An `image-references` file says which repository stands for which tag of the release, for the manifests of its
-//! folder and of those below it. Such a repository in a value, whatever its tag or digest, becomes the release's
-//! pullspec. The placeholder version becomes the release's.
+//! An `image-references` file maps repositories to tags of the release, for the manifests of its folder and of the folders
+//! below it. Such a repository in a value, with any tag or digest, is replaced by the pullspec of the release. The
+//! placeholder version is replaced by the version of the release.
 
 use std::collections::BTreeMap;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
-use crate::language::ImageHomes;
-use crate::nearest::nearest;
+use crate::language::{ImageHomes, Marked};
 use crate::object::Cluster;
 use crate::payload::{Images, Payload};
 use crate::yaml::Node;
 
 const PLACEHOLDER_VERSION: &str = "0.0.1-snapshot";
 
-/// What values become, by the folder of the manifest.
+/// The replacements for the manifests of a payload.
 #[derive(Debug)]
-pub(super) struct Catalogues {
+pub(super) struct ImageReplacements {
     by_folder: BTreeMap<String, Vec<Replacement>>,
     version: Option<Replacement>,
 }
 
-/// A word that is looked for in every text, and what takes its place.
+/// A word that is replaced in all values.
 #[derive(Debug)]
 struct Replacement {
-    word: String,
+    old: String,
     new: String,
-    /// How many bytes behind the word belong to it.
-    extend: fn(&str) -> usize,
+    /// Returns how many bytes after the word belong to it, such as the tag of an image.
+    suffix_length: fn(&str) -> usize,
 }
 
 impl Replacement {
-    fn new(word: &str, new: &str, extend: fn(&str) -> usize) -> Self {
-        Self { word: word.to_owned(), new: new.to_owned(), extend }
+    fn new(old: &str, new: &str, suffix_length: fn(&str) -> usize) -> Self {
+        Self { old: old.to_owned(), new: new.to_owned(), suffix_length }
     }
 
-    /// The text with the word replaced, where it stands with no letter of another word beside it.
+    /// Returns the text with the word replaced, or `None` if the text does not contain it as a whole word.
     fn apply(&self, text: &str) -> Option<String> {
-        let in_word = |character: char| character.is_ascii_alphanumeric() || "-_./".contains(character);
-        if text.len() < self.word.len() || !text.contains(&self.word) {
+        // Most texts are shorter; comparing lengths first is much cheaper than searching.
+        if text.len() < self.old.len() {
             return None;
         }
-        text.match_indices(&self.word).find_map(|(from, _)| {
-            let end = from + self.word.len();
-            let to = end + (self.extend)(&text[end..]);
-            let alone = !text[..from].ends_with(in_word) && !text[to..].starts_with(in_word);
-            alone.then(|| format!("{}{}{}", &text[..from], self.new, &text[to..]))
-        })
+        let in_word = |character: char| character.is_ascii_alphanumeric() || "-_./".contains(character);
+        for (start, _) in text.match_indices(&self.old) {
+            let end = start + self.old.len();
+            let end = end + (self.suffix_length)(&text[end..]);
+            if !text[..start].ends_with(in_word) && !text[end..].starts_with(in_word) {
+                return Some(format!("{}{}{}", &text[..start], self.new, &text[end..]));
+            }
+        }
+        None
     }
 }
 
-impl Catalogues {
-    /// The images of the release that a cluster runs.
+impl ImageReplacements {
+    /// Returns the replacements for a cluster, which runs the images of its own release.
     pub(super) fn of(payload: &Payload, cluster: Cluster) -> Result<Self, Diagnostics> {
         let mut errors = Diagnostics::default();
         let no_images = Images::default();
-        let of = |cluster: Cluster| payload.images(cluster).unwrap_or(&no_images);
-        let by_folder = payload
-            .image_sources
-            .iter()
-            .map(|(folder, sources)| {
-                (folder.clone(), {
-                    let component = folder.split('/').next().unwrap_or_default();
-                    let homes =
-                        payload.page(component).and_then(|page| page.images.clone()).unwrap_or_default();
-                    check_homes(&homes, sources, payload, &mut errors);
-                    let release = |tag: &str| of(home(&homes, tag).unwrap_or(cluster));
-                    pullspecs(sources, release, &mut errors)
-                })
-            })
-            .collect();
+        let mut by_folder = BTreeMap::new();
+        for (folder, sources) in &payload.image_sources {
+            let component = folder.split('/').next().unwrap_or_default();
+            let homes = payload.page(component).and_then(|page| page.images.clone()).unwrap_or_default();
+            refuse_unknown_tags(&homes, sources, payload, &mut errors);
+            let release_of = |tag: &str| {
+                payload.images(declared_home(&homes, tag).unwrap_or(cluster)).unwrap_or(&no_images)
+            };
+            by_folder.insert(folder.clone(), image_replacements(sources, release_of, &mut errors));
+        }
         let version = payload.version();
-        errors.or(Self {
-            by_folder,
-            version: version.map(|version| Replacement::new(PLACEHOLDER_VERSION, version, |_| 0)),
-        })
+        let version = version.map(|version| Replacement::new(PLACEHOLDER_VERSION, version, |_| 0));
+        errors.or(Self { by_folder, version })
     }
 
-    /// Replaces what is known in the values of a manifest from `path`.
-    pub(super) fn fill_in(&self, root: &mut Node, path: &str) {
-        let replacements: Vec<&Replacement> = self.version.iter().chain(self.nearest(path)).collect();
-        let new = |text: &str| replacements.iter().find_map(|replacement| replacement.apply(text));
-        if !replacements.is_empty()
-            && let Some(changed) = root.with_texts(&new)
-        {
+    /// Replaces images and versions in the values of the manifest from `path`.
+    pub(super) fn replace(&self, root: &mut Node, path: &str) {
+        let replacements: Vec<&Replacement> = self.version.iter().chain(self.for_path(path)).collect();
+        if replacements.is_empty() {
+            return;
+        }
+        let replaced =
+            root.with_texts(&|text| replacements.iter().find_map(|replacement| replacement.apply(text)));
+        if let Some(changed) = replaced {
             *root = changed;
         }
     }
 
-    /// The catalogue of the folder, or of the next one above it that has one.
-    fn nearest(&self, path: &str) -> &[Replacement] {
+    /// Returns the replacements of the innermost folder around a file that has any.
+    fn for_path(&self, path: &str) -> &[Replacement] {
         let mut folder = path;
-        while let Some((above, _)) = folder.rsplit_once('/') {
-            if let Some(replacements) = self.by_folder.get(above) {
+        while let Some((parent, _)) = folder.rsplit_once('/') {
+            if let Some(replacements) = self.by_folder.get(parent) {
                 return replacements;
             }
-            folder = above;
+            folder = parent;
         }
         &[]
     }
 }
 
-/// The release that a tag's image always comes from, where the page says so.
-fn home(homes: &ImageHomes, tag: &str) -> Option<Cluster> {
-    let lists = [(&homes.guest, Cluster::Guest), (&homes.management, Cluster::Management)];
-    lists
-        .into_iter()
-        .find(|(tags, _)| tags.iter().any(|other| other.value == tag))
-        .map(|(_, cluster)| cluster)
+/// Returns the cluster whose release an image comes from, if the page declares it.
+fn declared_home(homes: &ImageHomes, tag: &str) -> Option<Cluster> {
+    let is_in = |tags: &[Marked<String>]| tags.iter().any(|other| other.value == tag);
+    if is_in(&homes.guest) {
+        Some(Cluster::Guest)
+    } else if is_in(&homes.management) {
+        Some(Cluster::Management)
+    } else {
+        None
+    }
 }
 
-/// A tag that the component does not have would silently mean nothing.
-fn check_homes(homes: &ImageHomes, sources: &Images, payload: &Payload, errors: &mut Diagnostics) {
+/// Refuses tags in a page that its component does not have: they would have no effect.
+fn refuse_unknown_tags(homes: &ImageHomes, sources: &Images, payload: &Payload, errors: &mut Diagnostics) {
     for tag in homes.guest.iter().chain(&homes.management) {
         if !sources.tags.contains_key(&tag.value) {
-            let error = Diagnostic::error(format!("the component has no image `{}`", tag.value))
-                .at(Location::of(tag.mark, &payload.sources));
-            errors.0.push(match nearest(&tag.value, sources.tags.keys().map(String::as_str)) {
-                Some(near) => error.help(format!("did you mean `{near}`?")),
-                None => error.help(format!("its tags are in {}", sources.file)),
-            });
+            errors.0.push(
+                Diagnostic::error(format!("the component has no image `{}`", tag.value))
+                    .at(Location::of(tag.mark, &payload.sources))
+                    .help(format!("its tags are in {}", sources.file))
+                    .suggest(&tag.value, sources.tags.keys().map(String::as_str)),
+            );
         }
     }
 }
 
-fn pullspecs<'i>(
+fn image_replacements<'i>(
     sources: &Images,
-    release: impl Fn(&str) -> &'i Images,
+    release_of: impl Fn(&str) -> &'i Images,
     errors: &mut Diagnostics,
 ) -> Vec<Replacement> {
     let mut pullspecs = BTreeMap::new();
     for (tag, source) in &sources.tags {
-        let Some(pullspec) = release(tag).tags.get(tag) else {
+        let Some(pullspec) = release_of(tag).tags.get(tag) else {
             errors.0.push(
                 Diagnostic::error(format!("the release has no image `{tag}`"))
                     .at(sources.location(tag))
-                    .note("its manifests would keep an image that only exists while developing")
+                    .note("its manifests would keep an image that exists only during development")
                     .help("add the tag to the payload's image-references, or remove it here"),
             );
             continue;
         };
-        if pullspecs.insert(repository(source).to_owned(), pullspec.clone()).is_some() {
+        let repository = repository(source);
+        if pullspecs.insert(repository.to_owned(), pullspec.clone()).is_some() {
             errors.0.push(
-                Diagnostic::error(format!("the repository `{}` stands for two tags", repository(source)))
+                Diagnostic::error(format!("two tags have the repository `{repository}`"))
                     .at(sources.location(tag))
                     .help("give each tag a repository of its own"),
             );
         }
     }
-    pullspecs
-        .iter()
-        .map(|(repository, pullspec)| Replacement::new(repository, pullspec, tag_length))
-        .collect()
+    let new = |(repository, pullspec): (&String, &String)| Replacement::new(repository, pullspec, tag_length);
+    pullspecs.iter().map(new).collect()
 }
 
-/// How many bytes behind a repository are its tag and digest.
+/// Returns the length of the tag and digest after a repository.
 fn tag_length(rest: &str) -> usize {
-    let word = |text: &str| {
+    let word_length = |text: &str| {
         text.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(byte)).count()
     };
-    let tag = rest.strip_prefix(':').map(word).filter(|length| *length > 0).map_or(0, |length| length + 1);
-    let digest = rest[tag..].strip_prefix("@sha256:").map_or(0, |digest| "@sha256:".len() + word(digest));
-    tag + digest
+    let mut length = 0;
+    if let Some(tag) = rest.strip_prefix(':')
+        && word_length(tag) > 0
+    {
+        length += 1 + word_length(tag);
+    }
+    if let Some(digest) = rest[length..].strip_prefix("@sha256:") {
+        length += "@sha256:".len() + word_length(digest);
+    }
+    length
 }
 
-/// An image without its tag and digest.
+/// Returns an image without its tag and digest.
 fn repository(image: &str) -> &str {
     let image = image.split_once('@').map_or(image, |(image, _)| image);
     match image.rsplit_once(':') {
+        // `localhost:5000/a` has a port, not a tag.
         Some((repository, tag)) if !tag.contains('/') => repository,
         _ => image,
     }
@@ -180,7 +186,7 @@ mod tests {
     use super::{PLACEHOLDER_VERSION, Replacement, repository, tag_length};
 
     #[test]
-    fn a_port_is_no_tag() {
+    fn a_port_is_not_a_tag() {
         assert_eq!(repository("quay.io/a/b"), "quay.io/a/b");
         assert_eq!(repository("quay.io/a/b:latest"), "quay.io/a/b");
         assert_eq!(repository("quay.io/a/b:4.22@sha256:00"), "quay.io/a/b");
@@ -188,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn images_and_versions_within_a_text() {
+    fn images_and_versions_are_replaced_as_whole_words() {
         let all = [
             Replacement::new("quay.io/o/a", "R@sha256:1", tag_length),
             Replacement::new(PLACEHOLDER_VERSION, "4.22.0", |_| 0),

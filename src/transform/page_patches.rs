@@ -1,64 +1,67 @@
-//! The patches of pages: applied last, in the order in which they are written, each to the objects it means as they
-//! were loaded.
+//! Applies the patches of pages, in the order in which they are written. A patch selects objects by their manifests, not by
+//! what policy and earlier patches made of them.
 
-use super::patch::{self, PatchError, Position};
-use super::target;
+use super::patch::{self, PatchError};
+use super::patch_target::PatchSelector;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::expand::{Variables, View};
 use crate::language::{Component, ItemPosition, Marked, PatchEntry, unmet};
-use crate::nearest::nearest;
-use crate::object::{Cause, Object, ObjectId, Schema, is_tombstone};
+use crate::object::{Cause, Object, ObjectId, Schema};
 use crate::yaml::Node;
 
 /// Applies the patches of a component's page.
 pub(super) fn apply(objects: &mut [Object], view: &View<'_>, component: &str) -> Result<(), Diagnostics> {
     let mut errors = Diagnostics::default();
-    let Some(page) = view.payload.page(component) else { return Ok(()) };
-    for entry in page.patches.iter().filter(|entry| view.profile.is_in(&entry.value.profiles)) {
-        match unmet(&entry.value.when, &Variables::of(view, component), view.context.sources) {
-            Ok(Some(_)) => {}
-            Ok(None) => {
-                let patcher = Patcher { view, component, page, entry };
-                errors.0.extend(patcher.apply(objects).err());
-            }
-            Err(error) => errors.0.push(error),
-        }
+    for patcher in patchers(view, component) {
+        let result = match patcher.is_active() {
+            Ok(true) => patcher.apply(objects),
+            Ok(false) => Ok(()),
+            Err(error) => Err(error),
+        };
+        errors.0.extend(result.err());
     }
     errors.or(())
 }
 
-/// What the patches of its page will make of one object; where they cannot be applied, what they leave of it.
-pub(super) fn outcome(object: &Object, view: &View<'_>, component: &str) -> Node {
-    let mut object = object.clone();
-    let Some(page) = view.payload.page(component) else { return object.root };
-    for entry in page.patches.iter().filter(|entry| view.profile.is_in(&entry.value.profiles)) {
-        let patcher = Patcher { view, component, page, entry };
-        let holds = || {
-            matches!(
-                unmet(&entry.value.when, &Variables::of(view, component), view.context.sources),
-                Ok(None)
-            )
-        };
-        if may_mean(&entry.value, &object.id) && holds() {
-            // What is wrong with a patch is said when it is applied for good.
-            let _ = patcher.apply(std::slice::from_mut(&mut object));
+/// Returns an object as the patches of its page will leave it, without changing it.
+///
+/// The policy for pods needs bindings and configuration in their final state, before patches are applied (see
+/// `finish::pod_context`). Errors are ignored here: [`apply`] applies the same patches again and reports them.
+pub(super) fn preview(object: &Object, view: &View<'_>, component: &str) -> Node {
+    let mut copy = object.clone();
+    for patcher in patchers(view, component) {
+        if may_select(&patcher.entry.value, &copy.id) && matches!(patcher.is_active(), Ok(true)) {
+            let _reported_by_apply = patcher.apply(std::slice::from_mut(&mut copy));
         }
     }
-    object.root
+    copy.root
 }
 
-/// Whether a patch can mean an object, as far as its target says so in plain words.
-fn may_mean(entry: &PatchEntry, id: &ObjectId) -> bool {
+/// Returns false if a patch cannot select an object. This is a cheap test before its regular expressions are compiled.
+fn may_select(entry: &PatchEntry, id: &ObjectId) -> bool {
     let Some(target) = &entry.target else { return true };
-    let plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-    let excludes = |wanted: &Option<Marked<String>>, found: &str| {
-        wanted.as_ref().is_some_and(|wanted| plain(&wanted.value) && wanted.value != found)
+    let may_match = |wanted: &Option<Marked<String>>, found: &str| match wanted {
+        Some(wanted) => wanted.value == found || !is_literal(&wanted.value),
+        None => true,
     };
-    !excludes(&target.kind, &id.kind)
-        && !excludes(&target.name, &id.name)
-        && !excludes(&target.namespace, &id.namespace)
+    may_match(&target.kind, &id.kind)
+        && may_match(&target.name, &id.name)
+        && may_match(&target.namespace, &id.namespace)
 }
 
+/// Returns whether a regular expression matches only itself.
+fn is_literal(regex: &str) -> bool {
+    regex.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+}
+
+/// Returns the patches of a component's page for this profile.
+fn patchers<'a>(view: &'a View<'a>, component: &'a str) -> Vec<Patcher<'a>> {
+    let Some(page) = view.payload.page(component) else { return Vec::new() };
+    let entries = page.patches.iter().filter(|entry| view.profile.is_in(&entry.value.profiles));
+    entries.map(|entry| Patcher { view, component, page, entry }).collect()
+}
+
+/// Applies one entry of `patches`.
 struct Patcher<'a> {
     view: &'a View<'a>,
     component: &'a str,
@@ -67,114 +70,113 @@ struct Patcher<'a> {
 }
 
 impl Patcher<'_> {
+    /// Returns whether the conditions in `when` are met.
+    fn is_active(&self) -> Result<bool, Diagnostic> {
+        let variables = Variables::of(self.view, self.component);
+        Ok(unmet(&self.entry.value.when, &variables, self.view.context.sources)?.is_none())
+    }
+
     fn apply(&self, objects: &mut [Object]) -> Result<(), Diagnostic> {
         let patches = self.view.payload.patches(self.component, self.page, self.entry)?;
-        if patches.is_empty() && !self.entry.value.optional {
-            return Err(Diagnostic::error("the patch is empty")
-                .at(Location::of(self.entry.mark, self.view.context.sources))
-                .help("remove it, or write what it changes"));
-        }
-        if self.entry.value.position.is_some() && patches.iter().any(|patch| patch.as_list().is_some()) {
-            return Err(Diagnostic::error("operations say themselves where an item goes")
-                .at(Location::of(self.entry.mark, self.view.context.sources))
-                .help("remove `position`; it is for strategic merge patches"));
-        }
+        self.require_sensible(&patches)?;
         for patch in &patches {
-            if patch.get("$patch").and_then(Node::as_str) == Some("delete") {
-                return Err(Diagnostic::error("a patch cannot take a whole object away")
-                    .at(Location::of(patch.mark, self.view.context.sources))
-                    .help("leave it out with `omit`, whose reason `list` shows"));
-            }
-            let target = target::Matcher::of(&self.entry.value, patch, self.view.context.sources)?;
-            let mut hits = 0;
-            let mut changed = false;
-            for object in objects.iter_mut().filter(|object| !is_tombstone(&object.root)) {
-                if !self.is_meant(object, &target) {
-                    continue;
+            let selector = PatchSelector::of(&self.entry.value, patch, self.view.context.sources)?;
+            let (mut selected, mut changed) = (0, false);
+            for object in objects.iter_mut().filter(|object| !object.is_tombstone()) {
+                if self.selects(&selector, object) {
+                    selected += 1;
+                    changed |= self.apply_to(object, patch)?;
                 }
-                hits += 1;
-                changed |= self.one(object, patch)?;
             }
-            if !self.entry.value.optional {
-                self.must_have_acted(hits, changed, objects, &target)?;
+            if self.entry.value.optional {
+                continue;
+            }
+            if selected == 0 {
+                return Err(self.selects_nothing(objects, &selector));
+            }
+            if !changed {
+                return Err(self
+                    .error("the patch changes nothing")
+                    .note("the object already has these values")
+                    .help("remove it, or write `optional: true` if it may have no effect"));
             }
         }
         Ok(())
     }
 
-    /// Whether an object is meant: as it was loaded, or as it is if a fragment brought it.
-    fn is_meant(&self, object: &Object, target: &target::Matcher) -> bool {
-        if let Some(loaded) = object.manifest.map(|index| &self.view.payload.manifests[index]) {
-            return target.matches(&loaded.root, &loaded.id, &loaded.version);
+    /// Refuses patches that are wrong for every object.
+    fn require_sensible(&self, patches: &[Node]) -> Result<(), Diagnostic> {
+        if patches.is_empty() && !self.entry.value.optional {
+            return Err(self.error("the patch is empty").help("remove it, or write what it changes"));
         }
-        let api_version = object.root.get("apiVersion").and_then(Node::as_str).unwrap_or_default();
-        target.matches(&object.root, &object.id, api_version.rsplit('/').next().unwrap_or_default())
+        if self.entry.value.position.is_some() && patches.iter().any(|patch| patch.as_list().is_some()) {
+            return Err(self
+                .error("`position` has no effect on a JSON patch")
+                .help("remove `position`; it is for strategic merge patches"));
+        }
+        for patch in patches {
+            if patch.get("$patch").and_then(Node::as_str) == Some("delete") {
+                return Err(Diagnostic::error("a patch cannot remove a whole object")
+                    .at(Location::of(patch.mark, self.view.context.sources))
+                    .help("exclude the object with `omit`, which takes a reason that `list` shows"));
+            }
+        }
+        Ok(())
     }
 
-    /// Applies the patch to one object; says whether anything changed.
-    fn one(&self, object: &mut Object, patch: &Node) -> Result<bool, Diagnostic> {
+    /// Returns whether a patch selects an object: by its manifest, or by the object itself if an addition created it.
+    fn selects(&self, selector: &PatchSelector, object: &Object) -> bool {
+        if let Some(manifest) = object.manifest.map(|index| &self.view.payload.manifests[index]) {
+            return selector.matches(&manifest.root, &manifest.id, &manifest.version);
+        }
+        let api_version = api_version(&object.root);
+        let version = api_version.rsplit('/').next().unwrap_or_default();
+        selector.matches(&object.root, &object.id, version)
+    }
+
+    /// Applies the patch to an object. Returns whether the object changed.
+    fn apply_to(&self, object: &mut Object, patch: &Node) -> Result<bool, Diagnostic> {
         let before = object.root.clone();
-        let result = if patch.as_list().is_some() {
-            patch::operations(patch)
-                .and_then(|operations| patch::apply_operations(&mut object.root, &operations))
-        } else {
-            let api_version = before.get("apiVersion").and_then(Node::as_str).unwrap_or_default();
-            let schema = self.view.schema(&object.id, api_version).unwrap_or(Schema::Unknown);
-            let position = match self.entry.value.position {
-                Some(ItemPosition::First) => Position::First,
-                _ => Position::Last,
-            };
-            patch::no_empty_lists(patch, schema)
-                .and_then(|()| patch::strategic(&mut object.root, patch, schema, position))
-        };
-        result.map_err(|error| self.failed(error, object))?;
-        object.history.note(&object.root, || Cause::Patch(self.entry.mark));
+        self.patch(object, patch).map_err(|error| self.failed(error, object))?;
+        object.history.record(&object.root, || Cause::Patch(self.entry.mark));
         // A patch may rename an object.
-        let (id, _) = ObjectId::of(&object.root).map_err(|error| {
-            Diagnostic::error(error.message)
-                .at(Location::of(self.entry.mark, self.view.context.sources))
-                .object(&object.id)
-        })?;
+        let (id, _) =
+            ObjectId::of(&object.root).map_err(|error| self.error(&error.message).object(&object.id))?;
         object.id = id;
         Ok(before != object.root)
     }
 
-    fn failed(&self, error: PatchError, object: &Object) -> Diagnostic {
-        let diagnostic = Diagnostic::error(error.message)
-            .at(Location::of(error.mark, self.view.context.sources))
-            .object(&object.id);
-        Diagnostic { help: error.help, ..diagnostic }.note(format!(
-            "applied by {}, because {}",
-            self.view.context.sources.show(self.entry.mark),
-            self.entry.value.reason
-        ))
+    fn patch(&self, object: &mut Object, patch: &Node) -> Result<(), PatchError> {
+        if patch.as_list().is_some() {
+            return patch::apply_operations(&mut object.root, &patch::operations(patch)?);
+        }
+        let schema = self.view.schema(&object.id, api_version(&object.root)).unwrap_or(Schema::Unknown);
+        patch::refuse_emptied_lists(patch, schema)?;
+        let position = self.entry.value.position.unwrap_or(ItemPosition::Last);
+        patch::strategic(&mut object.root, patch, schema, position)
     }
 
-    /// Nothing silently does nothing.
-    fn must_have_acted(
-        &self,
-        hits: usize,
-        changed: bool,
-        objects: &[Object],
-        target: &target::Matcher,
-    ) -> Result<(), Diagnostic> {
-        let at = || Location::of(self.entry.mark, self.view.context.sources);
-        if hits == 0 {
-            let names: Vec<String> =
-                objects.iter().map(|object| format!("{}/{}", object.id.kind, object.id.name)).collect();
-            let error =
-                Diagnostic::error(format!("the patch matches no object of `{}`", self.component)).at(at());
-            return Err(match nearest(&target.shown(), names.iter().map(String::as_str)) {
-                Some(near) => error.help(format!("did you mean `{near}`?")),
-                None => error.help("check its target, or write `optional: true` if it may match nothing"),
-            });
-        }
-        if !changed {
-            return Err(Diagnostic::error("the patch changes nothing")
-                .at(at())
-                .note("everything is already as it says")
-                .help("remove it, or write `optional: true` if that is meant"));
-        }
-        Ok(())
+    fn failed(&self, error: PatchError, object: &Object) -> Diagnostic {
+        let sources = self.view.context.sources;
+        let diagnostic =
+            Diagnostic::error(error.message).at(Location::of(error.mark, sources)).object(&object.id).note(
+                format!("applied by {}, because {}", sources.show(self.entry.mark), self.entry.value.reason),
+            );
+        Diagnostic { help: error.help, ..diagnostic }
     }
+
+    fn selects_nothing(&self, objects: &[Object], selector: &PatchSelector) -> Diagnostic {
+        let known: Vec<String> = objects.iter().map(|object| object.id.kind_and_name()).collect();
+        self.error(&format!("the patch matches no object of `{}`", self.component))
+            .help("check its target, or write `optional: true` if it may match nothing")
+            .suggest(selector.kind_and_name(), known.iter().map(String::as_str))
+    }
+
+    fn error(&self, message: &str) -> Diagnostic {
+        Diagnostic::error(message).at(Location::of(self.entry.mark, self.view.context.sources))
+    }
+}
+
+fn api_version(root: &Node) -> &str {
+    root.get("apiVersion").and_then(Node::as_str).unwrap_or_default()
 }

@@ -1,23 +1,23 @@
-//! What a profile says about every pod, container, workload or kind: add, then default, then set.
+//! Applies the policy of a profile to an object: first all `add` rules, then `default`, then `set`.
 
 use std::collections::BTreeMap;
 
-use super::add;
+use super::additive_merge::{merge_addition, merge_pod_addition};
 use super::patch;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::expand::{PodContext, Variables, View, Workload};
 use crate::language::template::substitute;
 use crate::language::{Marked, PolicyRule, PolicyTarget, unmet};
+use crate::object::path;
 use crate::object::{
-    Cause, Object, containers as containers_in_order, containers_mut, has_pods, is_workload, pod, pod_mut,
-    pod_path,
+    Cause, Object, containers, containers_mut, has_pods, is_workload, pod, pod_mut, pod_path,
 };
 use crate::yaml::{Entry, Map, Mark, Node, Sources, Value};
 
-/// What `set` entries have set so far in one object: by field, the value and the line.
-type Set = BTreeMap<String, (Node, Mark)>;
+/// The fields of one object that `set` rules have set: the value and the line of each.
+type SetFields = BTreeMap<String, (Node, Mark)>;
 
-/// The three layers, in the order in which they act.
+/// The kinds of rules, in the order in which they are applied.
 #[derive(Clone, Copy, PartialEq)]
 enum Layer {
     Add,
@@ -25,26 +25,53 @@ enum Layer {
     Set,
 }
 
-/// Applies what the profile says about every pod, container, workload or kind to an object.
+/// A rule with its body for one layer.
+#[derive(Clone, Copy)]
+struct LayerRule<'r> {
+    rule: &'r Marked<PolicyRule>,
+    body: &'r Node,
+    layer: Layer,
+}
+
+impl<'r> LayerRule<'r> {
+    /// Returns the rule for a layer, if it has a body for it and applies to the object.
+    fn of(rule: &'r Marked<PolicyRule>, layer: Layer, object: &Object) -> Option<Self> {
+        let body = match layer {
+            Layer::Add => &rule.value.add,
+            Layer::Default => &rule.value.default,
+            Layer::Set => &rule.value.set,
+        };
+        let body = body.as_ref()?;
+        applies_to(&rule.value.target, object).then_some(Self { rule, body, layer })
+    }
+}
+
+fn applies_to(target: &PolicyTarget, object: &Object) -> bool {
+    match target {
+        PolicyTarget::Kind(kind) => *kind == object.id.kind,
+        PolicyTarget::Workload => is_workload(&object.id.kind),
+        PolicyTarget::Pod | PolicyTarget::Container => has_pods(&object.id.kind),
+    }
+}
+
+/// Applies the policy of the profile to an object.
 pub(super) fn apply(
     object: &mut Object,
     view: &View<'_>,
     component: &str,
-    around: &PodContext,
+    context: &PodContext,
 ) -> Result<(), Diagnostics> {
     let mut errors = Diagnostics::default();
-    let mut set = Set::new();
+    let mut set_fields = SetFields::new();
     for layer in [Layer::Add, Layer::Default, Layer::Set] {
-        // Each layer sees what the one before it made.
+        // The rules of a layer see the result of the layers before it, but not that of each other.
         let workload = Workload { id: object.id.clone(), root: object.root.clone() };
-        let scope = Variables {
-            workload: Some(workload),
-            pod_context: Some(around),
-            ..Variables::of(view, component)
-        };
-        for entry in &view.profile.policy {
-            match entry_to(object, entry, layer, &scope, &mut set) {
-                Ok(true) => object.history.note(&object.root, || Cause::Policy(entry.mark)),
+        let variables =
+            Variables { workload: Some(workload), pod_context: Some(context), ..Variables::of(view, component) };
+        for rule in &view.profile.policy {
+            let Some(layer_rule) = LayerRule::of(rule, layer, object) else { continue };
+            match apply_rule(object, layer_rule, &variables, &mut set_fields) {
+                Ok(true) => object.history.record(&object.root, || Cause::Policy(rule.mark)),
                 Ok(false) => {}
                 Err(error) => errors.0.push(error.object(&object.id)),
             }
@@ -53,78 +80,72 @@ pub(super) fn apply(
     errors.or(())
 }
 
-/// Applies an entry to an object, if it belongs to the layer and concerns the object. Returns whether it did.
-fn entry_to(
+/// Applies a rule to an object, its pod template or its containers. Returns whether its conditions were met.
+fn apply_rule(
     object: &mut Object,
-    entry: &Marked<PolicyRule>,
-    layer: Layer,
-    scope: &Variables<'_>,
-    set: &mut Set,
+    rule: LayerRule<'_>,
+    variables: &Variables<'_>,
+    set_fields: &mut SetFields,
 ) -> Result<bool, Diagnostic> {
-    let body = match layer {
-        Layer::Add => &entry.value.add,
-        Layer::Default => &entry.value.default,
-        Layer::Set => &entry.value.set,
-    };
-    let (Some(body), true) = (body, concerns(&entry.value.target, object)) else { return Ok(false) };
     let kind = object.id.kind.clone();
-    match entry.value.target {
+    match rule.rule.value.target {
         PolicyTarget::Kind(_) | PolicyTarget::Workload => {
-            one(&mut object.root, "", entry, body, layer, scope, set)
+            apply_to_node(&mut object.root, "", rule, variables, set_fields)
         }
         PolicyTarget::Pod => match pod_mut(&mut object.root, &kind) {
-            Some(pod) => one(pod, &pod_path(&kind), entry, body, layer, scope, set),
+            Some(pod) => apply_to_node(pod, &pod_path(&kind), rule, variables, set_fields),
             None => Ok(false),
         },
-        PolicyTarget::Container => {
-            // As the layer found them: entries of one layer do not see each other.
-            let before = scope.workload.as_ref().and_then(|workload| pod(&workload.root, &kind));
-            let before = before.map(containers_in_order).unwrap_or_default();
-            let containers = pod_mut(&mut object.root, &kind).map(containers_mut).unwrap_or_default();
-            let mut any = false;
-            for (index, container) in containers.into_iter().enumerate() {
-                let seen = before.get(index).map_or_else(|| container.clone(), |before| (*before).clone());
-                let scope = Variables { container: Some(seen), ..scope.clone() };
-                any |= one(
-                    container,
-                    &format!("{}/spec/containers/{index}", pod_path(&kind)),
-                    entry,
-                    body,
-                    layer,
-                    &scope,
-                    set,
-                )?;
-            }
-            Ok(any)
-        }
+        PolicyTarget::Container => apply_to_containers(object, rule, variables, set_fields),
     }
 }
 
-/// Applies the body of an entry to one target, if its conditions hold there.
-fn one(
-    target: &mut Node,
-    at: &str,
-    entry: &Marked<PolicyRule>,
-    body: &Node,
-    layer: Layer,
-    scope: &Variables<'_>,
-    set: &mut Set,
+fn apply_to_containers(
+    object: &mut Object,
+    rule: LayerRule<'_>,
+    variables: &Variables<'_>,
+    set_fields: &mut SetFields,
 ) -> Result<bool, Diagnostic> {
-    let sources = scope.view.context.sources;
-    if unmet(&entry.value.when, scope, sources)?.is_some() {
+    let kind = object.id.kind.clone();
+    // The containers as they were before this layer.
+    let before = variables.workload.as_ref().and_then(|workload| pod(&workload.root, &kind));
+    let before = before.map(containers).unwrap_or_default();
+    let Some(pod) = pod_mut(&mut object.root, &kind) else { return Ok(false) };
+    let mut any = false;
+    for (index, container) in containers_mut(pod).into_iter().enumerate() {
+        let seen = before.get(index).copied().unwrap_or(container).clone();
+        let variables = Variables { container: Some(seen), ..variables.clone() };
+        let path = format!("{}/spec/containers/{index}", pod_path(&kind));
+        any |= apply_to_node(container, &path, rule, &variables, set_fields)?;
+    }
+    Ok(any)
+}
+
+/// Applies a rule to a node. Returns whether its conditions were met.
+fn apply_to_node(
+    target: &mut Node,
+    path: &str,
+    rule: LayerRule<'_>,
+    variables: &Variables<'_>,
+    set_fields: &mut SetFields,
+) -> Result<bool, Diagnostic> {
+    let sources = variables.view.context.sources;
+    if unmet(&rule.rule.value.when, variables, sources)?.is_some() {
         return Ok(false);
     }
-    let body = match layer {
-        Layer::Set => substitute_keeping_null(body, scope, sources)?,
-        Layer::Add | Layer::Default => substitute(body, scope, sources)?,
+    let body = match rule.layer {
+        Layer::Set => substitute_keeping_null(rule.body, variables, sources)?,
+        Layer::Add | Layer::Default => substitute(rule.body, variables, sources)?,
     };
     let Some(body) = body else { return Ok(false) };
-    match layer {
-        Layer::Add if entry.value.target == PolicyTarget::Pod => add::add_pod(target, &body, sources)?,
-        Layer::Add => add::add(target, &body, sources)?,
-        Layer::Default => default(target, &body),
+    match rule.layer {
+        Layer::Add if rule.rule.value.target == PolicyTarget::Pod => {
+            merge_pod_addition(target, &body, sources)?;
+        }
+        Layer::Add => merge_addition(target, &body, sources)?,
+        Layer::Default => set_defaults(target, &body),
         Layer::Set => {
-            agree(&body, at, set, sources)?;
+            record_set_fields(&body, path, set_fields, sources)?;
             if let Some(body) = without_idle_nulls(&body, Some(target)) {
                 patch::merge(target, &body);
             }
@@ -133,85 +154,93 @@ fn one(
     Ok(true)
 }
 
-fn concerns(of: &PolicyTarget, object: &Object) -> bool {
-    match of {
-        PolicyTarget::Kind(kind) => *kind == object.id.kind,
-        PolicyTarget::Workload => is_workload(&object.id.kind),
-        PolicyTarget::Pod | PolicyTarget::Container => has_pods(&object.id.kind),
-    }
-}
-
-/// Absent values in a `set` remove their field, as null does.
+/// Fills in the variables of a `set` body. An absent value becomes null, which removes the field.
 fn substitute_keeping_null(
     body: &Node,
-    scope: &Variables<'_>,
+    variables: &Variables<'_>,
     sources: &Sources,
 ) -> Result<Option<Node>, Diagnostic> {
-    if let Value::Map(map) = &body.value {
-        let mut out = body.clone();
-        if let Value::Map(new) = &mut out.value {
-            for entry in map {
-                let value = substitute_keeping_null(&entry.value, scope, sources)?;
-                let null = Node { value: Value::Null, mark: entry.value.mark };
-                new.insert(Entry { value: value.unwrap_or(null), ..entry.clone() });
-            }
-        }
-        return Ok(Some(out));
+    let Value::Map(map) = &body.value else { return substitute(body, variables, sources) };
+    let mut entries = Vec::new();
+    for entry in map {
+        let value = substitute_keeping_null(&entry.value, variables, sources)?;
+        let null = Node { value: Value::Null, mark: entry.value.mark };
+        entries.push(Entry { value: value.unwrap_or(null), ..entry.clone() });
     }
-    substitute(body, scope, sources)
+    Ok(Some(Node { value: Value::Map(Map::from_entries(entries, |_, _| {})), mark: body.mark }))
 }
 
-/// What is left of a body when the nulls that have nothing to remove are gone: they would leave empty maps behind.
+/// Removes the nulls from a `set` body that have nothing to remove. A merge would create empty maps for them.
 fn without_idle_nulls(body: &Node, target: Option<&Node>) -> Option<Node> {
     let Value::Map(map) = &body.value else {
-        return (body.value != Value::Null || target.is_some()).then(|| body.clone());
+        let is_idle = body.value == Value::Null && target.is_none();
+        return (!is_idle).then(|| body.clone());
     };
-    let below = |key: &str| target.and_then(|target| target.get(key));
-    let entries: Vec<Entry> = map
-        .iter()
-        .filter_map(|entry| {
-            let value = without_idle_nulls(&entry.value, below(&entry.key))?;
-            Some(Entry { value, ..entry.clone() })
-        })
-        .collect();
-    let idle = entries.is_empty() && !map.is_empty();
-    (!idle).then(|| Node { value: Value::Map(Map::from_entries(entries, |_, _| {})), mark: body.mark })
+    let mut entries = Vec::new();
+    for entry in map {
+        let current = target.and_then(|target| target.get(&entry.key));
+        if let Some(value) = without_idle_nulls(&entry.value, current) {
+            entries.push(Entry { value, ..entry.clone() });
+        }
+    }
+    if entries.is_empty() && !map.is_empty() {
+        return None;
+    }
+    Some(Node { value: Value::Map(Map::from_entries(entries, |_, _| {})), mark: body.mark })
 }
 
-/// Fills in what is not there, map by map; a list counts as one value.
-fn default(target: &mut Node, body: &Node) {
+/// Sets the fields that do not exist or are null. Maps are filled in recursively; a list counts as one value.
+fn set_defaults(target: &mut Node, body: &Node) {
     let (Value::Map(map), Value::Map(defaults)) = (&mut target.value, &body.value) else { return };
     for entry in defaults.iter().filter(|entry| entry.value.value != Value::Null) {
         match map.get_mut(&entry.key) {
             Some(current) if current.value == Value::Null => *current = entry.value.clone(),
-            Some(current) => default(current, &entry.value),
+            Some(current) => set_defaults(current, &entry.value),
             None => map.insert(entry.clone()),
         }
     }
 }
 
-/// Two entries that set one field differently would make their order matter, and so would one that sets a whole and
-/// another that sets a part of it.
-fn agree(body: &Node, at: &str, set: &mut Set, sources: &Sources) -> Result<(), Diagnostic> {
+/// Records the fields that a rule sets. Refuses a field that another rule sets to a different value, because the order of
+/// the rules must not matter. A rule that sets a whole map conflicts with one that sets a part of it.
+fn record_set_fields(
+    body: &Node,
+    path: &str,
+    set_fields: &mut SetFields,
+    sources: &Sources,
+) -> Result<(), Diagnostic> {
     if let Value::Map(map) = &body.value
         && !map.is_empty()
     {
-        return map.iter().try_for_each(|entry| {
-            let key = entry.key.replace('~', "~0").replace('/', "~1");
-            agree(&entry.value, &format!("{at}/{key}"), set, sources)
-        });
+        for entry in map {
+            record_set_fields(&entry.value, &path::field(path, &entry.key), set_fields, sources)?;
+        }
+        return Ok(());
     }
-    let below = format!("{at}/");
-    let whole = at.match_indices('/').map(|(end, _)| &at[..end]).find_map(|above| set.get(above));
-    let part = set.range(below.clone()..).next().filter(|(path, _)| path.starts_with(&below));
-    let same = set.get(at).filter(|(other, _)| other != body);
-    let other = whole.or(part.map(|(_, other)| other)).or(same).map(|(_, mark)| *mark);
-    if let Some(mark) = other {
-        return Err(Diagnostic::error(format!("two `policy` entries set `{at}` differently"))
+    if let Some(other) = conflicting_field(body, path, set_fields) {
+        return Err(Diagnostic::error(format!("two policy rules set `{path}` differently"))
             .at(Location::of(body.mark, sources))
-            .note(format!("the other is at {}", sources.show(mark)))
-            .help("limit one of them with `when`, or say it once"));
+            .note(format!("the other rule is at {}", sources.show(other)))
+            .help("limit one of them with `when`, or remove one"));
     }
-    set.insert(at.to_owned(), (body.clone(), body.mark));
+    set_fields.insert(path.to_owned(), (body.clone(), body.mark));
     Ok(())
+}
+
+/// Returns the line of a rule that sets a field, a part of it or a map around it to something else.
+fn conflicting_field(body: &Node, path: &str, set_fields: &SetFields) -> Option<Mark> {
+    let mut parents = path.match_indices('/').map(|(end, _)| &path[..end]);
+    if let Some((_, mark)) = parents.find_map(|parent| set_fields.get(parent)) {
+        return Some(*mark);
+    }
+    let children = format!("{path}/");
+    if let Some((child, (_, mark))) = set_fields.range(children.clone()..).next()
+        && child.starts_with(&children)
+    {
+        return Some(*mark);
+    }
+    match set_fields.get(path) {
+        Some((value, mark)) if value != body => Some(*mark),
+        _ => None,
+    }
 }

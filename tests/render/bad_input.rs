@@ -72,12 +72,8 @@ fn documents_that_are_not_objects_are_errors() {
             "a manifest starts with `apiVersion:` and `kind:`",
         ),
         ("a: 1\n", "this object has no `kind`", "add `kind:`, or give the file another ending than .yaml"),
-        (
-            "kind: A\nmetadata: {name: a}\n",
-            "this object has no proper `apiVersion`",
-            "write `apiVersion: v1`",
-        ),
-        ("apiVersion: a/b/c\nkind: A\n", "this object has no proper `apiVersion`", "write `apiVersion: v1`"),
+        ("kind: A\nmetadata: {name: a}\n", "this object has no valid `apiVersion`", "write `apiVersion: v1`"),
+        ("apiVersion: a/b/c\nkind: A\n", "this object has no valid `apiVersion`", "write `apiVersion: v1`"),
         (
             "apiVersion: v1\nkind: A\n",
             "this object has no `metadata.name`",
@@ -288,7 +284,7 @@ fn all_errors_are_reported_in_the_order_of_the_files() {
         [
             "error: payload/a.yaml:1:1: this object has no `kind`",
             "error: payload/c.yaml:2:1: expected a value",
-            "error: payload/image-references:1:1: this is no image stream",
+            "error: payload/image-references:1:1: this is not an ImageStream",
             "3 errors",
         ]
     );

@@ -1,4 +1,5 @@
-//! The Deployment that HyperShift's control-plane-operator makes today for csi-snapshot-controller-operator, beside ours.
+//! Compares the Deployment of csi-snapshot-controller-operator with the one that HyperShift's control-plane-operator creates
+//! today.
 
 use serde_json::{Value, json};
 
@@ -14,9 +15,8 @@ fn ours() -> Value {
 
 const NAMESPACE: &str = "clusters-example";
 
-/// What is the same, field by field.
 #[test]
-fn what_is_as_it_is_today() {
+fn these_fields_are_the_same_as_in_hypershift_today() {
     let deployment = ours();
     for (path, expected) in [
         ("/metadata/name", json!("csi-snapshot-controller-operator")),
@@ -88,15 +88,14 @@ fn what_is_as_it_is_today() {
     assert!(mounts.contains(&"/etc/guest-kubeconfig") && mounts.contains(&"/tmp"), "{mounts:?}");
 }
 
-/// What is not, each with its reason.
 #[test]
-fn what_is_different_on_purpose() {
+fn these_fields_differ_from_hypershift_on_purpose() {
     let deployment = ours();
     let differences: [(&str, Value, &str); 9] = [
         (
             "/metadata/labels/hypershift.openshift.io~1managed-by",
             json!("csi-snapshot-controller-operator"),
-            "the component's owner, as its operands say it; today it is control-plane-operator for all",
+            "the owner of the component, as in its operands; today it is control-plane-operator for all",
         ),
         (
             "/metadata/annotations/release.openshift.io~1desired-version",
@@ -122,7 +121,7 @@ fn what_is_different_on_purpose() {
         (
             "/spec/template/spec/volumes/0/configMap/defaultMode",
             json!(288),
-            "what the manifest states stays; today it is overwritten with 420",
+            "the value of the manifest stays; today it is overwritten with 420",
         ),
         (
             "/spec/template/spec/volumes/3/secret/secretName",
@@ -158,11 +157,11 @@ fn what_is_different_on_purpose() {
     assert_eq!(
         deployment.pointer("/metadata/ownerReferences"),
         None,
-        "ownership is the inventory's, which apply keeps"
+        "the inventory of `apply` records ownership"
     );
     assert_eq!(
         deployment.pointer("/metadata/annotations/hypershift.openshift.io~1desired-state-hash"),
         None,
-        "server-side apply knows what it owns"
+        "the API server records field ownership"
     );
 }

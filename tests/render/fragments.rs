@@ -119,7 +119,7 @@ fn an_issued_kubeconfig_is_a_secret_without_material() {
     );
     let project = project.fragment("key", &body("{cluster: guest}"));
     assert!(
-        project.render_error("mc").contains("an IssuedKubeconfig does not say enough about what is issued")
+        project.render_error("mc").contains("a field of the IssuedKubeconfig is missing or invalid")
     );
 }
 
@@ -178,7 +178,7 @@ fn fragments_that_disagree_are_an_error_that_names_both_lines() {
     };
     let project = project.fragment("one", &body("x")).fragment("two", &body("z"));
     let shown = project.render_error("mc");
-    assert!(shown.starts_with(&format!("error: profiles/fragments/two.yaml:7:46: {CONFLICT}\n  object: Deployment.apps/a in ns\n  note: the other is at profiles/fragments/one.yaml:7:46")), "{shown}");
+    assert!(shown.starts_with(&format!("error: profiles/fragments/two.yaml:7:46: {CONFLICT}\n  object: Deployment.apps/a in ns\n  note: the other value is at profiles/fragments/one.yaml:7:46")), "{shown}");
     let flag = r"
         inputs: {workload: workload}
         adds:
@@ -188,7 +188,7 @@ fn fragments_that_disagree_are_an_error_that_names_both_lines() {
     let shown = project.render_error("mc");
     assert!(
         shown.contains(&format!("profiles/fragments/one.yaml:7:46: {CONFLICT}"))
-            && shown.contains("the other is at payload/op/2.yaml:9:"),
+            && shown.contains("the other value is at payload/op/2.yaml:9:"),
         "{shown}"
     );
 }

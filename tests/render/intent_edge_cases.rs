@@ -54,7 +54,7 @@ fn an_intent_applies_to_the_object_in_its_own_namespace() {
     let project = project
         .manifest("op/2.yaml", &object("apps/v1", "Deployment", "zz", "e", &token))
         .page("op", "place: {management: [Deployment]}\n");
-    assert!(project.render_error("mc").contains("a projected-token shares its volume with other sources"));
+    assert!(project.render_error("mc").contains("cannot replace this `projected-token`: its volume has other sources"));
 }
 
 const HOOKS: &str = r"apiVersion: admissionregistration.k8s.io/v1
@@ -99,7 +99,7 @@ fn a_webhook_of_another_component_is_handled_for_one_of_two_services() {
     assert!(
         project
             .render_error("guest")
-            .contains("`w` cannot honour this: an API is served by a Service of its own cluster only")
+            .contains("the fragment `w` cannot replace this `webhook`: an aggregated API needs a Service in its own cluster")
     );
 }
 
@@ -114,7 +114,7 @@ fn an_intent_that_a_patch_adds_is_an_error() {
         optional("httpsProxy"),
         optional("noProxy")
     ));
-    assert!(project.render_error("mc").contains("a proxy that was not there when it could be honoured"));
+    assert!(project.render_error("mc").contains("the intent `proxy` is added too late to be handled"));
 }
 
 #[test]

@@ -386,14 +386,14 @@ fn policy_entries_that_disagree_are_an_error_that_names_both() {
     let shown = project_with("", body).render_error("test");
     assert_eq!(
         shown,
-        "error: profiles/test.yaml:8:46: two `policy` entries set `/spec/template/spec/priorityClassName` differently\n  \
-         object: Deployment.apps/a in ns\n  note: the other is at profiles/test.yaml:7:46\n  \
-         help: limit one of them with `when`, or say it once\n"
+        "error: profiles/test.yaml:8:46: two policy rules set `/spec/template/spec/priorityClassName` differently\n  \
+         object: Deployment.apps/a in ns\n  note: the other rule is at profiles/test.yaml:7:46\n  \
+         help: limit one of them with `when`, or remove one\n"
     );
     let shown = project_with("", "cluster: both\npolicy:\n- {for: pod, add: {spec: {hostNetwork: false}}}\n")
         .render_error("test");
     assert!(
-        shown.starts_with("error: profiles/test.yaml:7:40: two authors say different things about one field\n  object: Deployment.apps/a in ns\n  note: the other is at payload/op/1.yaml:11:20"),
+        shown.starts_with("error: profiles/test.yaml:7:40: this field already has a different value\n  object: Deployment.apps/a in ns\n  note: the other value is at payload/op/1.yaml:11:20"),
         "{shown}"
     );
 }
@@ -445,9 +445,13 @@ fn a_patch_that_does_nothing_is_an_error() {
         ),
         (
             "{reason: r, target: {kind: Deployment}, patch: {kind: Deployment}}",
-            "component.yaml:5:3: the patch changes nothing\n  note: everything is already as it says",
+            "component.yaml:5:3: the patch changes nothing\n  note: the object already has these values",
         ),
-        ("{reason: r, patch: {a: b}}", "component.yaml:5:22: nobody says which object this patch means\n"),
+        (
+            "{reason: r, patch: {a: b}}",
+            "component.yaml:5:22: the patch does not say which object it is for\n",
+        ),
+        ("{reason: r, patch: {a: b}}", "component.yaml:5:22: the patch does not say which object it is for\n"),
         ("{reason: r, target: {kind: X}}", "component.yaml:5:3: the patch has neither `path` nor `patch`"),
         (
             "{reason: r, target: {kind: X}, path: none.yaml}",
@@ -456,11 +460,11 @@ fn a_patch_that_does_nothing_is_an_error() {
         ("{target: {kind: X}, patch: {}}", "component.yaml:5:3: a patch needs the field `reason`"),
         (
             "{reason: r, target: {kind: '('}, patch: {a: b}}",
-            "component.yaml:5:30: this is no regular expression",
+            "component.yaml:5:30: this is not a regular expression",
         ),
         (
             "{reason: because, target: {kind: Deployment}, patch: [{op: remove, path: /spec/replicas}]}",
-            "the object does not have the key `replicas` that the path `/spec/replicas` means\n  object: Deployment.apps/a in ns\n  note: applied by payload/op/component.yaml:5:3, because because",
+            "the object does not have the key `replicas`, which the path `/spec/replicas` names\n  object: Deployment.apps/a in ns\n  note: applied by payload/op/component.yaml:5:3, because because",
         ),
     ] {
         let shown = project_with(&format!("patches:\n- {entry}\n"), "cluster: both\n").render_error("test");
@@ -500,7 +504,7 @@ fn an_empty_list_in_a_strategic_patch_is_refused() {
     let shown = project_with(body, "cluster: both\n").render_error("test");
     assert!(
         shown.contains(
-            "payload/op/component.yaml:11:11: `containers:` with nothing behind it removes the whole list"
+            "payload/op/component.yaml:11:11: `containers:` without a value removes the whole list"
         ),
         "{shown}"
     );
@@ -606,12 +610,12 @@ fn mistakes_without_effect_are_errors() {
         (
             "patches: [{reason: x, position: first, target: {kind: Deployment}, patch: [{op: remove, path: /spec}]}]\n",
             both,
-            "operations say themselves where an item goes",
+            "`position` has no effect on a JSON patch",
         ),
         (
             "adds: [{objects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}]}]\n",
             both,
-            "nobody says in which namespace this new object lives",
+            "the new object has no namespace",
         ),
         ("uses: [{w: {workload: Service/s}}]\n", both, "component.yaml:4:23: `Service/s` has no pods"),
         (
@@ -638,12 +642,12 @@ fn mistakes_without_effect_are_errors() {
         (
             "",
             "cluster: both\npolicy:\n- {for: pod, set: {spec: {priorityClassName: a}}}\n- {for: workload, set: {spec: {template: {spec: {priorityClassName: b}}}}}\n",
-            "two `policy` entries set `/spec/template/spec/priorityClassName` differently",
+            "two policy rules set `/spec/template/spec/priorityClassName` differently",
         ),
         (
             "",
             "cluster: both\npolicy:\n- {for: Service, set: {metadata: {labels: null}}}\n- {for: Service, set: {metadata: {labels: {a: b}}}}\n",
-            "two `policy` entries set `/metadata/labels/a` differently",
+            "two policy rules set `/metadata/labels/a` differently",
         ),
     ] {
         let project = project_with(page_body.trim_start_matches("metadata: {name: op}\n"), profile_body);

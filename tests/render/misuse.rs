@@ -180,8 +180,8 @@ fn assert_contradiction(manifests: &str, profile: &str, first: &str, second: &st
 fn conflict_with_manifest(at: &str, object: &str, manifest: &str) -> String {
     format!(
         "error: {at}: {CONFLICT}\n  object: {object}\n  \
-         note: the other is at payload/op/0000_50_op_1.yaml:{manifest}\n  note: used at payload/op/component.yaml:7:3\n  \
-         help: decide whose it is: make it an input, or use `set` or a patch where an exception is meant\n"
+         note: the other value is at payload/op/0000_50_op_1.yaml:{manifest}\n  note: used at payload/op/component.yaml:7:3\n  \
+         help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch\n"
     )
 }
 

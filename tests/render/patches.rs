@@ -1,9 +1,10 @@
-//! Patches: what Kubernetes' own code and the RFC answer, and what ours adds.
+//! Patch formats, compared with the recorded results of Kubernetes' own code and of the RFCs.
 
 use proptest::prelude::*;
 use serde_json::Value as Json;
+use transship::language::ItemPosition;
 use transship::object::Schema;
-use transship::transform::patch::{self, PatchError, Position};
+use transship::transform::patch::{self, PatchError};
 use transship::yaml::{self, Node, SourceId};
 
 use crate::support::{Folder, repository};
@@ -17,15 +18,15 @@ fn truth(file: &str) -> Vec<Json> {
         .unwrap()
 }
 
-fn strategic(original: &str, change: &str, position: Position) -> Result<Node, PatchError> {
+fn strategic(original: &str, change: &str, position: ItemPosition) -> Result<Node, PatchError> {
     let mut target = node(original);
     let text = |field: &str| target.get(field).and_then(Node::as_str).unwrap().to_owned();
-    let shape = Schema::built_in(&text("apiVersion"), &text("kind")).unwrap();
-    patch::strategic(&mut target, &node(change), shape, position)?;
+    let schema = Schema::built_in(&text("apiVersion"), &text("kind")).unwrap();
+    patch::strategic(&mut target, &node(change), schema, position)?;
     Ok(target)
 }
 
-/// Cases in which Kubernetes puts new items before those that only the object has, and we put them last.
+/// Cases in which Kubernetes puts new items first and transship puts them last.
 const APPENDED: [&str; 5] = [
     "list/add-two-order",
     "list/container-ports-string-key",
@@ -34,7 +35,7 @@ const APPENDED: [&str; 5] = [
     "prim/finalizers-union",
 ];
 
-/// The same with every list sorted, for cases that differ in the order of a list and in nothing else.
+/// Sorts every list, to compare results that differ only in the order of items.
 fn unordered(node: &Node) -> Json {
     sorted(serde_json::from_str(&yaml::json::write(node)).unwrap())
 }
@@ -52,12 +53,12 @@ fn sorted(value: Json) -> Json {
 }
 
 #[test]
-fn strategic_merge_is_kubernetes() {
+fn strategic_merge_gives_the_same_results_as_kubernetes() {
     let cases = truth("strategic-merge.json");
     assert_eq!(cases.len(), 48);
     for case in cases {
         let name = case["name"].as_str().unwrap();
-        let ours = strategic(&case["original"].to_string(), &case["patch"].to_string(), Position::Last);
+        let ours = strategic(&case["original"].to_string(), &case["patch"].to_string(), ItemPosition::Last);
         match (case.get("result"), ours) {
             (None, Err(_)) => {}
             (Some(theirs), Ok(ours)) => {
@@ -75,7 +76,7 @@ fn strategic_merge_is_kubernetes() {
 const POD: &str = "apiVersion: v1\nkind: Pod\nspec:\n  containers: [{name: a}, {name: b}]\n";
 
 #[test]
-fn new_items_come_last_or_first() {
+fn new_items_come_last_unless_the_position_is_first() {
     let change = "spec: {containers: [{name: c}, {name: b, image: i}]}";
     let names = |position| {
         let patched = strategic(POD, change, position).unwrap();
@@ -85,24 +86,24 @@ fn new_items_come_last_or_first() {
             .map(|item| item.get("name").unwrap().as_str().unwrap().to_owned())
             .collect::<Vec<_>>()
     };
-    assert_eq!(names(Position::Last), ["a", "b", "c"]);
-    assert_eq!(names(Position::First), ["c", "a", "b"]);
+    assert_eq!(names(ItemPosition::Last), ["a", "b", "c"]);
+    assert_eq!(names(ItemPosition::First), ["c", "a", "b"]);
 }
 
 #[test]
-fn strategic_mistakes_name_the_line() {
+fn errors_in_strategic_merge_patches_name_the_line() {
     for (change, line, message, help) in [
         (
             "spec:\n  containers:\n  - image: i\n",
             3,
-            "an item without `name`",
-            "items of this list are merged by `name`",
+            "the item has no `name`",
+            "add it: the items of this list are merged by `name`",
         ),
         (
             "spec:\n  containers:\n  - {name: a, $patch: remove}\n",
             3,
-            "a `$patch` that strategic merge does not know",
-            "it is `delete` or `replace`",
+            "this is not a `$patch` directive",
+            "write `delete` or `replace`",
         ),
         (
             "spec:\n  containers: [x]\n",
@@ -118,21 +119,21 @@ fn strategic_mistakes_name_the_line() {
         ),
         ("- a\n", 1, "a strategic merge patch is a map, not a list", ""),
     ] {
-        let error = strategic(POD, change, Position::Last).unwrap_err();
+        let error = strategic(POD, change, ItemPosition::Last).unwrap_err();
         assert_eq!((error.mark.line, error.message.as_str()), (line, message));
         assert!(error.help.unwrap_or_default().starts_with(help));
     }
 }
 
 #[test]
-fn a_custom_kind_merges_by_the_keys_of_its_crd() {
+fn lists_of_custom_resources_merge_by_the_keys_in_the_crd() {
     let crd = node(
         "properties:\n  spec:\n    properties:\n      rules:\n        x-kubernetes-list-type: map\n        \
          x-kubernetes-list-map-keys: [id]\n        items: {properties: {id: {type: string}, tags: {x-kubernetes-list-type: set}}}\n",
     );
     let mut target = node("spec: {rules: [{id: one, v: 1, tags: [x]}, {id: two}], plain: [1]}");
     let change = node("spec: {rules: [{id: one, w: 2, tags: [x, z]}, {id: three}]}");
-    patch::strategic(&mut target, &change, Schema::Custom(&crd), Position::Last).unwrap();
+    patch::strategic(&mut target, &change, Schema::Custom(&crd), ItemPosition::Last).unwrap();
     assert_eq!(
         yaml::json::write(&target),
         r#"{"spec":{"plain":[1],"rules":[{"id":"one","tags":["x","z"],"v":1,"w":2},{"id":"two"},{"id":"three"}]}}"#
@@ -146,7 +147,7 @@ fn json_patch(document: &str, change: &str) -> Result<String, PatchError> {
 }
 
 #[test]
-fn json_patch_is_the_rfc() {
+fn json_patch_gives_the_results_of_rfc_6902() {
     let cases = truth("json-patch.json");
     assert_eq!(cases.len(), 25);
     for case in cases {
@@ -165,7 +166,7 @@ const DOCUMENT: &str =
     "{spec: {containers: [{name: a, args: [--v=2, run, --x]}, {name: b/c}], s: [1, 2]}, m: {k: v}}";
 
 #[test]
-fn paths_name_items_instead_of_counting_them() {
+fn paths_can_select_items_by_name_and_flag() {
     for (change, result) in [
         (
             "[{op: replace, path: '/spec/containers/[name=b~1c]/name', value: d}]",
@@ -198,7 +199,7 @@ fn paths_name_items_instead_of_counting_them() {
 }
 
 #[test]
-fn json_mistakes_say_what_was_meant() {
+fn errors_in_json_patches_suggest_a_correction() {
     for (change, message, help) in [
         (
             "[{op: replace, path: '/spec/containers/[name=aa]/x', value: 1}]",
@@ -221,11 +222,11 @@ fn json_mistakes_say_what_was_meant() {
             "`add` needs a key, an index or `-`",
             "use `replace`",
         ),
-        ("[{op: add, path: /spec/s/01, value: 1}]", "`01` is no index of a list", "write a number"),
-        ("[{op: add, path: /m/~2, value: 1}]", "`~` in `~2` stands for nothing", "write `~0`"),
-        ("[{op: remove, path: '/spec/[x]'}]", "`[x]` is no segment of a path", "write `[key=value]`"),
+        ("[{op: add, path: /spec/s/01, value: 1}]", "`01` is not an index of a list", "write a number"),
+        ("[{op: add, path: /m/~2, value: 1}]", "`~` in `~2` is not followed by `0` or `1`", "write `~0`"),
+        ("[{op: remove, path: '/spec/[x]'}]", "`[x]` is not a segment of a path", "write `[key=value]`"),
         ("[{op: replac, path: /m, value: 1}]", "there is no operation `replac`", "did you mean `replace`?"),
-        ("[{op: add, value: 1}]", "an operation without `path`", ""),
+        ("[{op: add, value: 1}]", "the operation has no field `path`", ""),
         ("[{op: move, from: /m, path: /m/k}]", "a value cannot be moved into itself", ""),
         ("{op: add}", "a JSON patch is a list of operations, not a map", ""),
     ] {
@@ -239,7 +240,7 @@ fn json_mistakes_say_what_was_meant() {
 }
 
 #[test]
-fn merge_patch_is_rfc_7386() {
+fn merge_patch_gives_the_results_of_rfc_7386() {
     for (target, change, result) in [
         ("{a: b}", "{a: c}", r#"{"a":"c"}"#),
         ("{a: b, b: c}", "{a: null}", r#"{"b":"c"}"#),
@@ -257,7 +258,7 @@ fn merge_patch_is_rfc_7386() {
     }
 }
 
-/// Documents and operations that often fit each other.
+/// Generates operations that often fit the document.
 fn any_operation() -> impl Strategy<Value = String> {
     let path = || {
         prop_oneof![
@@ -290,10 +291,10 @@ proptest! {
         let theirs = json_patch::patch_unsafe(&mut oracle, &parsed).map(|()| oracle.to_string());
         let ours = json_patch(document, &change);
         match (ours, theirs) {
-            // In a list, because a document that is null is no document.
+            // In a list, because the reader skips a document that is null.
             (Ok(ours), Ok(theirs)) => prop_assert_eq!(node(&format!("[{ours}]")), node(&format!("[{theirs}]")), "{}", change),
             (Err(_), Err(_)) => {}
-            // Removing the whole document is nothing a manifest can survive; the crate allows it.
+            // The crate allows removing the whole document.
             (Err(error), Ok(_)) if error.message.contains("as a whole") => {}
             (ours, theirs) => prop_assert!(false, "{change}: {ours:?} and {theirs:?}"),
         }
@@ -301,7 +302,7 @@ proptest! {
 }
 
 #[test]
-fn the_command_prints_the_result_and_says_when_nothing_changes() {
+fn the_patch_command_prints_the_result_and_reports_if_nothing_changes() {
     let folder = Folder::new();
     folder.write("pod.yaml", POD);
     folder.write("add.yaml", "spec: {containers: [{name: a, image: i}]}\n");
@@ -328,10 +329,10 @@ fn the_command_prints_the_result_and_says_when_nothing_changes() {
     );
 }
 
-/// A folder in the manner of cluster-storage-operator's overlays: strategic patches, operations in a `.yaml-patch` file
+/// The folder is like the overlays of cluster-storage-operator: strategic merge patches, operations in a `.yaml-patch` file
 /// and as text, `$patch: delete`, targets by name and annotation.
 #[test]
-fn kustomize_style_patches_render_as_kubectl_kustomize_does() {
+fn patches_give_the_same_results_as_kustomize() {
     let folder = repository().join("tests/data/kustomize");
     let run = crate::support::run_in(&folder, &["render", "--profile", "test"], "");
     assert_eq!(run.code, 0, "{}", run.stderr);
@@ -369,7 +370,7 @@ fn kustomize_style_patches_render_as_kubectl_kustomize_does() {
         .iter()
         .map(|container| container.get("name").unwrap().as_str().unwrap())
         .collect();
-    assert_eq!(names, ["driver-operator", "token-minter"], "what a patch brings comes last");
+    assert_eq!(names, ["driver-operator", "token-minter"], "new items come last");
 }
 
 fn without_empty_annotations(node: &Node) -> Node {

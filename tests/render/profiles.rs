@@ -128,7 +128,7 @@ fn names_are_checked_because_they_become_paths() {
     folder.write("profiles/test.yaml", profile("test", "namespace: Not A/Name\n"));
     let shown = folder.shown(&folder.render().unwrap_err());
     assert!(
-        shown.starts_with("error: profiles/test.yaml:9:12: `Not A/Name` is no name of a namespace"),
+        shown.starts_with("error: profiles/test.yaml:9:12: `Not A/Name` is not a valid name for a namespace"),
         "{shown}"
     );
 }

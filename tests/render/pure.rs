@@ -1,4 +1,4 @@
-//! The same input gives the same bytes: again, on one core, and wherever the files lie.
+//! Rendering is deterministic: it gives the same bytes on every run, with any number of cores and any order of files.
 
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
@@ -12,7 +12,7 @@ fn render(folder: &Folder) -> Run {
     run_in(folder.path(), &["render", "--profile", "bench"], "")
 }
 
-/// Renders with the process bound to one core: it inherits what its parent thread may use.
+/// Renders on one core: the process inherits the CPU affinity of the thread that starts it.
 fn render_on_one_core(folder: &Folder) -> Run {
     std::thread::scope(|scope| {
         let bound = scope.spawn(|| {
@@ -28,7 +28,7 @@ fn render_on_one_core(folder: &Folder) -> Run {
 }
 
 #[test]
-fn twice_and_on_one_core_or_more_the_bytes_are_the_same() {
+fn rendering_twice_or_on_one_core_gives_the_same_bytes() {
     let folder = Folder::new();
     generate::write(folder.path(), OBJECTS).unwrap();
     let first = render(&folder);
@@ -43,7 +43,7 @@ fn the_order_in_which_a_file_system_lists_files_does_not_matter() {
     let (one, other) = (Folder::new(), Folder::new());
     generate::write(one.path(), 100).unwrap();
     generate::write(other.path(), 100).unwrap();
-    // Files made anew are listed elsewhere by most file systems.
+    // Most file systems list files that were created again in another order.
     let payload = other.path().join("payload");
     let mut files: Vec<_> = walkdir::WalkDir::new(&payload)
         .into_iter()

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use transship::Project;
 use transship::apply::{Action, Half, Need, Rollout, Step};
-use transship::object::{Because, Cluster};
+use transship::object::{Cluster, DependencyReason};
 use transship::order::{Chunk, Plan, Stage};
 
 use crate::support::{Folder, repository};
@@ -465,10 +465,10 @@ fn levels_of_one_cluster_do_not_hold_back_the_other() {
 #[test]
 fn only_a_definition_must_be_ready() {
     let all = [
-        (Need::Own(Because::Namespace), false, "its namespace"),
-        (Need::Own(Because::Kind), true, "the definition of its kind"),
-        (Need::Own(Because::Pod), false, "what its pods need"),
-        (Need::Own(Because::Called), false, "the Service that it calls"),
+        (Need::Own(DependencyReason::Namespace), false, "its namespace"),
+        (Need::Own(DependencyReason::CustomResourceDefinition), true, "the definition of its kind"),
+        (Need::Own(DependencyReason::Pod), false, "what its pods need"),
+        (Need::Own(DependencyReason::WebhookService), false, "the Service that it calls"),
         (Need::CalledAcross, false, "the Service that it calls in the management cluster"),
     ];
     for (need, readiness, words) in all {

@@ -222,7 +222,7 @@ impl std::ops::Deref for TestProject {
 }
 
 /// The message for two additions that set a field to different values.
-pub(crate) const CONFLICT: &str = "two authors say different things about one field";
+pub(crate) const CONFLICT: &str = "this field already has a different value";
 
 /// The spec of the Deployment in [`TestProject::with_deployment`].
 pub(crate) const DEPLOYMENT_SPEC: &str = "spec: {template: {spec: {serviceAccountName: sa, containers: [{name: c, args: [run, --config, same.yaml]}], volumes: [{name: v, emptyDir: {}}]}}}\n";

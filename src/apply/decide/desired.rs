@@ -12,9 +12,9 @@ use crate::apply::decide::inventory::{Home, PART_OF};
 use crate::apply::decide::managed_fields as fields;
 use crate::apply::{MANAGER, SEEDER};
 use crate::language::{FieldRule, Marked, Profile};
+use crate::object::path::{PathStep as Step, locations as places};
 use crate::object::{Annotations, ISSUED, Object, ObjectId, is_tombstone};
 use crate::order::Plan;
-use crate::transform::patch::{Step, places};
 use crate::yaml;
 
 /// An object as it is sent.

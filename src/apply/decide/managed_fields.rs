@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 
 use crate::apply::decide::inventory::PART_OF;
 use crate::apply::{MANAGER, SEEDER};
-use crate::transform::patch::Step;
+use crate::object::path::PathStep as Step;
 
 /// Our entry of an object's `managedFields`: the fields that we have applied.
 pub(in crate::apply) fn ours(object: &Value) -> Option<&Value> {
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn a_place_is_somebodys() {
-        use crate::transform::patch::Step::{Index, Key};
+        use crate::object::path::PathStep::{Index, Key};
         let object = object(1, "i", "o");
         let key = |key: &str| Key(key.to_owned());
         for (place, expected) in [

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::apply::decide::managed_fields::{is_earlier, position, unite};
-use crate::transform::patch::Step;
+use crate::object::path::PathStep as Step;
 
 /// An object without what only those before us have set; nothing if there is none of that.
 pub(in crate::apply) fn without(object: &Value) -> Option<Value> {

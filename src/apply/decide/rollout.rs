@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use crate::object::{Annotations, Because, Cluster, Object, ObjectId, edges, is_tombstone};
+use crate::object::{Annotations, Cluster, DependencyReason, Object, ObjectId, dependencies, is_tombstone};
 use crate::order;
 use crate::yaml::Node;
 
@@ -60,7 +60,7 @@ pub enum Action {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
     /// As objects of one cluster need each other.
-    Own(Because),
+    Own(DependencyReason),
     /// The guest calls a Service of the management cluster.
     CalledAcross,
 }
@@ -68,16 +68,16 @@ pub enum Need {
 impl Need {
     /// Whether the other must be ready, not only there.
     pub fn is_of_readiness(self) -> bool {
-        self == Self::Own(Because::Kind)
+        self == Self::Own(DependencyReason::CustomResourceDefinition)
     }
 
     /// In words: it waits for …
     pub fn words(self) -> &'static str {
         match self {
-            Self::Own(Because::Namespace) => "its namespace",
-            Self::Own(Because::Kind) => "the definition of its kind",
-            Self::Own(Because::Pod) => "what its pods need",
-            Self::Own(Because::Called) => "the Service that it calls",
+            Self::Own(DependencyReason::Namespace) => "its namespace",
+            Self::Own(DependencyReason::CustomResourceDefinition) => "the definition of its kind",
+            Self::Own(DependencyReason::Pod) => "what its pods need",
+            Self::Own(DependencyReason::WebhookService) => "the Service that it calls",
             Self::CalledAcross => "the Service that it calls in the management cluster",
         }
     }
@@ -100,9 +100,9 @@ impl<'a> Rollout<'a> {
                     }
                 }
             }
-            for edge in edges(&objects) {
-                let need = (step_of[edge.first], Need::Own(edge.because));
-                let needs = &mut steps[step_of[edge.then]].needs;
+            for dependency in dependencies(&objects) {
+                let need = (step_of[dependency.prerequisite], Need::Own(dependency.reason));
+                let needs = &mut steps[step_of[dependency.dependent]].needs;
                 if !needs.contains(&need) {
                     needs.push(need);
                 }

@@ -11,8 +11,9 @@ use crate::apply::object::apply_object::One;
 use crate::apply::object::server_side_apply::{Rehearsal, union_loser};
 use crate::apply::wire::api_server::{Answer, Content};
 use crate::apply::wire::error::{Failure, Problem};
+use crate::language::ItemPosition;
 use crate::object::Schema;
-use crate::transform::patch::{Position, strategic};
+use crate::transform::patch::strategic;
 use crate::yaml;
 
 impl One<'_> {
@@ -90,7 +91,7 @@ fn laid_over(rest: &Value, fields: &Value) -> Option<Value> {
     let text = |key: &str| fields[key].as_str().unwrap_or_default();
     let shape = Schema::built_in(text("apiVersion"), text("kind")).unwrap_or(Schema::Unknown);
     let mut target = body::node(rest)?;
-    strategic(&mut target, &body::node(fields)?, shape, Position::Last).ok()?;
+    strategic(&mut target, &body::node(fields)?, shape, ItemPosition::Last).ok()?;
     serde_json::from_str(&yaml::json::write(&target)).ok()
 }
 

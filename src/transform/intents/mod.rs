@@ -1,12 +1,13 @@
-//! What manifests already ask for in fields that exist. Each finder knows where to look, what a fragment needs to know
-//! about the fact, and how to take it away.
+//! Intents: what manifests ask for in fields and annotations that already exist. One file per intent.
+//!
+//! To add an intent, add a variant to [`Intent`] and a file here with its [`IntentHandler`], and name the handler in
+//! [`handler`]; the compiler asks for the last step.
 
-mod annotation;
+mod projected_token;
 mod proxy;
 mod proxy_ca_bundle;
 mod serving_cert;
 mod tls;
-mod token;
 mod trusted_ca;
 mod webhook;
 
@@ -18,99 +19,118 @@ use crate::language::template::{Lookup, Scope};
 use crate::object::{Object, ObjectId};
 use crate::yaml::{Mark, Node, Sources, Value};
 
-pub(super) use proxy::inject as inject_proxy;
-pub(super) use tls::inject as inject_tls;
+/// The code for one intent.
+pub(super) struct IntentHandler {
+    /// Finds the intent in an object. An object can have it several times, for example in several volumes.
+    detect: fn(&Object, &RemoteServices) -> Vec<DetectedIntent>,
+    /// Removes the intent from the object, so that a fragment can add something else.
+    pub(super) remove: fn(&mut Object, &DetectedIntent),
+    /// Fulfils the intent in the object itself, with values from parameters. `None` if that is not possible.
+    pub(super) fulfil: Option<Fulfil>,
+}
 
-/// A fact in an object.
+type Fulfil = fn(&mut Object, &ParameterGroup<'_>) -> Result<(), Diagnostic>;
+
+/// Returns the code for an intent.
+pub(super) fn handler(intent: Intent) -> IntentHandler {
+    match intent {
+        Intent::ProjectedToken => projected_token::HANDLER,
+        Intent::ServingCert => serving_cert::HANDLER,
+        Intent::Webhook => webhook::HANDLER,
+        Intent::TrustedCa => trusted_ca::HANDLER,
+        Intent::Proxy => proxy::HANDLER,
+        Intent::ProxyCaBundle => proxy_ca_bundle::HANDLER,
+        Intent::Tls => tls::HANDLER,
+    }
+}
+
+/// An intent in an object.
 #[derive(Clone, Debug)]
-pub(super) struct Fact {
-    pub(super) finder: Intent,
-    /// Where it stands.
+pub(super) struct DetectedIntent {
+    pub(super) intent: Intent,
+    /// The field or annotation with the intent.
     pub(super) mark: Mark,
-    /// What a fragment that honours it is told.
+    /// The inputs for a fragment that replaces the intent.
     pub(super) inputs: BTreeMap<&'static str, Value>,
-    /// The objects that its inputs name, told apart by their namespaces.
+    /// The objects that the inputs name. The object with the intent is the last one.
     pub(super) objects: Vec<ObjectId>,
-    /// Why no fragment can come in its place.
-    pub(super) fixed: Option<&'static str>,
-    /// Whether it cannot be taken away alone.
-    pub(super) entangled: bool,
-    /// Which one of its kind in the object: a volume, a webhook.
-    key: String,
+    /// Why a fragment cannot replace the intent.
+    pub(super) obstacle: Option<Obstacle>,
+    /// The name of the volume, webhook or container, if an object can have the intent several times.
+    item: String,
 }
 
-impl Fact {
-    fn new(finder: Intent, mark: Mark, key: &str, inputs: Vec<(&'static str, Value)>) -> Self {
-        Self {
-            finder,
-            mark,
-            inputs: inputs.into_iter().collect(),
-            objects: Vec::new(),
-            fixed: None,
-            entangled: false,
-            key: key.to_owned(),
+/// The reason why a fragment cannot replace an intent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Obstacle {
+    pub(super) reason: &'static str,
+    /// Advice for the user.
+    pub(super) help: &'static str,
+}
+
+impl DetectedIntent {
+    fn new(intent: Intent, mark: Mark, inputs: Vec<(&'static str, Value)>) -> Self {
+        let inputs = inputs.into_iter().collect();
+        Self { intent, mark, inputs, objects: Vec::new(), obstacle: None, item: String::new() }
+    }
+}
+
+/// The Services that live in another cluster of the topology: namespace and name.
+pub(super) type RemoteServices = BTreeSet<(String, String)>;
+
+/// Finds all intents in an object.
+pub(super) fn detect(object: &Object, remote_services: &RemoteServices) -> Vec<DetectedIntent> {
+    let mut all = Vec::new();
+    for (_, intent) in Intent::NAMES {
+        all.extend((handler(*intent).detect)(object, remote_services));
+    }
+    for detected in &mut all {
+        detected.objects.push(object.id.clone());
+    }
+    all
+}
+
+/// A group of parameters that the profile names for an intent, such as `${proxy}`.
+pub(super) struct ParameterGroup<'a> {
+    pub(super) name: &'a str,
+    pub(super) scope: &'a dyn Scope,
+    /// The entry of `intents` that names the group.
+    pub(super) mark: Mark,
+    pub(super) sources: &'a Sources,
+}
+
+impl ParameterGroup<'_> {
+    /// Returns the values of parameters of the group, each under the name that the object uses for it. Absent parameters
+    /// are left out.
+    fn values<const N: usize>(
+        &self,
+        names: [(&'static str, &str); N],
+    ) -> Result<Vec<(&'static str, Value)>, Diagnostic> {
+        let mut values = Vec::new();
+        for (name, parameter) in names {
+            let value = self.scope.get(&format!("{}.{parameter}", self.name)).map_err(|why| {
+                Diagnostic::error(format!("the group `${{{}}}` has no parameter `{parameter}`", self.name))
+                    .at(Location::of(self.mark, self.sources))
+                    .help(why)
+            })?;
+            if let Lookup::Value(value) = value {
+                values.push((name, value));
+            }
         }
+        Ok(values)
     }
 }
 
-/// The Services that live in the other cluster: namespace and name.
-pub(super) type Elsewhere = BTreeSet<(String, String)>;
-
-/// Every fact in an object.
-pub(super) fn find(object: &Object, elsewhere: &Elsewhere) -> Vec<Fact> {
-    let mut facts = token::find(object);
-    facts.extend(serving_cert::find(object));
-    facts.extend(webhook::find(object, elsewhere));
-    facts.extend(trusted_ca::find(object));
-    facts.extend(proxy::find(object));
-    facts.extend(proxy_ca_bundle::find(object));
-    facts.extend(tls::find(object));
-    for fact in &mut facts {
-        fact.objects.push(object.id.clone());
-    }
-    facts
-}
-
-/// Takes a fact away from its object, so that a fragment can put something else in its place.
-pub(super) fn take_away(root: &mut Node, kind: &str, fact: &Fact) {
-    match fact.finder {
-        Intent::ProjectedToken => token::take_away(root, kind, &fact.key),
-        Intent::ServingCert => serving_cert::take_away(root),
-        Intent::Webhook => webhook::take_away(root, kind, &fact.key),
-        Intent::TrustedCa => trusted_ca::take_away(root),
-        Intent::Proxy => annotation::remove(root, proxy::ANNOTATION),
-        Intent::ProxyCaBundle => annotation::remove(root, proxy_ca_bundle::ANNOTATION),
-        Intent::Tls => annotation::remove(root, tls::ANNOTATION),
-    }
-}
-
-/// The values of a group of parameters, each under the name that it is written as; those that are absent are left out.
-fn of_group<const N: usize>(
-    group: &str,
-    names: [(&'static str, &str); N],
-    scope: &dyn Scope,
-    at: Mark,
-    sources: &Sources,
-) -> Result<Vec<(&'static str, Value)>, Diagnostic> {
-    let mut values = Vec::new();
-    for (name, parameter) in names {
-        let value = scope.get(&format!("{group}.{parameter}")).map_err(|why| {
-            Diagnostic::error(format!("`${{{group}}}` gives no `{parameter}`"))
-                .at(Location::of(at, sources))
-                .help(why)
-        })?;
-        if let Lookup::Value(value) = value {
-            values.push((name, value));
-        }
-    }
-    Ok(values)
+/// Returns the names in an annotation that lists them, separated by commas.
+fn comma_separated(list: &Node) -> impl Iterator<Item = &str> {
+    list.as_str().unwrap_or_default().split(',').map(str::trim).filter(|name| !name.is_empty())
 }
 
 fn text(text: &str) -> Value {
     Value::String(text.into())
 }
 
-/// `Kind/name`, as fragments take it.
-fn named(object: &Object) -> Value {
-    text(&format!("{}/{}", object.id.kind, object.id.name))
+/// Returns `Kind/name`, as inputs of the types `object` and `workload` take it.
+fn reference_to(object: &Object) -> Value {
+    text(&object.id.kind_and_name())
 }

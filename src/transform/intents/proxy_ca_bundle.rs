@@ -1,18 +1,28 @@
-//! Containers that ask for the bundle of certificates which connections through the proxy need. The operators of the
-//! drivers give it to them; the cluster-version-operator does not know the annotation.
+//! `proxy-cabundle`: containers that ask for the CA bundle that connections through the proxy need. On a standalone cluster
+//! the operators of the storage drivers mount it; the cluster-version-operator does not know the annotation.
 
-use super::{Fact, annotation, named, text};
+use super::{DetectedIntent, IntentHandler, RemoteServices, comma_separated, reference_to, text};
 use crate::language::Intent;
-use crate::object::{Object, has_pods};
+use crate::object::{Object, annotation, has_pods, remove_annotation};
 
-pub(super) const ANNOTATION: &str = "config.openshift.io/inject-proxy-cabundle";
+pub(super) const HANDLER: IntentHandler = IntentHandler { detect, remove, fulfil: None };
 
-pub(super) fn find(object: &Object) -> Vec<Fact> {
-    let wish = annotation::get(&object.root, ANNOTATION).filter(|_| has_pods(&object.id.kind));
-    let fact = |mark, container: &str| {
-        let inputs = vec![("workload", named(object)), ("container", text(container))];
-        Fact::new(Intent::ProxyCaBundle, mark, container, inputs)
-    };
-    let facts = |wish| annotation::names(wish).map(|container| fact(wish.mark, container)).collect();
-    wish.map(facts).unwrap_or_default()
+const ANNOTATION: &str = "config.openshift.io/inject-proxy-cabundle";
+
+fn detect(object: &Object, _: &RemoteServices) -> Vec<DetectedIntent> {
+    let mut all = Vec::new();
+    if !has_pods(&object.id.kind) {
+        return all;
+    }
+    let Some(names) = annotation(&object.root, ANNOTATION) else { return all };
+    for container in comma_separated(names) {
+        let inputs = vec![("workload", reference_to(object)), ("container", text(container))];
+        let detected = DetectedIntent::new(Intent::ProxyCaBundle, names.mark, inputs);
+        all.push(DetectedIntent { item: container.to_owned(), ..detected });
+    }
+    all
+}
+
+fn remove(object: &mut Object, _: &DetectedIntent) {
+    remove_annotation(&mut object.root, ANNOTATION);
 }

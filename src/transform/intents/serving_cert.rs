@@ -1,21 +1,24 @@
-//! A Service that asks for a certificate.
+//! `serving-cert`: a Service that asks for a serving certificate.
 
-use super::{Fact, annotation, named};
+use super::{DetectedIntent, IntentHandler, RemoteServices, reference_to};
 use crate::language::Intent;
-use crate::object::{Object, SERVING_CERT};
-use crate::yaml::Node;
+use crate::object::{Object, SERVING_CERT, annotation, remove_annotation};
 
-pub(super) fn find(object: &Object) -> Option<Fact> {
+pub(super) const HANDLER: IntentHandler = IntentHandler { detect, remove, fulfil: None };
+
+fn detect(object: &Object, _: &RemoteServices) -> Vec<DetectedIntent> {
     if object.id.kind != "Service" || !object.id.group.is_empty() {
-        return None;
+        return Vec::new();
     }
-    let secret = SERVING_CERT.iter().find_map(|key| annotation::get(&object.root, key))?;
-    let inputs = vec![("service", named(object)), ("secret", secret.value.clone())];
-    Some(Fact::new(Intent::ServingCert, secret.mark, "", inputs))
+    let Some(secret) = SERVING_CERT.iter().find_map(|key| annotation(&object.root, key)) else {
+        return Vec::new();
+    };
+    let inputs = vec![("service", reference_to(object)), ("secret", secret.value.clone())];
+    vec![DetectedIntent::new(Intent::ServingCert, secret.mark, inputs)]
 }
 
-pub(super) fn take_away(root: &mut Node) {
+fn remove(object: &mut Object, _: &DetectedIntent) {
     for key in SERVING_CERT {
-        annotation::remove(root, key);
+        remove_annotation(&mut object.root, key);
     }
 }

@@ -1,76 +1,85 @@
-//! A configuration that asks for the cluster's TLS settings, as the cluster-version-operator gives them.
+//! `tls`: a ConfigMap whose configuration files ask for the TLS settings of the cluster, as the cluster-version-operator
+//! sets them.
 
-use super::{Fact, annotation, named, of_group};
+use super::{DetectedIntent, IntentHandler, ParameterGroup, RemoteServices, reference_to};
 use crate::diagnostic::Diagnostic;
 use crate::language::Intent;
-use crate::language::template::Scope;
-use crate::object::Object;
-use crate::yaml::{self, Entry, Map, Mark, Node, Sources, Value};
+use crate::object::{Object, annotation, remove_annotation, text};
+use crate::yaml::{self, Entry, Map, Mark, Node, Value};
 
-pub(super) const ANNOTATION: &str = "config.openshift.io/inject-tls";
+pub(super) const HANDLER: IntentHandler = IntentHandler { detect, remove, fulfil: Some(fulfil) };
 
-/// The fields of `servingInfo`, and the parameters of the group that they are from.
+const ANNOTATION: &str = "config.openshift.io/inject-tls";
+
+/// The fields of `servingInfo`, and the parameters of the group with their values.
 const FIELDS: [(&str, &str); 2] = [("minTLSVersion", "minVersion"), ("cipherSuites", "cipherSuites")];
 
-/// Files of other kinds are left alone.
+/// The kinds of configuration files that have `servingInfo`.
 const KINDS: [&str; 2] = ["GenericOperatorConfig", "GenericControllerConfig"];
 
-pub(super) fn find(object: &Object) -> Option<Fact> {
+fn detect(object: &Object, _: &RemoteServices) -> Vec<DetectedIntent> {
     if object.id.kind != "ConfigMap" {
-        return None;
+        return Vec::new();
     }
-    let wish = annotation::get(&object.root, ANNOTATION)?;
-    (wish.as_str() == Some("true"))
-        .then(|| Fact::new(Intent::Tls, wish.mark, "", vec![("config", named(object))]))
+    match annotation(&object.root, ANNOTATION) {
+        Some(node) if node.as_str() == Some("true") => {
+            vec![DetectedIntent::new(Intent::Tls, node.mark, vec![("config", reference_to(object))])]
+        }
+        _ => Vec::new(),
+    }
 }
 
-/// Writes the TLS settings of a group of parameters into every operator's configuration in the ConfigMap. An absent
-/// parameter leaves the field as it is.
-pub(in crate::transform) fn inject(
-    object: &mut Object,
-    group: &str,
-    scope: &dyn Scope,
-    at: Mark,
-    sources: &Sources,
-) -> Result<(), Diagnostic> {
-    let fields = of_group(group, FIELDS, scope, at, sources)?;
-    if fields.is_empty() || annotation::get(&object.root, ANNOTATION).is_none() {
+fn remove(object: &mut Object, _: &DetectedIntent) {
+    remove_annotation(&mut object.root, ANNOTATION);
+}
+
+/// Writes the TLS settings into the configuration files of the ConfigMap. An absent parameter leaves its field unchanged.
+fn fulfil(object: &mut Object, group: &ParameterGroup<'_>) -> Result<(), Diagnostic> {
+    let fields = group.values(FIELDS)?;
+    if fields.is_empty() || annotation(&object.root, ANNOTATION).is_none() {
         return Ok(());
     }
     let Some(Value::Map(data)) = object.root.get_mut("data").map(|data| &mut data.value) else {
         return Ok(());
     };
-    for (_, file) in data.entries_mut() {
-        let written = file.as_str().and_then(|text| configured(text, &fields, at));
-        if let Some(text) = written {
-            *file = Node { value: Value::String(text.into()), mark: at };
+    for file in data.values_mut() {
+        let configured = file.as_str().and_then(|content| set_in_file(content, &fields, group.mark));
+        if let Some(content) = configured {
+            *file = text(content, group.mark);
         }
     }
     Ok(())
 }
 
-/// The file with the fields set in every configuration in it; nothing if there is none.
-fn configured(text: &str, fields: &[(&str, Value)], mark: Mark) -> Option<String> {
-    let mut documents = yaml::read(text, mark.source).ok()?;
-    let changed =
-        documents.iter_mut().filter_map(|document| configure(&mut document.root, fields, mark)).count();
+/// Sets the fields in every configuration of a file. Returns `None` if the file has none.
+fn set_in_file(content: &str, fields: &[(&str, Value)], mark: Mark) -> Option<String> {
+    let mut documents = yaml::read(content, mark.source).ok()?;
+    let mut changed = false;
+    for document in &mut documents {
+        changed |= set_in_document(&mut document.root, fields, mark).is_some();
+    }
+    if !changed {
+        return None;
+    }
     let texts: Vec<String> = documents.iter().map(|document| yaml::write(&document.root)).collect();
-    (changed > 0).then(|| texts.join("---\n"))
+    Some(texts.join("---\n"))
 }
 
-fn configure(root: &mut Node, fields: &[(&str, Value)], mark: Mark) -> Option<()> {
+/// Sets the fields in a document. Returns `None` if it is not a configuration.
+fn set_in_document(root: &mut Node, fields: &[(&str, Value)], mark: Mark) -> Option<()> {
     let kind = root.get("kind").and_then(Node::as_str)?;
     if !KINDS.contains(&kind) {
         return None;
     }
     let Value::Map(config) = &mut root.value else { return None };
-    if config.get("servingInfo").is_none_or(|serving| serving.value == Value::Null) {
-        let value = Node { value: Value::Map(Map::default()), mark };
-        config.insert(Entry { key: "servingInfo".into(), mark, value });
+    if config.get("servingInfo").is_none_or(|info| info.value == Value::Null) {
+        let empty = Node { value: Value::Map(Map::default()), mark };
+        config.insert(Entry { key: "servingInfo".into(), mark, value: empty });
     }
-    let Value::Map(serving) = &mut config.get_mut("servingInfo")?.value else { return None };
+    let Value::Map(serving_info) = &mut config.get_mut("servingInfo")?.value else { return None };
     for (field, value) in fields {
-        serving.insert(Entry { key: (*field).into(), mark, value: Node { value: value.clone(), mark } });
+        let value = Node { value: value.clone(), mark };
+        serving_info.insert(Entry { key: (*field).into(), mark, value });
     }
     Some(())
 }

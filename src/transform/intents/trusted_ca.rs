@@ -1,21 +1,25 @@
-//! A ConfigMap that asks for the bundle of certificates that the cluster trusts.
+//! `trusted-ca`: a ConfigMap that asks for the CA bundle that the cluster trusts.
 
-use super::{Fact, annotation, named};
+use super::{DetectedIntent, IntentHandler, RemoteServices, reference_to};
 use crate::language::Intent;
-use crate::object::Object;
-use crate::yaml::Node;
+use crate::object::{Object, label, remove_label};
+
+pub(super) const HANDLER: IntentHandler = IntentHandler { detect, remove, fulfil: None };
 
 const LABEL: &str = "config.openshift.io/inject-trusted-cabundle";
 
-pub(super) fn find(object: &Object) -> Option<Fact> {
+fn detect(object: &Object, _: &RemoteServices) -> Vec<DetectedIntent> {
     if object.id.kind != "ConfigMap" {
-        return None;
+        return Vec::new();
     }
-    let label = object.root.get("metadata")?.get("labels")?.get(LABEL)?;
-    (label.as_str() == Some("true"))
-        .then(|| Fact::new(Intent::TrustedCa, label.mark, "", vec![("config", named(object))]))
+    match label(&object.root, LABEL) {
+        Some(node) if node.as_str() == Some("true") => {
+            vec![DetectedIntent::new(Intent::TrustedCa, node.mark, vec![("config", reference_to(object))])]
+        }
+        _ => Vec::new(),
+    }
 }
 
-pub(super) fn take_away(root: &mut Node) {
-    annotation::remove_label(root, LABEL);
+fn remove(object: &mut Object, _: &DetectedIntent) {
+    remove_label(&mut object.root, LABEL);
 }

@@ -1,46 +1,78 @@
-//! A webhook, an aggregated API or a conversion whose Service lives in the other cluster.
+//! `webhook`: a webhook, conversion or aggregated API whose Service lives in another cluster of the topology.
 
-use super::{Elsewhere, Fact, annotation, named, text};
+use super::{DetectedIntent, IntentHandler, Obstacle, RemoteServices, reference_to, text};
 use crate::language::Intent;
-use crate::object::{Needs, Object, ObjectId, RULES, Rule};
+use crate::object::{Object, ObjectId, remove_annotation};
 use crate::yaml::{Node, Number, Value};
 
-/// Asks service-ca for the certificate authority, which knows only the Services of its own cluster.
+pub(super) const HANDLER: IntentHandler = IntentHandler { detect, remove, fulfil: None };
+
+/// Asks the service-ca operator for the CA bundle. It knows only the Services of its own cluster.
 const INJECT_CA: &str = "service.beta.openshift.io/inject-cabundle";
 
-pub(super) fn find(object: &Object, elsewhere: &Elsewhere) -> Vec<Fact> {
-    let crosses = |service: &Node| {
-        let field = |field: &str| service.get(field).and_then(Node::as_str).unwrap_or_default().to_owned();
-        elsewhere.contains(&(field("namespace"), field("name")))
-    };
-    let Some(rule) = rule(&object.id.kind) else { return Vec::new() };
-    let mut services = rule.places(&object.root, &object.id.kind);
-    services.retain(|service| crosses(service));
-    services.into_iter().map(|service| fact(object, &name_of(object, service), service)).collect()
+const AGGREGATED_API: Obstacle = Obstacle {
+    reason: "an aggregated API needs a Service in its own cluster",
+    help: "write `intents: {webhook: keep}` in an `adds` entry of its page, and add a Service there",
+};
+
+/// A Service that the API server calls, and the name of the webhook.
+struct Call<'n> {
+    webhook: &'n str,
+    service: &'n Node,
 }
 
-/// Where the API server is told which Service to call.
-fn rule(kind: &str) -> Option<&'static Rule<'static>> {
-    RULES.iter().find(|rule| rule.needs == Needs::Port && rule.is_about(kind))
+fn detect(object: &Object, remote_services: &RemoteServices) -> Vec<DetectedIntent> {
+    // Most objects end here.
+    if remote_services.is_empty() || !has_calls(&object.id.kind) {
+        return Vec::new();
+    }
+    let mut all = Vec::new();
+    for call in calls(&object.root, &object.id.kind) {
+        let service = (field(call.service, "namespace").to_owned(), field(call.service, "name").to_owned());
+        if remote_services.contains(&service) {
+            all.push(crossing(object, &call));
+        }
+    }
+    all
 }
 
-/// What calls a Service: one webhook of a list by its name, and there is one conversion, or one API.
-fn name_of(object: &Object, service: &Node) -> String {
-    let webhooks = object.root.get("webhooks").and_then(Node::as_list).unwrap_or_default();
-    let calls = |webhook: &&Node| {
-        let own = webhook.get("clientConfig").and_then(|client| client.get("service"));
-        own.is_some_and(|own| std::ptr::eq(own, service))
-    };
-    let name = |webhook: &Node| webhook.get("name").and_then(Node::as_str).unwrap_or_default().to_owned();
-    let only = || if object.id.kind == "APIService" { "api" } else { "conversion" }.to_owned();
-    webhooks.iter().find(calls).map_or_else(only, name)
+fn has_calls(kind: &str) -> bool {
+    matches!(
+        kind,
+        "ValidatingWebhookConfiguration"
+            | "MutatingWebhookConfiguration"
+            | "CustomResourceDefinition"
+            | "APIService"
+    )
 }
 
-fn fact(object: &Object, webhook: &str, service: &Node) -> Fact {
-    let name = service.get("name").and_then(Node::as_str).unwrap_or_default();
+fn calls<'n>(root: &'n Node, kind: &str) -> Vec<Call<'n>> {
+    let down = |path: &[&str]| path.iter().try_fold(root, |node, key| node.get(key));
+    match kind {
+        "APIService" => {
+            down(&["spec", "service"]).map(|service| Call { webhook: "api", service }).into_iter().collect()
+        }
+        "CustomResourceDefinition" => down(&["spec", "conversion", "webhook", "clientConfig", "service"])
+            .map(|service| Call { webhook: "conversion", service })
+            .into_iter()
+            .collect(),
+        _ => {
+            let mut calls = Vec::new();
+            for webhook in root.get("webhooks").and_then(Node::as_list).unwrap_or_default() {
+                let service = webhook.get("clientConfig").and_then(|client| client.get("service"));
+                calls.extend(service.map(|service| Call { webhook: field(webhook, "name"), service }));
+            }
+            calls
+        }
+    }
+}
+
+fn crossing(object: &Object, call: &Call<'_>) -> DetectedIntent {
+    let Call { webhook, service } = call;
+    let name = field(service, "name");
     let port = service.get("port").map_or(Value::Number(Number::Int(443)), |port| port.value.clone());
     let mut inputs = vec![
-        ("config", named(object)),
+        ("config", reference_to(object)),
         ("webhook", text(webhook)),
         ("service", text(&format!("Service/{name}"))),
         ("port", port),
@@ -48,37 +80,51 @@ fn fact(object: &Object, webhook: &str, service: &Node) -> Fact {
     if let Some(path) = service.get("path") {
         inputs.push(("path", path.value.clone()));
     }
-    let namespace = service.get("namespace").and_then(Node::as_str).unwrap_or_default();
     let called = ObjectId {
         group: String::new(),
         kind: "Service".to_owned(),
-        namespace: namespace.to_owned(),
+        namespace: field(service, "namespace").to_owned(),
         name: name.to_owned(),
     };
-    let fixed =
-        (object.id.kind == "APIService").then_some("an API is served by a Service of its own cluster only");
-    Fact { objects: vec![called], fixed, ..Fact::new(Intent::Webhook, service.mark, webhook, inputs) }
+    let obstacle = (object.id.kind == "APIService").then_some(AGGREGATED_API);
+    let detected = DetectedIntent::new(Intent::Webhook, service.mark, inputs);
+    DetectedIntent { objects: vec![called], obstacle, item: (*webhook).to_owned(), ..detected }
 }
 
-/// The Service goes, and with it the wish for its certificate authority.
-pub(super) fn take_away(root: &mut Node, kind: &str, webhook: &str) {
-    let Some(rule) = rule(kind) else { return };
-    let of_list = rule.path.contains('*');
-    let clients =
-        Rule { path: rule.path.trim_end_matches("/service").trim_end_matches("/clientConfig"), ..*rule };
-    clients.change(root, kind, &mut |place| {
-        if of_list && place.get("name").and_then(Node::as_str) != Some(webhook) {
-            return;
-        }
-        let client =
-            if place.get("clientConfig").is_some() { place.get_mut("clientConfig") } else { Some(place) };
-        if let Some(Value::Map(client)) = client.map(|client| &mut client.value) {
+/// Removes the Service, its CA bundle, and the request for that bundle if no other Service needs it.
+fn remove(object: &mut Object, detected: &DetectedIntent) {
+    for client in client_configs_mut(object, &detected.item) {
+        if let Value::Map(client) = &mut client.value {
             client.remove("service");
             client.remove("caBundle");
         }
-    });
-    // Services of its own cluster still need their authority.
-    if rule.places(root, kind).is_empty() {
-        annotation::remove(root, INJECT_CA);
     }
+    if calls(&object.root, &object.id.kind).is_empty() {
+        remove_annotation(&mut object.root, INJECT_CA);
+    }
+}
+
+/// Returns the client configurations of a webhook or conversion for changes. (An aggregated API has an obstacle, so it is
+/// never removed.)
+fn client_configs_mut<'o>(object: &'o mut Object, webhook: &str) -> Vec<&'o mut Node> {
+    let root = &mut object.root;
+    if object.id.kind == "CustomResourceDefinition" {
+        let path = ["spec", "conversion", "webhook", "clientConfig"];
+        return path.iter().try_fold(root, |node, key| node.get_mut(key)).into_iter().collect();
+    }
+    let Some(Value::List(webhooks)) = root.get_mut("webhooks").map(|node| &mut node.value) else {
+        return Vec::new();
+    };
+    let mut clients = Vec::new();
+    for entry in webhooks {
+        if field(entry, "name") == webhook {
+            clients.extend(entry.get_mut("clientConfig"));
+        }
+    }
+    clients
+}
+
+/// Returns a string field, or an empty string.
+fn field<'n>(node: &'n Node, name: &str) -> &'n str {
+    node.get(name).and_then(Node::as_str).unwrap_or_default()
 }

@@ -1,19 +1,20 @@
-//! RFC 6902, strictly, with paths that can name items; and the few operations that people miss in it.
+//! JSON patch (RFC 6902), with [paths](crate::object::path) that can select list items by name, and five more operations.
 //!
-//! | operation | does |
+//! | operation | effect |
 //! |---|---|
-//! | `add` `remove` `replace` `move` `copy` `test` | as RFC 6902 has it |
-//! | `default` | sets a field that is not there |
-//! | `append` | puts a value at the end of a list, which it makes where there is none |
-//! | `insert-before` `insert-after` | puts a value beside an item of a list |
-//! | `set-flag` | sets an argument such as `--v=4`, in place of one with the same flag or at the end |
+//! | `add` `remove` `replace` `move` `copy` `test` | as in RFC 6902 |
+//! | `default` | sets a field that does not exist |
+//! | `append` | appends a value to a list, and creates the list if it does not exist |
+//! | `insert-before` `insert-after` | inserts a value next to an item of a list |
+//! | `set-flag` | sets an argument such as `--v=4`: replaces the one with the same flag, or appends it |
 
-use super::path::{Path, Segment, Step, at, at_mut, is_flag};
 use super::{PatchError, Result};
 use crate::nearest::nearest;
+use crate::object::list;
+use crate::object::path::{Path, PathStep, Segment, is_flag, node_at, node_at_mut};
 use crate::yaml::{Entry, Mark, Node, Value};
 
-/// One operation of a patch.
+/// An operation of a JSON patch.
 #[derive(Clone, Debug)]
 pub struct Operation {
     action: Action,
@@ -50,7 +51,7 @@ const NAMES: [&str; 11] = [
     "set-flag",
 ];
 
-/// Reads the operations of a patch, which is a list.
+/// Reads the operations of a JSON patch.
 pub fn operations(patch: &Node) -> Result<Vec<Operation>> {
     let Some(items) = patch.as_list() else {
         return Err(PatchError::new(
@@ -61,7 +62,7 @@ pub fn operations(patch: &Node) -> Result<Vec<Operation>> {
     items.iter().map(operation).collect()
 }
 
-/// Applies operations one after the other; if one fails, the target is left as it was.
+/// Applies operations in order. If one of them fails, the target stays unchanged.
 pub fn apply(target: &mut Node, operations: &[Operation]) -> Result<()> {
     let mut changed = target.clone();
     for operation in operations {
@@ -72,27 +73,19 @@ pub fn apply(target: &mut Node, operations: &[Operation]) -> Result<()> {
 }
 
 fn operation(node: &Node) -> Result<Operation> {
-    let text = |field: &str| {
-        let value = node.get(field).and_then(Node::as_str);
-        value.ok_or_else(|| PatchError::new(node.mark, format!("an operation without `{field}`")))
-    };
-    let path = |field: &str| Path::parse(text(field)?, node.get(field).map_or(node.mark, |node| node.mark));
-    let value = || {
-        node.get("value").cloned().ok_or_else(|| PatchError::new(node.mark, "an operation without `value`"))
-    };
-    let name = text("op")?;
+    let name = text(node, "op")?;
     let action = match name {
-        "add" => Action::Add(value()?),
+        "add" => Action::Add(value(node)?),
         "remove" => Action::Remove,
-        "replace" => Action::Replace(value()?),
-        "move" => Action::Move(path("from")?),
-        "copy" => Action::Copy(path("from")?),
-        "test" => Action::Test(value()?),
-        "default" => Action::Default(value()?),
-        "append" => Action::Append(value()?),
-        "insert-before" => Action::InsertBefore(value()?),
-        "insert-after" => Action::InsertAfter(value()?),
-        "set-flag" => Action::SetFlag(value()?),
+        "replace" => Action::Replace(value(node)?),
+        "move" => Action::Move(path(node, "from")?),
+        "copy" => Action::Copy(path(node, "from")?),
+        "test" => Action::Test(value(node)?),
+        "default" => Action::Default(value(node)?),
+        "append" => Action::Append(value(node)?),
+        "insert-before" => Action::InsertBefore(value(node)?),
+        "insert-after" => Action::InsertAfter(value(node)?),
+        "set-flag" => Action::SetFlag(value(node)?),
         _ => {
             let error = PatchError::new(node.mark, format!("there is no operation `{name}`"));
             return Err(match nearest(name, NAMES) {
@@ -101,71 +94,93 @@ fn operation(node: &Node) -> Result<Operation> {
             });
         }
     };
-    Ok(Operation { action, path: path("path")?, mark: node.mark })
+    Ok(Operation { action, path: path(node, "path")?, mark: node.mark })
+}
+
+fn text<'n>(operation: &'n Node, field: &str) -> Result<&'n str> {
+    let value = operation.get(field).and_then(Node::as_str);
+    value.ok_or_else(|| missing_field(operation, field))
+}
+
+fn path(operation: &Node, field: &str) -> Result<Path> {
+    let mark = operation.get(field).map_or(operation.mark, |node| node.mark);
+    Ok(Path::parse(text(operation, field)?, mark)?)
+}
+
+fn value(operation: &Node) -> Result<Node> {
+    operation.get("value").cloned().ok_or_else(|| missing_field(operation, "value"))
+}
+
+fn missing_field(operation: &Node, field: &str) -> PatchError {
+    PatchError::new(operation.mark, format!("the operation has no field `{field}`"))
+}
+
+/// Where a value is inserted, relative to an item.
+#[derive(Clone, Copy)]
+enum Insertion {
+    Before,
+    After,
 }
 
 impl Operation {
     fn apply(&self, root: &mut Node) -> Result<()> {
         match &self.action {
             Action::Add(value) => self.add(root, value),
-            Action::Remove => self.remove(root).map(drop),
-            Action::Replace(value) => self.each(root, |node| {
+            Action::Remove => self.remove(root, &self.path).map(drop),
+            Action::Replace(value) => self.for_each(root, |node| {
                 *node = value.clone();
                 Ok(())
             }),
-            Action::Test(expected) => self.each(root, |node| {
-                let fails = || {
-                    PatchError::new(
-                        self.mark,
-                        format!("the value at `{}` is not the one tested for", self.path),
-                    )
-                };
-                if node == expected { Ok(()) } else { Err(fails()) }
+            Action::Test(expected) => self.for_each(root, |node| {
+                if node == expected {
+                    return Ok(());
+                }
+                let message = format!("the value at `{}` is not the one tested for", self.path);
+                Err(PatchError::new(self.mark, message))
             }),
             Action::Move(from) => {
-                if self.path.segments.starts_with(&from.segments)
-                    && self.path.segments.len() > from.segments.len()
-                {
+                let into_itself = self.path.segments.starts_with(&from.segments)
+                    && self.path.segments.len() > from.segments.len();
+                if into_itself {
                     return Err(PatchError::new(self.mark, "a value cannot be moved into itself"));
                 }
-                let value = Operation { path: from.clone(), ..self.clone() }.remove(root)?;
+                let value = self.remove(root, from)?;
                 self.add(root, &value)
             }
             Action::Copy(from) => {
-                let value = single(root, from)?;
+                let value = single_value(root, from)?;
                 self.add(root, &value)
             }
             Action::Default(value) => match self.path.find(root) {
-                Ok(places) if !places.is_empty() => Ok(()),
+                Ok(locations) if !locations.is_empty() => Ok(()),
                 _ => self.add(root, value),
             },
             Action::Append(value) => self.append(root, value),
-            Action::InsertBefore(value) => self.insert_beside(root, value, 0),
-            Action::InsertAfter(value) => self.insert_beside(root, value, 1),
-            Action::SetFlag(value) => self.each(root, |node| set_flag(node, value)),
+            Action::InsertBefore(value) => self.insert(root, value, Insertion::Before),
+            Action::InsertAfter(value) => self.insert(root, value, Insertion::After),
+            Action::SetFlag(value) => self.for_each(root, |node| set_flag(node, value)),
         }
     }
 
-    /// Does something to every node that the path means; there must be one.
-    fn each(&self, root: &mut Node, change: impl Fn(&mut Node) -> Result<()>) -> Result<()> {
-        let places = self.places(root, &self.path)?;
-        for place in places {
-            if let Some(node) = at_mut(root, &place) {
+    /// Changes every node that the path leads to. There must be at least one.
+    fn for_each(&self, root: &mut Node, change: impl Fn(&mut Node) -> Result<()>) -> Result<()> {
+        for location in self.locations(root, &self.path)? {
+            if let Some(node) = node_at_mut(root, &location) {
                 change(node)?;
             }
         }
         Ok(())
     }
 
-    fn places(&self, root: &Node, path: &Path) -> Result<Vec<Vec<Step>>> {
-        let places = path.find(root)?;
-        if places.is_empty() {
+    fn locations(&self, root: &Node, path: &Path) -> Result<Vec<Vec<PathStep>>> {
+        let locations = path.find(root)?;
+        if locations.is_empty() {
             return Err(PatchError::new(
                 self.mark,
-                format!("the path `{path}` means nothing in this object"),
+                format!("the path `{path}` selects nothing in this object"),
             ));
         }
-        Ok(places)
+        Ok(locations)
     }
 
     fn add(&self, root: &mut Node, value: &Node) -> Result<()> {
@@ -178,10 +193,10 @@ impl Operation {
                 self.mark,
                 "`add` needs a key, an index or `-` at the end of its path",
             )
-            .help("use `replace`, `insert-before` or `insert-after` for an item that is there"));
+            .help("use `replace`, `insert-before` or `insert-after` for an item that exists"));
         };
-        for place in self.places(root, &parent)? {
-            let Some(node) = at_mut(root, &place) else { continue };
+        for location in self.locations(root, &parent)? {
+            let Some(node) = node_at_mut(root, &location) else { continue };
             match &mut node.value {
                 Value::Map(map) => {
                     map.insert(Entry { key: name.as_str().into(), mark: value.mark, value: value.clone() });
@@ -202,28 +217,28 @@ impl Operation {
         Ok(())
     }
 
-    /// Removes what the path means, the last first so that positions stay what they were; gives the first.
-    fn remove(&self, root: &mut Node) -> Result<Node> {
+    /// Removes the nodes that a path leads to, and returns the first one.
+    fn remove(&self, root: &mut Node, path: &Path) -> Result<Node> {
         let mut removed = None;
-        for place in self.places(root, &self.path)?.iter().rev() {
-            let Some((last, parent)) = place.split_last() else {
-                return Err(PatchError::new(self.mark, "the object as a whole cannot be removed by a patch"));
+        // The last one first, so that the indices of the others stay valid.
+        for location in self.locations(root, path)?.iter().rev() {
+            let Some((last, parent)) = location.split_last() else {
+                return Err(PatchError::new(self.mark, "a patch cannot remove the object as a whole"));
             };
-            removed = match (last, at_mut(root, parent).map(|node| &mut node.value)) {
-                (Step::Key(key), Some(Value::Map(map))) => map.remove(key).map(|entry| entry.value),
-                (Step::Index(index), Some(Value::List(items))) => Some(items.remove(*index)),
+            removed = match (last, node_at_mut(root, parent).map(|node| &mut node.value)) {
+                (PathStep::Key(key), Some(Value::Map(map))) => map.remove(key).map(|entry| entry.value),
+                (PathStep::Index(index), Some(Value::List(items))) => Some(items.remove(*index)),
                 _ => None,
             };
         }
-        removed.ok_or_else(|| self.path.missing("something"))
+        removed.ok_or_else(|| path.missing("the field").into())
     }
 
     fn append(&self, root: &mut Node, value: &Node) -> Result<()> {
         if self.path.find(root).is_err() {
-            let empty = Node { value: Value::List(Vec::new()), mark: value.mark };
-            self.add(root, &empty)?;
+            self.add(root, &list(Vec::new(), value.mark))?;
         }
-        self.each(root, |node| match &mut node.value {
+        self.for_each(root, |node| match &mut node.value {
             Value::List(items) => {
                 items.push(value.clone());
                 Ok(())
@@ -232,57 +247,59 @@ impl Operation {
         })
     }
 
-    fn insert_beside(&self, root: &mut Node, value: &Node, offset: usize) -> Result<()> {
-        for place in self.places(root, &self.path)?.iter().rev() {
-            let list = place.split_last().and_then(|(last, parent)| match last {
-                Step::Index(index) => Some((*index, at_mut(root, parent)?)),
-                Step::Key(_) => None,
-            });
-            match list {
-                Some((index, Node { value: Value::List(items), .. })) => {
-                    items.insert(index + offset, value.clone());
-                }
-                _ => {
-                    return Err(PatchError::new(
-                        self.mark,
-                        "a value can only be inserted beside an item of a list",
-                    ));
-                }
-            }
+    fn insert(&self, root: &mut Node, value: &Node, insertion: Insertion) -> Result<()> {
+        // The last one first, so that the indices of the others stay valid.
+        for location in self.locations(root, &self.path)?.iter().rev() {
+            let Some((PathStep::Index(index), parent)) = location.split_last() else {
+                return Err(self.not_an_item());
+            };
+            let Some(Value::List(items)) = node_at_mut(root, parent).map(|node| &mut node.value) else {
+                return Err(self.not_an_item());
+            };
+            let index = match insertion {
+                Insertion::Before => *index,
+                Insertion::After => index + 1,
+            };
+            items.insert(index, value.clone());
         }
         Ok(())
     }
-}
 
-fn single(root: &Node, path: &Path) -> Result<Node> {
-    match path.find(root)?[..] {
-        [ref place] => at(root, place).cloned().ok_or_else(|| path.missing("something")),
-        _ => Err(PatchError::new(path.mark, format!("`from` must mean one value, and `{path}` does not"))),
+    fn not_an_item(&self) -> PatchError {
+        PatchError::new(self.mark, "a value can only be inserted next to an item of a list")
     }
 }
 
-fn set_flag(node: &mut Node, flag: &Node) -> Result<()> {
-    let (Value::List(items), Some(text)) = (&mut node.value, flag.as_str()) else {
+/// Returns the value at a path that leads to exactly one.
+fn single_value(root: &Node, path: &Path) -> Result<Node> {
+    match path.find(root)?[..] {
+        [ref location] => node_at(root, location).cloned().ok_or_else(|| path.missing("the field").into()),
+        _ => Err(PatchError::new(
+            path.mark,
+            format!("`from` must select one value, but `{path}` selects several or none"),
+        )),
+    }
+}
+
+/// Sets an argument in a list. If its flag occurs several times, only the first occurrence remains.
+fn set_flag(node: &mut Node, argument: &Node) -> Result<()> {
+    let (Value::List(items), Some(text)) = (&mut node.value, argument.as_str()) else {
         return Err(PatchError::new(
-            flag.mark,
+            argument.mark,
             "`set-flag` needs a list of arguments and a text such as --v=4",
         ));
     };
-    let name = text.split_once('=').map_or(text, |(name, _)| name);
-    let mut set = false;
-    items.retain_mut(|item| {
-        if !is_flag(item, name) {
-            return true;
-        }
-        // A flag given twice would win by its last place; only one is left.
-        let first = !std::mem::replace(&mut set, true);
-        if first {
-            *item = flag.clone();
-        }
-        first
+    let flag = text.split_once('=').map_or(text, |(flag, _)| flag);
+    let first = items.iter().position(|item| is_flag(item, flag));
+    let mut index = 0;
+    items.retain(|item| {
+        let keep = !is_flag(item, flag) || Some(index) == first;
+        index += 1;
+        keep
     });
-    if !set {
-        items.push(flag.clone());
+    match first {
+        Some(first) => items[first] = argument.clone(),
+        None => items.push(argument.clone()),
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
-//! Merge patch, RFC 7386: maps merge, null removes, everything else takes the place of what was there.
+//! JSON merge patch (RFC 7386): maps merge, null removes a key, every other value replaces the old one.
 
-use crate::yaml::{Map, Node, Value};
+use crate::yaml::{Entry, Map, Node, Value};
 
 /// Applies a merge patch.
 pub fn merge(target: &mut Node, patch: &Node) {
@@ -18,9 +18,10 @@ pub fn merge(target: &mut Node, patch: &Node) {
         } else if let Some(current) = map.get_mut(&change.key) {
             merge(current, &change.value);
         } else {
-            let mut fresh = Node { value: Value::Null, mark: change.value.mark };
-            merge(&mut fresh, &change.value);
-            map.insert(crate::yaml::Entry { value: fresh, ..change.clone() });
+            // Merging into null removes the nulls inside a new value, as the RFC says.
+            let mut new = Node { value: Value::Null, mark: change.value.mark };
+            merge(&mut new, &change.value);
+            map.insert(Entry { value: new, ..change.clone() });
         }
     }
 }

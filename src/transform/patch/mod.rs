@@ -1,25 +1,25 @@
-//! Exceptions, written down: strategic merge, merge patch and RFC 6902, each with its own semantics to the letter.
+//! The three patch formats: strategic merge, JSON merge patch (RFC 7386) and JSON patch (RFC 6902).
 
+mod directives;
 mod json;
 mod merge;
-mod path;
 mod strategic;
 
 pub use json::{Operation, apply as apply_operations, operations};
 pub use merge::merge;
-pub use path::Step;
-pub use strategic::{Position, no_empty_lists, strategic};
+pub use strategic::{refuse_emptied_lists, strategic};
 
-use crate::yaml::{Mark, Node};
+use crate::object::path::PathError;
+use crate::yaml::Mark;
 
-/// Why a patch cannot be applied, and which line of it is at fault.
+/// The reason why a patch cannot be applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PatchError {
-    /// What is wrong.
+    /// The error message.
     pub message: String,
-    /// Where the patch says it.
+    /// The place in the patch.
     pub mark: Mark,
-    /// What to do.
+    /// Advice for the user.
     pub help: Option<String>,
 }
 
@@ -34,15 +34,10 @@ impl PatchError {
     }
 }
 
+impl From<PathError> for PatchError {
+    fn from(error: PathError) -> Self {
+        Self { message: error.message, mark: error.mark, help: error.help }
+    }
+}
+
 type Result<T> = std::result::Result<T, PatchError>;
-
-/// The places that a path means in a tree; none where it leads nowhere.
-pub fn places(root: &Node, path: &str) -> Vec<Vec<Step>> {
-    path::Path::parse(path, root.mark).and_then(|path| path.find(root)).unwrap_or_default()
-}
-
-/// The nodes that a path means in a tree; there is at least one, or an error.
-pub fn resolve<'n>(root: &'n Node, path: &str) -> Result<Vec<&'n Node>> {
-    let places = path::Path::parse(path, root.mark)?.find(root)?;
-    Ok(places.iter().filter_map(|place| path::at(root, place)).collect())
-}

@@ -50,24 +50,24 @@ metrics-proxy: {workload: Deployment/d, proxy: p, port: 9203, local: 8080, expos
 error: payload/op/component.yaml:7:59: the input `port` must be a name of lower-case letters, digits, `-` and `.`, not the number 9203
 
 metrics-proxy: {workload: Deployment/d, proxy: driver, port: m, local: 8080, exposed: 9203}
-error: fragments/metrics-proxy.yaml(${images.kube-rbac-proxy}): two authors say different things about one field
+error: fragments/metrics-proxy.yaml(${images.kube-rbac-proxy}): this field already has a different value
   object: Deployment.apps/d in old
-  note: the other is at payload/op/0000_50_op_1.yaml:12:31
+  note: the other value is at payload/op/0000_50_op_1.yaml:12:31
   note: used at payload/op/component.yaml:7:3
-  help: decide whose it is: make it an input, or use `set` or a patch where an exception is meant
+  help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
 
 metrics-proxy: {workload: Deployment/d, proxy: p, port: own, local: 8080, exposed: 9203}
-error: fragments/metrics-proxy.yaml(${exposed}): two authors say different things about one field
+error: fragments/metrics-proxy.yaml(${exposed}): this field already has a different value
   object: Service/d-metrics in old
-  note: the other is at payload/op/0000_50_op_1.yaml:18:54
+  note: the other value is at payload/op/0000_50_op_1.yaml:18:54
   note: used at payload/op/component.yaml:7:3
-  help: decide whose it is: make it an input, or use `set` or a patch where an exception is meant
+  help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
 ",
     );
     let nowhere = |object: &str| {
         format!(
-            "error: fragments/metrics-proxy.yaml(pod:): nobody says in which cluster this new object lives\n  object: {object} in old\n  \
-             note: used at payload/op/component.yaml:7:3\n  help: limit its part with `in`, or name it under `place` in the page\n"
+            "error: fragments/metrics-proxy.yaml(pod:): it is not clear in which cluster this new object lives\n  object: {object} in old\n  \
+             note: used at payload/op/component.yaml:7:3\n  help: limit the addition to profiles with `in`, or add the object under `place` in the page\n"
         )
     };
     let service = nowhere("Service/d-metrics");

@@ -136,7 +136,7 @@ error[same-object]: payload/op/0000_50_op_1.yaml:20:1: two manifests for one obj
 serving-cert: {service: Service/hook, secret: s}
 error[same-object]: fragments/serving-cert.yaml(apiVersion: transship.openshift.io/v1): two manifests for one object
   object: Secret/s in clusters-example
-  note: the other is at payload/op/0000_50_op_1.yaml:20:1
+  note: the other value is at payload/op/0000_50_op_1.yaml:20:1
   note: whichever is applied last would win, and every pass would change the object back and forth
   help: leave one out with CVO's annotations, a capability or a feature set
 ",
@@ -175,11 +175,11 @@ error: fragments/token-minter.yaml(${container}): there is no container `drivr` 
   help: did you mean `driver`?
 
 token-minter: {workload: Deployment/d, container: driver, volume: metrics-serving-cert, mountPath: /t, serviceAccount: sa}
-error: fragments/token-minter.yaml(name: ${volume}): two authors say different things about one field
+error: fragments/token-minter.yaml(name: ${volume}): this field already has a different value
   object: Deployment.apps/d in old
-  note: the other is at payload/op/0000_50_op_1.yaml:13:79
+  note: the other value is at payload/op/0000_50_op_1.yaml:13:79
   note: used at payload/op/component.yaml:7:3
-  help: decide whose it is: make it an input, or use `set` or a patch where an exception is meant
+  help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
 ",
     );
     let usage = "token-minter: {workload: Deployment/d, container: driver, volume: t, mountPath: /t, serviceAccount: sa}";
@@ -290,11 +290,11 @@ error: fragments/cloud-credentials.yaml(${container}): there is no container `dr
   help: did you mean `driver`?
 
 cloud-credentials: {workload: Deployment/d, container: driver, secret: cloud, volume: data}
-error: fragments/cloud-credentials.yaml(name: ${volume}): two authors say different things about one field
+error: fragments/cloud-credentials.yaml(name: ${volume}): this field already has a different value
   object: Deployment.apps/d in old
-  note: the other is at payload/op/0000_50_op_1.yaml:13:17
+  note: the other value is at payload/op/0000_50_op_1.yaml:13:17
   note: used at payload/op/component.yaml:7:3
-  help: decide whose it is: make it an input, or use `set` or a patch where an exception is meant
+  help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
 ",
     );
     let own = DEPLOYMENT.replace("args: [run]", "env: [{name: AWS_SHARED_CREDENTIALS_FILE, value: /mine}]");
@@ -423,11 +423,11 @@ webhook-url: {config: ValidatingWebhookConfiguration/v, webhook: a.b.c, service:
 error: payload/op/component.yaml:7:115: the input `path` must be an absolute path, not `check`
 
 webhook-url: {config: ValidatingWebhookConfiguration/v, webhook: d.e.f, service: Service/hook, port: 443}
-error: fragments/webhook-url.yaml(https://${service.name}.${hcp.namespace}.svc:${port}${path}): two authors say different things about one field
+error: fragments/webhook-url.yaml(https://${service.name}.${hcp.namespace}.svc:${port}${path}): this field already has a different value
   object: ValidatingWebhookConfiguration.admissionregistration.k8s.io/v
-  note: the other is at payload/op/0000_50_op_1.yaml:6:37
+  note: the other value is at payload/op/0000_50_op_1.yaml:6:37
   note: used at payload/op/component.yaml:7:3
-  help: decide whose it is: make it an input, or use `set` or a patch where an exception is meant
+  help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
 ",
     );
     assert_contradiction(

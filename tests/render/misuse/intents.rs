@@ -25,8 +25,8 @@ fn a_projected_token_that_cannot_be_minted() {
         ),
         (
             with_token().replace("sources: [", "sources: [{configMap: {name: c}}, "),
-            "error: payload/op/0000_50_op_1.yaml:13:17: a projected-token shares its volume with other sources\n  \
-             object: Deployment.apps/d in old\n  note: hypershift-mc.yaml(projected-token: token-minter) would take away all of them\n  \
+            "error: payload/op/0000_50_op_1.yaml:13:17: the fragment `token-minter` cannot replace this `projected-token`: its volume has other sources, which would be removed with it\n  \
+             object: Deployment.apps/d in old\n  note: the rule is at hypershift-mc.yaml(projected-token: token-minter)\n  \
              help: give the token a volume of its own\n",
         ),
     ] {
@@ -117,9 +117,9 @@ fn a_webhook_that_cannot_be_called_by_url() {
     let api = "apiVersion: apiregistration.k8s.io/v1\nkind: APIService\nmetadata: {name: v1.x.y}\nspec: {service: {name: hook, namespace: old}}\n---\n";
     assert_eq!(
         render_error(&project(&format!("{api}{SERVICE}"), ""), GUEST),
-        "error: payload/op/0000_50_op_1.yaml:4:17: `webhook-url` cannot honour this: an API is served by a Service of its own cluster only\n  \
-         object: APIService.apiregistration.k8s.io/v1.x.y\n  \
-         help: write `intents: {webhook: keep}` in an `adds` entry of its page, and give it a Service there\n"
+        "error: payload/op/0000_50_op_1.yaml:4:17: the fragment `webhook-url` cannot replace this `webhook`: an aggregated API needs a Service in its own cluster\n  \
+         object: APIService.apiregistration.k8s.io/v1.x.y\n  note: the rule is at hypershift-guest.yaml(webhook: webhook-url)\n  \
+         help: write `intents: {webhook: keep}` in an `adds` entry of its page, and add a Service there\n"
     );
 }
 
@@ -217,8 +217,8 @@ fn annotations_that_name_no_container() {
     for (annotation, message) in [
         (
             "inject-proxy: 'driver, drivr'",
-            "error: payload/op/0000_50_op_1.yaml:3:85: there is no container `drivr` to give the proxy to\n  \
-             object: Deployment.apps/d in old\n  help: the annotation names containers, with commas between them\n"
+            "error: payload/op/0000_50_op_1.yaml:3:85: there is no container `drivr` for the proxy variables\n  \
+             object: Deployment.apps/d in old\n  help: list the names of containers in the annotation, separated by commas\n"
                 .to_owned(),
         ),
         (
@@ -232,7 +232,7 @@ fn annotations_that_name_no_container() {
             "inject-proxy-cabundle: driver;other",
             "error: fragments/proxy-cabundle.yaml(${container}): there is no container `driver;other` to add to\n  \
              object: Deployment.apps/d in old\n  note: used at hypershift-mc.yaml(proxy-cabundle: proxy-cabundle)\n  \
-             help: there are other, driver; a new one needs an `image`\n"
+             help: there are other, driver; a new container needs an `image`\n"
                 .to_owned(),
         ),
         ("inject-proxy: true", warning("inject-proxy", 85, "a boolean")),

@@ -181,9 +181,9 @@ fn a_volume_for_tmp_that_is_something_else() {
     let manifest = DEPLOYMENT.replace("volumes: [", "volumes: [{name: tmp-dir, hostPath: {path: /x}}, ");
     assert_eq!(
         render_error(&project(&manifest, ""), MC),
-        "error: hypershift-mc.yaml(name: tmp-dir): two authors say different things about one field\n  object: Deployment.apps/d in old\n  \
-         note: the other is at payload/op/0000_50_op_1.yaml:13:17\n  \
-         help: decide whose it is: make it an input, or use `set` or a patch where an exception is meant\n"
+        "error: hypershift-mc.yaml(name: tmp-dir): this field already has a different value\n  object: Deployment.apps/d in old\n  \
+         note: the other value is at payload/op/0000_50_op_1.yaml:13:17\n  \
+         help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch\n"
     );
 }
 

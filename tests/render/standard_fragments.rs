@@ -1,4 +1,4 @@
-//! The bundled words and policy: what each makes of a minimal manifest, written out.
+//! The fragments and the policy in `profiles/`: the effect of each on a minimal manifest.
 
 use proptest::prelude::*;
 
@@ -6,16 +6,62 @@ use crate::support::{Folder, repository, run_in};
 
 const HEADER: &str = "apiVersion: transship.openshift.io/v1\n";
 
-/// A Deployment of two containers, with more to say about its pod.
+/// Returns a Deployment with two containers, and more fields for its pod.
 fn deployment(pod: &str) -> String {
     format!(
-        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: d, namespace: old, labels: {{app: d}}}}\nspec:\n  selector: {{matchLabels: {{app: d}}}}\n  template:\n    metadata: {{labels: {{app: d}}}}\n    spec:\n      \
-         serviceAccountName: sa\n      containers:\n      - {{name: other, image: i}}\n      - {{name: driver, image: i, volumeMounts: [{{name: token, mountPath: /token, readOnly: true}}]}}\n{pod}"
+        "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: d, namespace: old, labels: {{app: d}}}}
+spec:
+  selector: {{matchLabels: {{app: d}}}}
+  template:
+    metadata: {{labels: {{app: d}}}}
+    spec:
+      serviceAccountName: sa
+      containers:
+      - {{name: other, image: i}}
+      - {{name: driver, image: i, volumeMounts: [{{name: token, mountPath: /token, readOnly: true}}]}}
+{pod}"
     )
 }
 
 const TOKEN: &str = "      volumes: [{name: token, projected: {sources: [{serviceAccountToken: {audience: openshift, path: jwt}}]}}]\n";
 const EMPTY: &str = "      volumes: [{name: token, emptyDir: {}}]\n";
+
+/// A component that uses the parameters of the bundled pages, with the objects whose fields the bundled profiles pin.
+const CSI_PAGE: &str = "\
+apiVersion: transship.openshift.io/v1
+kind: Component
+metadata: {name: csi}
+values: {a: '${platform.type}', b: '${aws.region}', c: '${infrastructure.name}', d: '${operands}'}
+";
+const PINNED_OBJECTS: &str = "\
+apiVersion: operator.openshift.io/v1
+kind: CSISnapshotController
+metadata: {name: cluster, annotations: {x: x}}
+---
+apiVersion: operator.openshift.io/v1
+kind: Storage
+metadata: {name: cluster, annotations: {x: x}}
+---
+apiVersion: operator.openshift.io/v1
+kind: ClusterCSIDriver
+metadata: {name: ebs.csi.aws.com, annotations: {x: x}}
+";
+
+const IMAGES: &str = "\
+kind: ImageStream
+apiVersion: image.openshift.io/v1
+metadata: {name: 4.22.0}
+spec:
+  tags:
+  - {name: token-minter, from: {kind: DockerImage, name: 'q/minter@sha256:1'}}
+  - {name: transship, from: {kind: DockerImage, name: q/transship}}
+  - {name: kube-rbac-proxy, from: {kind: DockerImage, name: q/proxy}}
+  - {name: csi-external-attacher, from: {kind: DockerImage, name: q/attacher}}
+  - {name: csi-livenessprobe, from: {kind: DockerImage, name: q/liveness}}
+";
 
 fn folder(manifests: &str, page: &str) -> Folder {
     let folder = Folder::new();
@@ -25,17 +71,9 @@ fn folder(manifests: &str, page: &str) -> Folder {
         "payload/op/component.yaml",
         format!("{HEADER}kind: Component\nmetadata: {{name: op}}\n{annotations}{page}"),
     );
-    // The bundled profiles hold some of their fields, and the bundled pages use these parameters.
-    folder.write(
-        "payload/csi/component.yaml",
-        "apiVersion: transship.openshift.io/v1\nkind: Component\nmetadata: {name: csi}\nvalues: {a: '${platform.type}', b: '${aws.region}', c: '${infrastructure.name}', d: '${operands}'}\n",
-    );
-    let snapshots = "apiVersion: operator.openshift.io/v1\nkind: CSISnapshotController\nmetadata: {name: cluster, annotations: {x: x}}\n---\napiVersion: operator.openshift.io/v1\nkind: Storage\nmetadata: {name: cluster, annotations: {x: x}}\n---\napiVersion: operator.openshift.io/v1\nkind: ClusterCSIDriver\nmetadata: {name: ebs.csi.aws.com, annotations: {x: x}}\n";
-    folder.write("payload/csi/9.yaml", snapshots);
-    folder.write(
-        "payload/image-references",
-        r#"{"kind":"ImageStream","apiVersion":"image.openshift.io/v1","metadata":{"name":"4.22.0"},"spec":{"tags":[{"name":"token-minter","from":{"kind":"DockerImage","name":"q/minter@sha256:1"}},{"name":"transship","from":{"kind":"DockerImage","name":"q/transship"}},{"name":"kube-rbac-proxy","from":{"kind":"DockerImage","name":"q/proxy"}},{"name":"csi-external-attacher","from":{"kind":"DockerImage","name":"q/attacher"}},{"name":"csi-livenessprobe","from":{"kind":"DockerImage","name":"q/liveness"}}]}}"#,
-    );
+    folder.write("payload/csi/component.yaml", CSI_PAGE);
+    folder.write("payload/csi/9.yaml", PINNED_OBJECTS);
+    folder.write("payload/image-references", IMAGES);
     folder.write("payload/release-metadata", r#"{"kind":"cincinnati-metadata-v0","version":"4.22.0"}"#);
     folder
 }
@@ -64,7 +102,7 @@ fn named<'o>(containers: &'o [serde_json::Value], name: &str) -> &'o serde_json:
 const PLACE: &str = "place: {management: [Deployment]}\n";
 
 #[test]
-fn guest_api_in_the_three_shapes_in_use() {
+fn guest_api_passes_the_kubeconfig_as_a_flag_or_as_a_variable() {
     for (inputs, args, env) in [
         ("arg: --guest-kubeconfig", r#"["--guest-kubeconfig=/etc/guest-kubeconfig/kubeconfig"]"#, "null"),
         ("arg: --kubeconfig", r#"["--kubeconfig=/etc/guest-kubeconfig/kubeconfig"]"#, "null"),
@@ -89,7 +127,7 @@ fn guest_api_in_the_three_shapes_in_use() {
         assert_eq!(
             (other.get("args"), other["volumeMounts"].to_string().as_str()),
             (None, r#"[{"mountPath":"/tmp","name":"tmp-dir"}]"#),
-            "no other container is concerned"
+            "other containers stay unchanged"
         );
         let secret = find(&mc, "Secret");
         assert_eq!(
@@ -105,7 +143,7 @@ fn guest_api_in_the_three_shapes_in_use() {
 }
 
 #[test]
-fn a_token_is_minted_in_the_form_that_the_management_cluster_runs() {
+fn a_token_minter_is_a_native_sidecar_if_the_management_cluster_supports_it() {
     let folder = folder(&deployment(TOKEN), PLACE);
     let args = r#"["--service-account-namespace=old","--service-account-name=sa","--token-audience=openshift","--token-file=/token/jwt","--kubeconfig=/etc/guest-kubeconfig/kubeconfig"]"#;
     let mc = render(&folder, "hypershift-mc", &[]);
@@ -126,7 +164,7 @@ fn a_token_is_minted_in_the_form_that_the_management_cluster_runs() {
         assert_eq!(
             driver["volumeMounts"][0].to_string(),
             r#"{"mountPath":"/token","name":"token","readOnly":true}"#,
-            "the container that asked, not the first one"
+            "the container that mounts the token, not the first one"
         );
     }
     let guest = render(&folder, "hypershift-guest", &[]);
@@ -148,7 +186,7 @@ fn a_token_is_minted_in_the_form_that_the_management_cluster_runs() {
 }
 
 #[test]
-fn a_token_may_be_minted_once_before_the_pod_starts() {
+fn a_oneshot_token_minter_is_a_plain_init_container() {
     let uses = "uses: [{token-minter: {workload: Deployment/d, container: driver, volume: once, mountPath: /once, serviceAccount: robot, oneshot: true}}]\n";
     let folder = folder(&deployment(EMPTY), &format!("{PLACE}{uses}"));
     let mc = render(&folder, "hypershift-mc", &[]);
@@ -159,7 +197,7 @@ fn a_token_may_be_minted_once_before_the_pod_starts() {
 }
 
 #[test]
-fn credentials_go_to_the_container_that_needs_them_and_to_no_other() {
+fn cloud_credentials_are_mounted_only_in_the_container_that_needs_them() {
     let uses = "uses: [{cloud-credentials: {workload: Deployment/d, container: driver, secret: ebs-cloud-credentials}}]\n";
     let folder = folder(&deployment(EMPTY), &format!("{PLACE}{uses}"));
     let mc = render(&folder, "hypershift-mc", &[]);
@@ -175,7 +213,7 @@ fn credentials_go_to_the_container_that_needs_them_and_to_no_other() {
 }
 
 #[test]
-fn a_webhook_is_called_by_url_in_the_guest() {
+fn webhook_url_replaces_the_service_of_a_webhook_in_the_guest() {
     let manifests = "apiVersion: v1\nkind: Service\nmetadata: {name: hook, namespace: old}\n---\napiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\nmetadata: {name: v, annotations: {service.beta.openshift.io/inject-cabundle: 'true'}}\nwebhooks: [{name: a.b.c, clientConfig: {service: {name: hook, namespace: old, path: /check}}}]\n";
     let folder = folder(manifests, "place: {management: [Service]}\n");
     let mc = render(&folder, "hypershift-mc", &[]);
@@ -197,7 +235,7 @@ fn a_webhook_is_called_by_url_in_the_guest() {
 }
 
 #[test]
-fn policy_holds_for_every_container_also_for_those_that_words_bring() {
+fn policy_applies_to_all_containers_including_those_of_fragments() {
     let folder = folder(&deployment(TOKEN), PLACE);
     let mc = render(&folder, "hypershift-mc", &[]);
     let all: Vec<_> = containers(&mc, "containers").iter().chain(containers(&mc, "initContainers")).collect();
@@ -220,7 +258,7 @@ fn policy_holds_for_every_container_also_for_those_that_words_bring() {
 }
 
 #[test]
-fn replicas_follow_the_availability_and_those_that_are_stated_stay() {
+fn replicas_default_to_the_availability_of_the_control_plane() {
     let free = folder(&deployment(EMPTY), PLACE);
     let spec = |folder: &Folder, more: &[&str]| {
         find(&render(folder, "hypershift-mc", more), "Deployment")["spec"].clone()
@@ -238,7 +276,7 @@ fn replicas_follow_the_availability_and_those_that_are_stated_stay() {
 }
 
 #[test]
-fn labels_of_a_hosted_control_plane_never_overwrite() {
+fn labels_of_the_hosted_control_plane_do_not_replace_those_of_the_manifest() {
     let folder = folder(&deployment(EMPTY), PLACE);
     folder.write("params.yaml", "hcp: {labels: {app: stolen, team: storage}, nodeSelector: {role: infra}, tolerations: [{key: t, operator: Exists}]}\n");
     let mc = render(
@@ -256,9 +294,8 @@ fn labels_of_a_hosted_control_plane_never_overwrite() {
     assert_eq!(template["spec"]["securityContext"]["runAsUser"], 1001);
 }
 
-/// Whoever adds a container to a manifest need not think of topologies.
 #[test]
-fn a_new_container_needs_no_new_line_anywhere() {
+fn a_container_that_is_new_in_the_manifest_gets_the_policy_without_changes_to_the_page() {
     let more = deployment(TOKEN).replace(
         "- {name: other, image: i}\n",
         "- {name: other, image: i}\n      - {name: fresh, image: i}\n",
@@ -270,9 +307,8 @@ fn a_new_container_needs_no_new_line_anywhere() {
     );
 }
 
-/// Nothing is chosen by the name of its file.
 #[test]
-fn a_file_may_be_renamed() {
+fn the_name_of_a_manifest_file_does_not_change_the_result() {
     let first = folder(&deployment(TOKEN), PLACE);
     let second = folder(&deployment(TOKEN), PLACE);
     std::fs::rename(
@@ -285,8 +321,8 @@ fn a_file_may_be_renamed() {
     }
 }
 
-/// Words with the inputs that they take here. The kubeconfig's Secret is somebody else's, so that it is not there twice.
-const WORDS: [&str; 6] = [
+/// Uses of fragments. `issue: false` because two uses of guest-api would create the same Secret.
+const USES: [&str; 6] = [
     "{guest-api: {workload: Deployment/d, container: driver, arg: --kubeconfig, issue: false}}",
     "{guest-api: {workload: Deployment/d, container: other, arg: --config, env: KUBECONFIG, issue: false}}",
     "{cloud-credentials: {workload: Deployment/d, container: driver, secret: cloud}}",
@@ -304,24 +340,24 @@ const SETTINGS: [&str; 4] = [
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
-    /// Puts what was rendered back into a payload and renders it again: whatever words and settings there are, nothing changes.
+    /// Puts the result back into the payload and renders it again.
     #[test]
-    fn rendering_what_was_rendered_changes_nothing(
-        words in proptest::sample::subsequence(&WORDS[..], 0..=WORDS.len()),
+    fn rendering_is_idempotent(
+        uses in proptest::sample::subsequence(&USES[..], 0..=USES.len()),
         settings in proptest::sample::subsequence(&SETTINGS[..], 0..=SETTINGS.len()),
         token in any::<bool>(),
         annotated in any::<bool>(),
     ) {
-        let wish = "labels: {app: d}, annotations: {config.openshift.io/inject-proxy-cabundle: 'driver, other', config.openshift.io/inject-proxy: other}}\nspec:";
+        let annotations = "labels: {app: d}, annotations: {config.openshift.io/inject-proxy-cabundle: 'driver, other', config.openshift.io/inject-proxy: other}}\nspec:";
         let mut manifest = deployment(if token { TOKEN } else { EMPTY });
         if annotated {
-            manifest = manifest.replace("labels: {app: d}}\nspec:", wish);
+            manifest = manifest.replace("labels: {app: d}}\nspec:", annotations);
         }
-        let page = format!("{PLACE}uses: [{}]\n", words.join(", "));
+        let page = format!("{PLACE}uses: [{}]\n", uses.join(", "));
         let settings: Vec<&str> = settings.iter().flat_map(|setting| ["--set", setting]).collect();
         let first = render(&folder(&manifest, &page), "hypershift-mc", &settings);
         let second = render(&folder(&find(&first, "Deployment").to_string(), &page), "hypershift-mc", &settings);
-        // The Secrets that were issued are not in the second payload, and the hash says so.
+        // The hash differs, because the issued Secrets are not in the second payload.
         let without_hash = |objects: &[serde_json::Value]| {
             let mut deployment = find(objects, "Deployment").clone();
             let annotations = deployment.pointer_mut("/spec/template/metadata/annotations").unwrap();
@@ -332,9 +368,9 @@ proptest! {
     }
 }
 
-/// A fourth profile is told what it has not decided: every word first, then every fact.
+/// The errors name every fragment that says nothing about the new profile, and then every intent without a rule.
 #[test]
-fn a_new_profile_lists_what_it_has_not_decided() {
+fn a_new_profile_must_decide_about_every_fragment_and_intent() {
     let folder = folder(&deployment(TOKEN), PLACE);
     for entry in walkdir::WalkDir::new(repository().join("profiles")) {
         let entry = entry.unwrap();
@@ -352,7 +388,7 @@ fn a_new_profile_lists_what_it_has_not_decided() {
         .filter_map(|line| line.split_once("the fragment `"))
         .map(|(_, rest)| rest)
         .collect();
-    let words = [
+    let fragments = [
         "control-plane-image",
         "guest-api",
         "hosted-control-plane-reader",
@@ -363,17 +399,17 @@ fn a_new_profile_lists_what_it_has_not_decided() {
         "wait-for",
         "webhook-url",
     ];
-    assert_eq!(undecided, words.map(|word| format!("{word}` has no addition for the profile edge")));
-    for word in words {
-        let path = format!("profiles/fragments/{word}.yaml");
+    assert_eq!(undecided, fragments.map(|fragment| format!("{fragment}` has no addition for the profile edge")));
+    for fragment in fragments {
+        let path = format!("profiles/fragments/{fragment}.yaml");
         let text = folder.read(&path).replacen("  - standalone\n", "  - standalone\n  - edge\n", 1);
         folder.write(&path, text);
     }
     let run = folder.run(&["render", "--profile", "edge"]);
     assert_eq!(
         run.stderr,
-        "error: payload/op/0000_50_op_1.yaml:13:17: the profile `edge` does not say how it honours a projected-token\n  object: Deployment.apps/d in old\n  \
-         help: write `projected-token: keep`, a fragment, or `refuse: why` under its `intents`\n"
+        "error: payload/op/0000_50_op_1.yaml:13:17: the profile `edge` has no rule for the intent `projected-token`\n  object: Deployment.apps/d in old\n  \
+         help: write `projected-token: keep`, a fragment, or `refuse: <reason>` under its `intents`\n"
     );
 }
 
@@ -381,9 +417,9 @@ const MONITORED: &str = "apiVersion: v1\nkind: Service\nmetadata: {name: d-metri
     apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: d-monitor, namespace: old}\nspec: {selector: {matchLabels: {app: d}}, endpoints: [{port: own}]}\n---\n\
     apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: servicemonitors.monitoring.coreos.com}\nspec: {group: monitoring.coreos.com, scope: Namespaced, names: {kind: ServiceMonitor, plural: servicemonitors}}\n---\n";
 
-/// One number in the page; the container, its Service and its monitor agree.
+/// The page gives one port number; the container, the Service and the ServiceMonitor get it.
 #[test]
-fn a_csi_sidecar_brings_its_metrics_and_its_rights() {
+fn a_csi_sidecar_adds_metrics_and_rbac() {
     let page = "values: {short: ebs, workload: Deployment/d}\nplace: {management: [Deployment, Service, ServiceMonitor]}\nuses:\n\
         - csi-sidecar: {sidecar: attacher, local: 8203, exposed: 9203, reads: [volumeattachment, node], args: [--timeout=60s]}\n- csi-liveness: {health: 10301}\n";
     let folder = folder(&format!("{MONITORED}{}", deployment(EMPTY)), page);
@@ -430,13 +466,13 @@ fn a_csi_sidecar_brings_its_metrics_and_its_rights() {
     assert_eq!(
         guest.iter().find(|object| object["kind"] == "ClusterRoleBinding").unwrap()["subjects"].to_string(),
         r#"[{"kind":"ServiceAccount","name":"sa","namespace":"old"}]"#,
-        "the guest's namespace, not the hosted one"
+        "the namespace of the guest, not that of the hosted control plane"
     );
     assert!(mc.iter().all(|object| object["kind"] != "ClusterRoleBinding"));
 }
 
 #[test]
-fn one_port_for_two_sidecars_is_a_conflict() {
+fn two_sidecars_with_the_same_port_name_conflict() {
     let page = "values: {short: ebs, workload: Deployment/d}\nplace: {management: [Deployment, Service, ServiceMonitor]}\nuses:\n\
         - metrics-proxy: {proxy: a, port: m, local: 1, exposed: 9203}\n- metrics-proxy: {proxy: b, port: m, local: 2, exposed: 9204}\n";
     let folder = folder(&format!("{MONITORED}{}", deployment(EMPTY)), page);
@@ -444,16 +480,16 @@ fn one_port_for_two_sidecars_is_a_conflict() {
     let run = run_in(folder.path(), &["render", "--profile", "hypershift-mc", "--profiles", &profiles], "");
     assert!(
         run.code == 2
-            && run.stderr.contains(
-                "two authors say different things about one field\n  object: Service/d-metrics in old"
-            ),
+            && run
+                .stderr
+                .contains("this field already has a different value\n  object: Service/d-metrics in old"),
         "{}",
         run.stderr
     );
 }
 
 #[test]
-fn a_twin_in_the_guest_leads_to_the_service_in_the_management_cluster() {
+fn service_twin_adds_a_service_without_a_selector_to_the_guest() {
     let manifests = "apiVersion: v1\nkind: Service\nmetadata: {name: hook, namespace: old}\nspec: {selector: {app: d}, ports: [{port: 443}]}\n";
     let folder = folder(
         manifests,
@@ -474,7 +510,7 @@ fn a_twin_in_the_guest_leads_to_the_service_in_the_management_cluster() {
 }
 
 #[test]
-fn a_workload_waits_for_objects_of_the_guest() {
+fn wait_for_adds_an_init_container_that_waits_for_objects_of_the_guest() {
     let page = format!(
         "{PLACE}uses: [{{wait-for: {{workload: Deployment/d, objects: [Storage.operator.openshift.io/cluster, Secret/ns/a]}}}}]\n"
     );
@@ -504,7 +540,7 @@ fn a_workload_waits_for_objects_of_the_guest() {
 }
 
 #[test]
-fn a_container_trusts_what_its_cluster_trusts() {
+fn proxy_cabundle_mounts_the_trusted_ca_bundle() {
     let manifest = deployment(EMPTY).replace(
         "labels: {app: d}}\nspec:",
         "labels: {app: d}, annotations: {config.openshift.io/inject-proxy-cabundle: driver}}\nspec:",
@@ -539,7 +575,7 @@ fn a_container_trusts_what_its_cluster_trusts() {
 }
 
 #[test]
-fn a_disruption_budget_follows_the_availability() {
+fn a_disruption_budget_depends_on_the_availability_of_the_control_plane() {
     let manifests = format!(
         "{}---\napiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {{name: d, namespace: old}}\nspec: {{maxUnavailable: 50%, selector: {{matchLabels: {{app: d}}}}}}\n",
         deployment(EMPTY)
@@ -560,7 +596,7 @@ fn a_disruption_budget_follows_the_availability() {
 }
 
 #[test]
-fn small_words() {
+fn env_and_control_plane_image_set_environment_variables() {
     let page = format!(
         "{PLACE}uses: [{{env: {{workload: Deployment/d, container: other, name: A, value: b}}}}, {{control-plane-image: {{workload: Deployment/d, container: driver, env: LIVENESS, image: csi-livenessprobe}}}}]\n"
     );

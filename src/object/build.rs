@@ -1,0 +1,19 @@
+//! Builds small trees. All nodes of a tree get the same mark: the line that asked for it.
+
+use crate::yaml::{Entry, Map, Mark, Node, Text, Value};
+
+/// Builds a map. Of two entries with the same key, the last one counts.
+pub fn map<K: Into<Text>>(entries: impl IntoIterator<Item = (K, Node)>, mark: Mark) -> Node {
+    let entries = entries.into_iter().map(|(key, value)| Entry { key: key.into(), mark, value }).collect();
+    Node { value: Value::Map(Map::from_entries(entries, |_, _| {})), mark }
+}
+
+/// Builds a list.
+pub fn list(items: Vec<Node>, mark: Mark) -> Node {
+    Node { value: Value::List(items), mark }
+}
+
+/// Builds a string.
+pub fn text(text: impl Into<Text>, mark: Mark) -> Node {
+    Node { value: Value::String(text.into()), mark }
+}

@@ -1,0 +1,72 @@
+//! The metadata of an object: labels, annotations and other fields.
+
+use super::DELETE;
+use crate::yaml::{Node, Value};
+
+/// Returns a field of `metadata`.
+pub fn metadata<'n>(root: &'n Node, field: &str) -> Option<&'n Node> {
+    root.get("metadata")?.get(field)
+}
+
+/// Returns a field of `metadata` that is a string.
+pub fn metadata_text<'n>(root: &'n Node, field: &str) -> Option<&'n str> {
+    metadata(root, field)?.as_str()
+}
+
+/// Returns the value of an annotation.
+pub fn annotation<'n>(root: &'n Node, key: &str) -> Option<&'n Node> {
+    metadata(root, "annotations")?.get(key)
+}
+
+/// Returns the value of a label.
+pub fn label<'n>(root: &'n Node, key: &str) -> Option<&'n Node> {
+    metadata(root, "labels")?.get(key)
+}
+
+/// Removes an annotation, and `metadata.annotations` if it becomes empty.
+pub fn remove_annotation(root: &mut Node, key: &str) {
+    remove(root, "annotations", key);
+}
+
+/// Removes a label, and `metadata.labels` if it becomes empty.
+pub fn remove_label(root: &mut Node, key: &str) {
+    remove(root, "labels", key);
+}
+
+fn remove(root: &mut Node, field: &str, key: &str) {
+    let Some(Value::Map(metadata)) = root.get_mut("metadata").map(|node| &mut node.value) else { return };
+    let Some(Value::Map(map)) = metadata.get_mut(field).map(|node| &mut node.value) else { return };
+    map.remove(key);
+    if map.is_empty() {
+        metadata.remove(field);
+    }
+}
+
+/// Returns whether an object is a tombstone: it is to be deleted.
+pub fn is_tombstone(root: &Node) -> bool {
+    annotation(root, DELETE).and_then(Node::as_str) == Some("true")
+}
+
+/// The annotations of an object as the cluster-version-operator reads them: if one of them is not a string, it sees none.
+pub struct Annotations<'a>(Option<&'a Node>);
+
+impl<'a> Annotations<'a> {
+    /// Returns the annotations of an object.
+    pub fn of(root: &'a Node) -> Self {
+        let annotations = metadata(root, "annotations");
+        let all_strings = annotations
+            .and_then(Node::as_map)
+            .is_some_and(|map| map.iter().all(|entry| entry.value.as_str().is_some()));
+        Self(annotations.filter(|_| all_strings))
+    }
+
+    /// Returns whether the object has annotations. An empty map counts.
+    pub fn exist(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Returns the value of an annotation.
+    pub fn get(&self, key: &str) -> Option<&'a str> {
+        self.0?.get(key)?.as_str()
+    }
+}

@@ -1,0 +1,202 @@
+//! Merges an addition into an object: maps merge, list items with the same name merge, other lists get the items that they
+//! do not have. A field that already has a different value is an error.
+
+use crate::diagnostic::{Diagnostic, Location};
+use crate::object::list;
+use crate::object::path::ITEM_KEYS;
+use crate::yaml::{Entry, Map, Mark, Node, Sources, Value};
+
+/// Merges an addition into a node.
+pub(super) fn merge_addition(
+    target: &mut Node,
+    addition: &Node,
+    sources: &Sources,
+) -> Result<(), Diagnostic> {
+    match (&mut target.value, &addition.value) {
+        (Value::Map(map), Value::Map(added)) => {
+            for entry in added {
+                match map.get_mut(&entry.key) {
+                    Some(current) => merge_addition(current, &entry.value, sources)?,
+                    None => map.insert(entry.clone()),
+                }
+            }
+            Ok(())
+        }
+        (Value::List(items), Value::List(added)) => {
+            if added.iter().all(|item| item.as_str().is_some()) {
+                return merge_strings(items, added, sources);
+            }
+            for item in added {
+                merge_item(items, item, sources)?;
+            }
+            Ok(())
+        }
+        (current, new) if current == new => Ok(()),
+        _ => Err(conflict(target, addition, sources)),
+    }
+}
+
+/// Merges an addition into a pod template.
+///
+/// New init containers run before those of the manifest. An entry of `containers` with the name of an init container adds
+/// to that init container.
+pub(super) fn merge_pod_addition(
+    pod: &mut Node,
+    addition: &Node,
+    sources: &Sources,
+) -> Result<(), Diagnostic> {
+    let mut rest = addition.clone();
+    let (mut added, mut added_init) = (Vec::new(), Vec::new());
+    if let Some(Value::Map(spec)) = rest.get_mut("spec").map(|spec| &mut spec.value) {
+        require_container_lists(spec, sources)?;
+        added = take_list(spec, "containers");
+        added_init = take_list(spec, "initContainers");
+    }
+    merge_addition(pod, &rest, sources)?;
+    require_one_source_per_volume(pod, addition, sources)?;
+    let Some(Value::Map(spec)) = pod.get_mut("spec").map(|spec| &mut spec.value) else { return Ok(()) };
+    let mut containers = take_list(spec, "containers");
+    let mut init_containers = take_list(spec, "initContainers");
+    for (index, item) in added_init.iter().enumerate() {
+        match find_by_name(&mut init_containers, item) {
+            Some(existing) => merge_addition(existing, item, sources)?,
+            None => init_containers.insert(index.min(init_containers.len()), item.clone()),
+        }
+    }
+    for item in &added {
+        match find_by_name(&mut init_containers, item) {
+            Some(existing) => merge_addition(existing, item, sources)?,
+            None => merge_item(&mut containers, item, sources)?,
+        }
+    }
+    put_list(spec, "containers", containers, addition.mark);
+    put_list(spec, "initContainers", init_containers, addition.mark);
+    Ok(())
+}
+
+/// Refuses `containers` that is not a list: `take_list` would drop it.
+fn require_container_lists(spec: &Map, sources: &Sources) -> Result<(), Diagnostic> {
+    for key in ["containers", "initContainers"] {
+        let Some(value) = spec.get(key) else { continue };
+        if value.as_list().is_none() {
+            return Err(Diagnostic::error(format!("`{key}` is a list, not {}", value.value.kind()))
+                .at(Location::of(value.mark, sources)));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses an addition that gives a volume a second source, such as `secret` next to `emptyDir`.
+fn require_one_source_per_volume(pod: &Node, addition: &Node, sources: &Sources) -> Result<(), Diagnostic> {
+    for added in volumes(addition) {
+        let merged = volumes(pod).iter().find(|volume| volume.get("name") == added.get("name"));
+        // A volume has a name and a source.
+        if let Some(volume) = merged
+            && volume.as_map().is_some_and(|map| map.len() > 2)
+        {
+            return Err(conflict(volume, added, sources));
+        }
+    }
+    Ok(())
+}
+
+fn volumes(pod: &Node) -> &[Node] {
+    let volumes = pod.get("spec").and_then(|spec| spec.get("volumes"));
+    volumes.and_then(Node::as_list).unwrap_or_default()
+}
+
+fn take_list(spec: &mut Map, key: &str) -> Vec<Node> {
+    match spec.remove(key).map(|entry| entry.value.value) {
+        Some(Value::List(items)) => items,
+        _ => Vec::new(),
+    }
+}
+
+fn put_list(spec: &mut Map, key: &str, items: Vec<Node>, mark: Mark) {
+    if !items.is_empty() {
+        spec.insert(Entry { key: key.into(), mark, value: list(items, mark) });
+    }
+}
+
+fn find_by_name<'n>(items: &'n mut [Node], item: &Node) -> Option<&'n mut Node> {
+    let name = item.get("name").and_then(Node::as_str)?;
+    items.iter_mut().find(|other| other.get("name").and_then(Node::as_str) == Some(name))
+}
+
+/// Merges strings into a list, such as command-line arguments. A flag and a value that follows it belong together.
+fn merge_strings(items: &mut Vec<Node>, added: &[Node], sources: &Sources) -> Result<(), Diagnostic> {
+    let mut rest = added.iter().peekable();
+    while let Some(item) = rest.next() {
+        let Some(value) = rest.next_if(|next| takes_value(item) && is_value(next)) else {
+            merge_item(items, item, sources)?;
+            continue;
+        };
+        match items.iter().position(|other| flag_of(other) == flag_of(item)) {
+            Some(index) if items.get(index + 1) == Some(value) => {}
+            Some(index) => return Err(conflict(&items[index], item, sources)),
+            None => items.extend([item.clone(), value.clone()]),
+        }
+    }
+    Ok(())
+}
+
+/// Returns whether an argument is a flag without a value, so that the next argument may be its value.
+fn takes_value(argument: &Node) -> bool {
+    argument.as_str().is_some_and(|text| text.starts_with('-') && !text.contains('='))
+}
+
+fn is_value(argument: &Node) -> bool {
+    argument.as_str().is_some_and(|text| !text.starts_with('-'))
+}
+
+/// Returns the flag of an argument such as `--v=4`, `-v=4` or `--v`, without its dashes.
+fn flag_of(argument: &Node) -> Option<&str> {
+    let text = argument.as_str()?;
+    if !text.starts_with('-') {
+        return None;
+    }
+    let flag = text.split_once('=').map_or(text, |(flag, _)| flag).trim_start_matches('-');
+    (!flag.is_empty()).then_some(flag)
+}
+
+/// Merges an item into a list: into the item with the same mount path or name, or as a new item.
+fn merge_item(items: &mut Vec<Node>, item: &Node, sources: &Sources) -> Result<(), Diagnostic> {
+    if let Some(existing) = items.iter_mut().find(|other| is_same_item(other, item)) {
+        merge_addition(existing, item, sources)?;
+        // An environment variable has either a value or a source.
+        if existing.get("value").is_some() && existing.get("valueFrom").is_some() {
+            return Err(conflict(existing, item, sources));
+        }
+        return Ok(());
+    }
+    // Of a flag that is given twice, the program would use the last one.
+    if let Some(flag) = flag_of(item)
+        && let Some(other) = items.iter().find(|other| flag_of(other) == Some(flag) && *other != item)
+    {
+        return Err(conflict(other, item, sources));
+    }
+    if !items.contains(item) {
+        items.push(item.clone());
+    }
+    Ok(())
+}
+
+/// Returns whether two items describe the same thing.
+fn is_same_item(other: &Node, item: &Node) -> bool {
+    let Some(key) = ITEM_KEYS.into_iter().find(|key| item.get(key).is_some()) else {
+        return false;
+    };
+    // The subjects of a binding can have the same name in several namespaces.
+    let differs = |field: &str| match (other.get(field), item.get(field)) {
+        (Some(other), Some(own)) => other != own,
+        _ => false,
+    };
+    other.get(key) == item.get(key) && !differs("kind") && !differs("namespace")
+}
+
+fn conflict(target: &Node, addition: &Node, sources: &Sources) -> Diagnostic {
+    Diagnostic::error("this field already has a different value")
+        .at(Location::of(addition.mark, sources))
+        .note(format!("the other value is at {}", sources.show(target.mark)))
+        .help("remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch")
+}

@@ -1,0 +1,61 @@
+//! The first step: manifests become objects, and get what pages and fragments contribute.
+
+use super::component::{Component, ComponentContext};
+use super::images::ImageReplacements;
+use super::manifest_object::from_manifest;
+use super::{contribute, tombstones};
+use crate::diagnostic::Diagnostics;
+use crate::expand::{Expanded, View};
+use crate::object::{Object, Scopes};
+use crate::parallel::{self, MIN_COMPONENTS_PER_THREAD};
+use crate::select::{Selected, Selection};
+
+/// The objects of one profile, by component.
+pub struct Assembled<'a> {
+    /// The profile and its expanded contributions.
+    pub expanded: Expanded<'a>,
+    /// The components with their objects.
+    pub components: Vec<Component>,
+    pub(super) scopes: Scopes,
+}
+
+/// Turns the selected manifests into objects, inserts the release's images, and adds what pages and fragments contribute.
+pub fn assemble(selected: Selected<'_>) -> Result<Assembled<'_>, Diagnostics> {
+    let Selected { expanded, selection } = selected;
+    let view = &expanded.view;
+    let images = ImageReplacements::of(&view.payload, view.profile.cluster)?;
+    let scopes = view.scopes();
+    let mut contributions = Vec::new();
+    for (component, own) in &expanded.contributions {
+        contributions.extend(own.iter().map(|contribution| (component.as_str(), contribution.clone())));
+    }
+    let contributions = contribute::by_owner(contributions.into_iter(), view);
+    let components = parallel::map(MIN_COMPONENTS_PER_THREAD, &selection.components, |name: &String| {
+        let mut objects = selected_objects(view, name, &selection, &images);
+        let tombstones = tombstones::tombstones(view, name, &selection)?;
+        if let Some(contributions) = contributions.get(name) {
+            let context = ComponentContext { name, expanded: &expanded, scopes: &scopes };
+            contribute::apply(&mut objects, contributions, &context)?;
+        }
+        objects.extend(tombstones);
+        Ok(Component { name: name.clone(), objects })
+    });
+    let components = Diagnostics::gather(components)?;
+    Ok(Assembled { expanded, components, scopes })
+}
+
+/// Returns the selected manifests of a component as objects with the release's images.
+fn selected_objects(
+    view: &View<'_>,
+    component: &str,
+    selection: &Selection,
+    images: &ImageReplacements,
+) -> Vec<Object> {
+    let mut objects = Vec::new();
+    for (index, _) in view.payload.of_component(component) {
+        if selection.out[index].is_none() {
+            objects.push(from_manifest(index, view, images));
+        }
+    }
+    objects
+}

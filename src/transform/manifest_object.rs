@@ -1,0 +1,36 @@
+//! Objects that come from manifests of the payload.
+
+use super::images::ImageReplacements;
+use crate::expand::View;
+use crate::object::{Cause, History, Object, PayloadPosition, Placement};
+use crate::yaml::Node;
+
+/// Returns a manifest as an object with the release's images.
+pub(super) fn from_manifest(index: usize, view: &View<'_>, images: &ImageReplacements) -> Object {
+    let manifest = &view.payload.manifests[index];
+    let mut history = History::new(view.context.recording);
+    let mut root = manifest.object();
+    history.record(&root, || Cause::Manifest);
+    images.replace(&mut root, &view.payload.file(manifest).path);
+    history.record(&root, || Cause::Release);
+    Object { manifest: Some(index), ..in_place_of_manifest(index, root, history, view) }
+}
+
+/// Returns an object with the identity, the file and the position of a manifest.
+pub(super) fn in_place_of_manifest(index: usize, root: Node, history: History, view: &View<'_>) -> Object {
+    let manifest = &view.payload.manifests[index];
+    let file = view.payload.file(manifest);
+    Object {
+        root,
+        id: manifest.id.clone(),
+        cluster: view.profile.cluster,
+        component: file.component.clone(),
+        file: file.path.clone(),
+        ordered_as: file.ordered_as.clone(),
+        position: PayloadPosition { manifest: index, placement: Placement::Manifest, sequence: 0 },
+        document: manifest.document,
+        manifest: None,
+        issued: None,
+        history,
+    }
+}

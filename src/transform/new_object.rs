@@ -1,0 +1,115 @@
+//! Objects that an addition creates: which cluster and namespace they live in, and their position in the payload.
+
+use super::component::ComponentContext;
+use crate::diagnostic::{Diagnostic, Location};
+use crate::expand::Contribution;
+use crate::object::{Cause, Cluster, History, Object, ObjectId, PayloadPosition, Placement, Scope, text};
+use crate::yaml::{Entry, Node, Value};
+
+/// Creates the object of a contribution. Returns `None` if it lives in another cluster.
+pub(super) fn create(
+    mut id: ObjectId,
+    contribution: &Contribution,
+    component: &ComponentContext<'_>,
+    objects: &[Object],
+) -> Result<Option<Object>, Diagnostic> {
+    // A kind of unknown scope is taken for namespaced.
+    let scope = component.scopes.of(&id.group, &id.kind).unwrap_or(Scope::Namespaced);
+    if !lives_here(&id, scope, contribution, component)? {
+        return Ok(None);
+    }
+    let mut root = contribution.node.clone();
+    if scope == Scope::Namespaced && id.namespace.is_empty() {
+        let Some(workload) = &contribution.workload else {
+            return Err(Diagnostic::error("the new object has no namespace")
+                .at(Location::of(root.mark, component.sources()))
+                .object(&id)
+                .help("write `metadata.namespace`, with the namespace that the payload uses"));
+        };
+        id.namespace.clone_from(&workload.namespace);
+        set_namespace(&mut root, &id.namespace);
+    }
+    let mut history = History::new(component.view().context.recording);
+    history.record(&root, || cause(contribution));
+    let position = position(contribution, component, objects);
+    let payload = &component.view().payload;
+    let neighbour = payload.file(&payload.manifests[position.manifest]);
+    Ok(Some(Object {
+        root,
+        id,
+        cluster: component.view().profile.cluster,
+        component: component.name.to_owned(),
+        file: neighbour.path.clone(),
+        ordered_as: neighbour.ordered_as.clone(),
+        position,
+        document: 0,
+        manifest: None,
+        issued: None,
+        history,
+    }))
+}
+
+/// Returns whether a new object lives in the profile's cluster. An addition that is limited to profiles says so itself.
+/// Cluster-scoped objects live in the guest. For other objects, `place` of the page or of a fragment decides.
+fn lives_here(
+    id: &ObjectId,
+    scope: Scope,
+    contribution: &Contribution,
+    component: &ComponentContext<'_>,
+) -> Result<bool, Diagnostic> {
+    let cluster = component.view().profile.cluster;
+    let location = Location::of(contribution.part, component.sources());
+    if scope == Scope::Cluster && cluster == Cluster::Management && contribution.limited {
+        return Err(Diagnostic::error(
+            "a cluster-scoped object cannot be in a hosted control plane's namespace",
+        )
+        .at(location)
+        .object(id)
+        .help("limit the addition to profiles of the guest with `in`"));
+    }
+    if cluster == Cluster::Both || contribution.limited {
+        return Ok(true);
+    }
+    if scope == Scope::Cluster {
+        return Ok(cluster == Cluster::Guest);
+    }
+    match component.expanded.place_of(component.name, id)[..] {
+        [(_, home)] => Ok(home == Cluster::Both || home == cluster),
+        _ => Err(Diagnostic::error("it is not clear in which cluster this new object lives")
+            .at(location)
+            .object(id)
+            .help("limit the addition to profiles with `in`, or add the object under `place` in the page")),
+    }
+}
+
+/// Returns the position of a new object: directly before the workload or object that it is for, or after all other objects
+/// of the component.
+fn position(
+    contribution: &Contribution,
+    component: &ComponentContext<'_>,
+    objects: &[Object],
+) -> PayloadPosition {
+    let sequence = objects.len();
+    let mut manifests = component.view().payload.of_component(component.name);
+    if let Some(neighbour) = contribution.workload.as_ref().or(contribution.meets.as_ref())
+        && let Some((manifest, _)) = manifests.find(|(_, manifest)| manifest.id == *neighbour)
+    {
+        return PayloadPosition { manifest, placement: Placement::BeforeManifest, sequence };
+    }
+    let last_object = objects.iter().map(|object| object.position.manifest).max();
+    let last_manifest = || component.view().payload.of_component(component.name).last();
+    let manifest = last_object.or_else(|| last_manifest().map(|(index, _)| index)).unwrap_or_default();
+    PayloadPosition { manifest, placement: Placement::AfterManifest, sequence }
+}
+
+fn set_namespace(root: &mut Node, namespace: &str) {
+    let mark = root.mark;
+    if let Some(Value::Map(metadata)) = root.get_mut("metadata").map(|node| &mut node.value) {
+        metadata.insert(Entry { key: "namespace".into(), mark, value: text(namespace, mark) });
+    }
+}
+
+/// Returns the cause of a change by a contribution.
+pub(super) fn cause(contribution: &Contribution) -> Cause {
+    Cause::Addition { addition: contribution.part, uses: contribution.uses.clone() }
+}
