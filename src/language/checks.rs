@@ -16,61 +16,61 @@ use crate::yaml::{self, Mark, Node, Value};
 string_enum! {
     /// A check, by the code of its findings.
     pub enum Check {
-        /// A field that the kind does not have. The API server rejects it or drops it silently.
+        /// A field that the kind does not have: the API server refuses it, or drops it without a word.
         "unknown-field" => UnknownField,
-        /// A value that has not the type of its field.
+        /// A value of another type than the field takes.
         "wrong-type" => WrongType,
-        /// A required field is missing.
+        /// A field that the kind needs.
         "missing-field" => MissingField,
         /// A label or annotation that is not text.
         "not-text" => NotText,
-        /// Two items of a list have the same keys. Server-side apply rejects the object.
+        /// Two items of a list with the same keys: server-side apply refuses the object.
         "repeated-item" => RepeatedItem,
-        /// Several of the alternatives of a union are set, or none: a volume's source, a probe's handler.
+        /// Two of several alternatives, or none of them: a volume's source, a probe's handler, a variable's value.
         "one-of" => OneOf,
-        /// Two manifests create the same object.
+        /// Two manifests for one object.
         "same-object" => SameObject,
-        /// A namespaced object has no namespace.
+        /// A namespaced object without a namespace.
         "needs-namespace" => NeedsNamespace,
-        /// A cluster-scoped object has a namespace.
+        /// A namespace on an object that lives in none.
         "takes-no-namespace" => TakesNoNamespace,
-        /// No manifest creates the namespace of an object, and no external declares it.
+        /// A namespace that nobody creates or declares.
         "unknown-namespace" => UnknownNamespace,
-        /// A cluster-scoped object of a hosted control plane in the management cluster.
+        /// A cluster-scoped object in a hosted control plane's half of the management cluster.
         "cluster-scoped" => ClusterScoped,
-        /// A kind that Kubernetes does not have and that no CRD or `Checks` file declares.
+        /// A kind about which nothing is known.
         "unknown-kind" => UnknownKind,
-        /// An object has an earlier run level than something that it needs: its namespace, its CRD, or what its pods use.
+        /// An object that comes before its namespace, its kind, what its pods need or the Service that it calls.
         "too-early" => TooEarly,
-        /// An object refers to another object that does not exist.
+        /// An object is named that is not there.
         "no-such-object" => NoSuchObject,
-        /// An object refers to an optional object that no manifest creates.
+        /// An object that may be missing is named, and nobody brings it.
         "nobody-brings" => NobodyBrings,
-        /// An object refers to a key that the Secret or ConfigMap does not have.
+        /// A key of a Secret or ConfigMap is named that is not there.
         "no-such-key" => NoSuchKey,
-        /// An object refers to a port that does not exist.
+        /// A port is named that is not there.
         "no-such-port" => NoSuchPort,
-        /// A label selector selects nothing.
+        /// A selector that selects nothing.
         "selects-nothing" => SelectsNothing,
-        /// An object refers to an object in the other cluster of the topology.
+        /// An object is named that lives in the topology's other cluster.
         "other-cluster" => OtherCluster,
-        /// Credentials, keys or a kubeconfig are in the guest, where its users can read them.
+        /// Credentials, key material or a kubeconfig in the guest, whose users can read it.
         "secret-in-guest" => SecretInGuest,
-        /// A binding grants permissions to a `ServiceAccount` of the other cluster.
+        /// Rights for somebody in a namespace of the other cluster.
         "foreign-subject" => ForeignSubject,
-        /// A pod in the management cluster is privileged.
+        /// A privileged pod in the management cluster.
         "privileged" => Privileged,
-        /// A pod in the management cluster uses the network, processes, files or ports of its node.
+        /// A pod in the management cluster that uses its node's network, processes, files or ports.
         "host-access" => HostAccess,
-        /// A pod in the management cluster mounts a `ServiceAccount` token that grants no permission.
+        /// A pod in the management cluster with a token that gives it no right.
         "needless-token" => NeedlessToken,
-        /// An identity has all permissions in the guest.
+        /// An identity with all rights in the guest.
         "guest-admin" => GuestAdmin,
-        /// A parameter that is read from the guest accepts any value.
+        /// A value read from the guest that nothing bounds.
         "guest-value" => GuestValue,
-        /// No object refers to a declared external.
+        /// An object that is declared to live outside and that nobody names.
         "unused-external" => UnusedExternal,
-        /// An allowance accepts a finding that does not occur.
+        /// A finding that is allowed and does not occur.
         "unused-allowance" => UnusedAllowance,
     }
 }

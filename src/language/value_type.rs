@@ -212,12 +212,6 @@ pub struct InvalidValue {
     problem: String,
 }
 
-impl InvalidValue {
-    fn new(mark: Mark, expected: &str, actual: &str) -> Self {
-        Self { mark, problem: format!("must be {expected}, not {actual}") }
-    }
-}
-
 impl std::fmt::Display for InvalidValue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.problem)
@@ -241,47 +235,54 @@ impl ValueRules<'_> {
 
     /// Checks a value against all rules.
     pub fn validate(&self, value: &Node, visibility: Visibility) -> Result<(), InvalidValue> {
+        let expects = if self.r#type.is_written_as_text() { Expects::Text } else { Expects::Other };
         if !self.r#type.accepts(&value.value) {
-            let expected = self.r#type.description();
-            return Err(match &value.value {
-                // `false` in quotes is text, and must not look like the value false.
-                Value::String(text)
-                    if visibility == Visibility::Shown && !self.r#type.is_written_as_text() =>
-                {
-                    InvalidValue::new(value.mark, expected, &format!("the text `{text}`"))
-                }
-                _ => invalid(value, expected, visibility),
-            });
+            return Err(invalid(value, self.r#type.description(), expects, visibility));
         }
         if !self.can_be(value) {
-            return Err(invalid(value, &self.expected(), visibility));
+            return Err(invalid(value, &self.expected(), expects, visibility));
         }
         if let Some(pattern) = self.pattern {
             validate_pattern(pattern, value, visibility)?;
         }
         let kind = value.as_str().and_then(|text| text.split(['.', '/']).next()).unwrap_or_default();
         if !self.kinds.is_empty() && !self.kinds.iter().any(|allowed| allowed == kind) {
-            return Err(invalid(value, &format!("a {}", self.kinds.join(" or a ")), visibility));
+            let expected = format!("a {}", self.kinds.join(" or a "));
+            return Err(invalid(value, &expected, Expects::Text, visibility));
         }
         Ok(())
     }
 }
 
+/// Whether a rule expects text, for the description of the actual value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Expects {
+    Text,
+    Other,
+}
+
 fn validate_pattern(pattern: &TextPattern, value: &Node, visibility: Visibility) -> Result<(), InvalidValue> {
     for item in value.as_list().unwrap_or(std::slice::from_ref(value)) {
         if !item.as_str().is_some_and(|text| pattern.matches(text)) {
-            return Err(invalid(item, &format!("text that matches `{}`", pattern.text), visibility));
+            let expected = format!("text that matches `{}`", pattern.text);
+            return Err(invalid(item, &expected, Expects::Text, visibility));
         }
     }
     Ok(())
 }
 
-fn invalid(value: &Node, expected: &str, visibility: Visibility) -> InvalidValue {
-    let actual = match &value.value {
-        Value::String(text) if visibility == Visibility::Shown => format!("`{text}`"),
-        Value::Number(_) if visibility == Visibility::Shown => format!("the number {}", json::write(value)),
-        Value::Bool(bool) if visibility == Visibility::Shown => bool.to_string(),
-        hidden => hidden.kind().to_owned(),
+fn invalid(value: &Node, expected: &str, expects: Expects, visibility: Visibility) -> InvalidValue {
+    let actual = match (&value.value, visibility) {
+        (Value::String(text), Visibility::Shown) if expects == Expects::Text => format!("`{text}`"),
+        // `false` in quotes is text, and must not look like the value false.
+        (Value::String(text), Visibility::Shown) => format!("the text `{text}`"),
+        // "must be text, not text" would say nothing.
+        (Value::String(_), Visibility::Hidden) if expects == Expects::Text => {
+            return InvalidValue { mark: value.mark, problem: format!("must be {expected}") };
+        }
+        (Value::Number(_), Visibility::Shown) => format!("the number {}", json::write(value)),
+        (Value::Bool(bool), Visibility::Shown) => bool.to_string(),
+        (other, _) => other.kind().to_owned(),
     };
-    InvalidValue::new(value.mark, expected, &actual)
+    InvalidValue { mark: value.mark, problem: format!("must be {expected}, not {actual}") }
 }

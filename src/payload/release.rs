@@ -39,8 +39,8 @@ impl Images {
 }
 
 /// Loads `release-metadata` and `image-references`. A release image must have both, a folder may have either.
-pub(super) fn load(root: &Path, layout: &Layout, errors: &mut Diagnostics) -> Option<Release> {
-    let is_release = matches!(layout, Layout::Release);
+pub(super) fn load(root: &Path, layout: Layout, errors: &mut Diagnostics) -> Option<Release> {
+    let is_release = layout == Layout::Release;
     if is_release && !root.join(OWN_MANIFESTS).is_dir() {
         let note = "a release image has the cluster-version-operator's own manifests there";
         errors.0.push(missing(&root.join(OWN_MANIFESTS), note));

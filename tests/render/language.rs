@@ -96,7 +96,7 @@ fn a_value_must_match_its_declaration() {
         "error: p.yaml:1:9: the parameter `region` must be text that matches `[a-z]+-[0-9]`, not `EU`",
         "error: p.yaml:2:7: the parameter `kind` must be one of \"AWS\", \"Azure\", not `GCP`",
         "error: p.yaml:3:7: the parameter `port` must be a port number from 1 to 65535, not the number 70000",
-        "error: p.yaml:4:8: the parameter `token` must be one of \"a\", not text",
+        "error: p.yaml:4:8: the parameter `token` must be one of \"a\"",
         "error: p.yaml:5:1: there is no parameter `neded`\n  help: did you mean `needed`?",
         "error: p.yaml:6:9: the parameter `needed` must be a name of lower-case letters, digits, `-` and `.`, not `Not_A_Name`",
     ] {

@@ -319,7 +319,7 @@ fn a_secret_parameter_is_in_no_message() {
     assert!(
         refused.code == 2
             && quiet(&refused)
-            && refused.stderr.contains("the input `kind` must be one of \"a\", not text"),
+            && refused.stderr.contains("the input `kind` must be one of \"a\""),
         "{}",
         refused.stderr
     );

@@ -96,7 +96,7 @@ fn a_service_that_asks_for_a_certificate_in_a_wrong_way() {
         );
         assert_eq!(
             render_error(&project(&SERVICE.replace("namespace: old}", &request), ""), MC),
-            "error: payload/op/0000_50_op_1.yaml:3:106: the input `secret` must be a name of lower-case letters, digits, `-` and `.`, not text\n"
+            "error: payload/op/0000_50_op_1.yaml:3:106: the input `secret` must be a name of lower-case letters, digits, `-` and `.`\n"
         );
     }
 }
@@ -104,7 +104,7 @@ fn a_service_that_asks_for_a_certificate_in_a_wrong_way() {
 #[test]
 fn a_webhook_that_cannot_be_called_by_url() {
     for (wrong, message) in [
-        ("path: check", "the input `path` must be an absolute path, not text"),
+        ("path: check", "the input `path` must be an absolute path"),
         ("port: '443'", "the input `port` must be a port number from 1 to 65535, not text"),
         ("port: 99999", "the input `port` must be a port number from 1 to 65535, not a number"),
     ] {
