@@ -7,6 +7,7 @@
     reason = "a test fails by panicking, and a table may be long"
 )]
 
+mod architecture;
 mod bad_input;
 mod checks;
 mod commands;
@@ -22,7 +23,6 @@ mod generate;
 mod golden;
 mod honours;
 mod language;
-mod leaving;
 mod list;
 mod misuse;
 mod moves;
@@ -32,14 +32,14 @@ mod parameters;
 mod patches;
 mod policy;
 mod profiles;
+mod prune;
 mod pure;
+mod readiness;
 mod readme;
-mod ready;
 mod required;
 mod required_driver;
 mod required_snapshots;
 mod rollout;
-mod rooms;
 mod select;
 mod shapes;
 mod storage;

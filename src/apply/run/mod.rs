@@ -1,3 +1,8 @@
+//! Whole commands: the order and progress of all objects in all clusters.
+
+pub(super) mod apply;
+pub(super) mod clusters;
+pub(super) mod delete;
 pub(super) mod diff_live;
 pub(super) mod dry_run;
 pub(super) mod inventory_update;
