@@ -8,7 +8,7 @@
 //! | | `rollout` | the steps for all clusters and their dependencies |
 //! | | `decision` | what to do with an object: skip, create, apply or delete |
 //! | | `desired` | the desired state of an object; fields that belong to others |
-//! | | `managed_fields`, `orphaned_fields` | who owns which fields; which fields adoption removes |
+//! | | `ownership`, `managed_fields`, `orphaned_fields` | who owns which fields; which fields adoption removes |
 //! | | `inventory`, `prune` | the objects that were applied; which of them may be pruned |
 //! | | `readiness` | whether an object is ready |
 //! | | `object_error` | why an object could not be applied or deleted |
@@ -35,7 +35,7 @@
 //! | | `delete` | deletes an object and waits until it is gone |
 //! | `run` | | whole commands |
 //! | | `apply`, `delete`, `dry_run`, `diff_live`, `wait_for` | one file per command |
-//! | | `rollout_run` | runs the steps of a rollout |
+//! | | `rollout_run`, `step_states`, `rollout_result` | runs the steps of a rollout |
 //! | | `retry`, `readiness_poll` | steps that are tried again; objects that are not ready yet |
 //! | | `inventory_update` | the inventory before and after a rollout; pruning |
 //! | | `clusters` | reads the clusters of a topology |
@@ -48,11 +48,11 @@ mod wire;
 
 pub use cluster::live_cluster::TargetCluster;
 pub use cluster::options::Options;
-pub use decide::decision::Adoption;
 pub use decide::desired::as_applied;
 pub use decide::event::{Event, EventKind, Summary};
 pub use decide::inventory::{Inventory, InventoryEntry, InventoryLocation};
 pub use decide::managed_fields::MANAGER;
+pub use decide::ownership::Adoption;
 pub use decide::progress_line::ProgressLine;
 pub use decide::prune::{Approval, HeldEntry, HoldReason, PruneCandidates, PruneDecision, decide_prune};
 pub use decide::readiness::{Readiness, readiness};

@@ -10,7 +10,7 @@ use kube::discovery::{self, Scope};
 use serde_json::Value;
 use transship::yaml::{self, SourceId, json};
 
-/// A kind is served, and a namespace has its ServiceAccount, shortly after its creation.
+/// A kind is served, and a namespace has its `ServiceAccount`, shortly after its creation.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Returns the manifests of a folder of `platform/`, sorted by name.

@@ -47,7 +47,7 @@ fn every_case_has_the_right_keys() {
     }
 }
 
-/// Readiness depends only on the live object, except for the versions of a ClusterOperator.
+/// Readiness depends only on the live object, except for the versions of a `ClusterOperator`.
 #[test]
 fn only_cluster_operators_depend_on_the_manifest() {
     let other = json!({"kind": "Job", "spec": {"replicas": 7}, "status": {"versions": [{"name": "operator", "version": "x"}]}});

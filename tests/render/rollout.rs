@@ -171,7 +171,7 @@ fn custom_resources_depend_on_their_crd() {
     );
 }
 
-/// A pod with a ServiceAccount, volumes and variables. One Secret is optional, and one is in another namespace.
+/// A pod with a `ServiceAccount`, volumes and variables. One Secret is optional, and one is in another namespace.
 const POD: &str = "\
 spec:
   template:

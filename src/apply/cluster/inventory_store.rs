@@ -1,4 +1,4 @@
-//! The inventory in its cluster: read once, and written only if nobody else wrote it meanwhile.
+//! The inventory in its cluster: read once, and written only if it did not change meanwhile.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

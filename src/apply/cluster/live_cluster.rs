@@ -105,7 +105,8 @@ impl<'a> LiveCluster<'a> {
                     }
                     // Objects of a kind that cannot be listed, because of missing permissions or a broken conversion
                     // webhook, are read one by one.
-                    debug!(resource = resource.resource.plural, %error, "cannot list objects");
+                    let reason = error.message_without_values();
+                    debug!(resource = resource.resource.plural, reason, "cannot list objects");
                     self.unlistable.insert(resource);
                 }
             }

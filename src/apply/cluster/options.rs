@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::apply::decide::decision::Adoption;
 use crate::apply::decide::object_error::WaitHint;
+use crate::apply::decide::ownership::Adoption;
 use crate::apply::decide::prune::Approval;
 use crate::language::Selector;
 use crate::object::ObjectId;

@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::apply::decide::desired::{Desired, without_set_label};
 use crate::apply::decide::inventory::{Inventory, InventoryEntry, PART_OF};
 use crate::apply::decide::object_error::ObjectError;
+use crate::apply::decide::ownership::{Adoption, OnConflict, Ownership};
 use crate::apply::decide::rollout::Action;
 use crate::apply::decide::{digest, managed_fields};
 use crate::object::ObjectId;
@@ -34,34 +35,6 @@ impl Decision<'_> {
             Self::Delete => "delete",
         }
     }
-}
-
-/// What to do if another field manager owns a field.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum OnConflict {
-    /// Report the conflict.
-    Fail,
-    /// Take the field over.
-    Force,
-}
-
-/// Whose object it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ownership {
-    /// transship created or adopted it.
-    Ours,
-    /// It existed before and stays someone else's.
-    Found,
-}
-
-/// Whether `--adopt` was given: objects that others created are taken over.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Adoption {
-    /// Objects that others created stay theirs.
-    #[default]
-    Off,
-    /// Objects that others created become transship's.
-    On,
 }
 
 /// What a decision depends on besides the object.
@@ -121,7 +94,7 @@ impl DecisionContext<'_> {
         }
     }
 
-    /// Pinned fields are enforced whoever created the object, unless it belongs to another `ApplySet`.
+    /// Pinned fields are enforced on every object that does not belong to another `ApplySet`.
     fn decide_pinned<'d>(&self, subject: &Subject<'d>, live: &Value) -> Result<Decision<'d>, ObjectError> {
         let Some(pinned) = &subject.desired.pinned else { return Ok(Decision::Skip) };
         self.is_ours(live, self.inventory.find(subject.id))?;
@@ -176,8 +149,8 @@ pub(crate) fn set_label(live: &Value) -> Option<&str> {
     live["metadata"]["labels"][PART_OF].as_str()
 }
 
-/// Returns whether an object is the one that transship applied, with the same desired state, and whether nobody changed
-/// transship's fields since.
+/// Returns whether an object is the one that transship applied, with the same desired state, and whether its fields
+/// are unchanged since.
 fn is_as_applied(entry: &InventoryEntry, live: &Value, desired: &str) -> bool {
     entry.desired == desired
         && live["metadata"]["uid"] == *entry.uid

@@ -7,10 +7,10 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use crate::apply::decide::decision::Adoption;
 use crate::apply::decide::inventory::{InventoryLocation, PART_OF};
 use crate::apply::decide::json_fields::{self, FieldPath, identity, merge, select};
 use crate::apply::decide::managed_fields::{MANAGER, SEED_MANAGER};
+use crate::apply::decide::ownership::Adoption;
 use crate::apply::decide::{digest, managed_fields};
 use crate::language::{Left, Marked, Profile};
 use crate::object::{Annotations, ISSUED, Object, ObjectId, is_tombstone};

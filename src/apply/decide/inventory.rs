@@ -48,7 +48,7 @@ impl InventoryLocation {
         Self { namespace, name: format!("transship-{}", profile.topology) }
     }
 
-    /// Returns the name of the `ApplySet`: the value of the label [`PART_OF`].
+    /// Returns the name of the `ApplySet`: the value of the label `applyset.kubernetes.io/part-of`.
     pub fn set(&self) -> String {
         let parent = format!("{}.{}.ConfigMap.", self.name, self.namespace);
         format!("applyset-{}-v1", URL_SAFE_NO_PAD.encode(Sha256::digest(parent)))

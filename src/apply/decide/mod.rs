@@ -9,6 +9,7 @@ pub(super) mod json_fields;
 pub(super) mod managed_fields;
 pub(super) mod object_error;
 pub(super) mod orphaned_fields;
+pub(super) mod ownership;
 pub(super) mod progress_line;
 pub(super) mod prune;
 pub(super) mod readiness;

@@ -3,13 +3,13 @@
 use serde_json::Value;
 use tracing::debug;
 
-use crate::apply::decide::decision::{Adoption, OnConflict};
 use crate::apply::decide::desired::node;
 use crate::apply::decide::json_fields::{merge, merge_patch, without_server_fields};
 use crate::apply::decide::managed_fields::MANAGER;
 use crate::apply::decide::managed_fields::{self, SEED_MANAGER};
 use crate::apply::decide::object_error::ObjectError;
 use crate::apply::decide::orphaned_fields::without_orphaned_fields;
+use crate::apply::decide::ownership::{Adoption, OnConflict};
 use crate::apply::object::object_task::{MAX_ATTEMPTS, Mode, ObjectTask};
 use crate::apply::object::server_side_apply::{
     DryRunOutcome, UnionField, Written, dry_run, dry_run_error, patch_managed_fields, recreate,

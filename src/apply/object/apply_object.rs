@@ -6,12 +6,13 @@ use tracing::debug;
 
 use crate::apply::cluster::live_cluster::LiveCluster;
 use crate::apply::cluster::options::Options;
-use crate::apply::decide::decision::{Adoption, Decision, OnConflict, Ownership, Subject};
+use crate::apply::decide::decision::{Decision, Subject};
 use crate::apply::decide::desired::{Desired, version_of};
 use crate::apply::decide::event::EventKind;
 use crate::apply::decide::inventory::InventoryEntry;
 use crate::apply::decide::managed_fields::{self, MANAGER, SEED_MANAGER};
 use crate::apply::decide::object_error::ObjectError;
+use crate::apply::decide::ownership::{Adoption, OnConflict, Ownership};
 use crate::apply::decide::rollout::Action;
 use crate::apply::object::adopt;
 use crate::apply::object::object_task::{Mode, ObjectTask};

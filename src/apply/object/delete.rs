@@ -122,7 +122,7 @@ fn same_uid(uid: &Value) -> Preconditions {
     Preconditions { uid: uid.as_str().map(str::to_owned), resource_version: None }
 }
 
-/// Deletes an object, whoever created it, and waits until it is gone.
+/// Deletes an object, even if someone else created it, and waits until it is gone.
 pub(crate) async fn delete_and_wait(deletion: &Deletion<'_>, uid: &Value) -> Result<(), ObjectError> {
     match deletion.send(same_uid(uid)).await? {
         DeleteAnswer::Gone => Ok(()),

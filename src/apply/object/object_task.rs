@@ -7,9 +7,9 @@ use tokio::time::Instant;
 use crate::apply::cluster::error::object_error;
 use crate::apply::cluster::live_cluster::LiveCluster;
 use crate::apply::cluster::options::Options;
-use crate::apply::decide::decision::OnConflict;
 use crate::apply::decide::managed_fields::MANAGER;
 use crate::apply::decide::object_error::ObjectError;
+use crate::apply::decide::ownership::OnConflict;
 use crate::apply::object::delete;
 use crate::apply::wire::api_server::Response;
 use crate::apply::wire::error::{ApiError, RequestError};
@@ -95,7 +95,7 @@ impl ObjectTask<'_> {
         self.cluster.server.send(self.path.create_strict(&params, object)?).await
     }
 
-    /// Deletes the object, whoever created it, and waits until it is gone.
+    /// Deletes the object, even if someone else created it, and waits until it is gone.
     pub(crate) async fn delete(&self, live: &Value) -> Result<(), ObjectError> {
         delete::delete_and_wait(&self.deletion(), &live["metadata"]["uid"]).await
     }

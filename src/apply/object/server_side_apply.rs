@@ -8,11 +8,11 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep};
 use tracing::{debug, info};
 
-use crate::apply::decide::decision::{Adoption, OnConflict};
 use crate::apply::decide::event::EventKind;
 use crate::apply::decide::json_fields::without_server_fields;
 use crate::apply::decide::managed_fields::{self, MANAGER};
 use crate::apply::decide::object_error::ObjectError;
+use crate::apply::decide::ownership::{Adoption, OnConflict};
 use crate::apply::decide::prune::deletion_cascade;
 use crate::apply::object::object_task::{MAX_ATTEMPTS, Mode, ObjectTask};
 use crate::apply::wire::api_server::Response;
@@ -35,7 +35,7 @@ pub(crate) enum DryRunOutcome {
     Written(Value),
     /// The object would be recreated because these fields are immutable.
     Recreated { fields: String },
-    /// Nobody can say: managed fields are recorded in this API version, which is no longer served.
+    /// Unknown: managed fields are recorded in this API version, which is no longer served.
     VersionNotServed(String),
 }
 

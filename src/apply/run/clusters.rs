@@ -18,6 +18,10 @@ use crate::object::Cluster;
 /// The delay before a cluster that does not answer is read again.
 pub(crate) const RETRY_DELAY: Duration = Duration::from_secs(1);
 
+/// Why a command stops before it is complete.
+pub(crate) const OTHER_ROLLOUT_STARTED: &str =
+    "another rollout has started in the cluster, so this one stops";
+
 /// Receives events.
 pub(crate) type OnEvent<'e> = dyn FnMut(Event) + Send + 'e;
 

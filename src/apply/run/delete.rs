@@ -11,8 +11,9 @@ use crate::apply::decide::event::{Event, EventKind, Summary};
 use crate::apply::decide::inventory::{Inventory, InventoryEntry};
 use crate::apply::decide::object_error::ObjectError;
 use crate::apply::object::delete::{EntryDeleted, delete_entry};
-use crate::apply::run::clusters::{OnEvent, guest_first, read_clusters, share_of_deadline};
-use crate::apply::run::rollout_run::OTHER_ROLLOUT_STARTED;
+use crate::apply::run::clusters::{
+    OTHER_ROLLOUT_STARTED, OnEvent, guest_first, read_clusters, share_of_deadline,
+};
 use crate::diagnostic::Diagnostic;
 use crate::object::{ObjectId, Scopes};
 

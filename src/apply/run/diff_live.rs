@@ -27,7 +27,7 @@ pub struct LiveChange {
     pub cluster: Cluster,
     /// The object.
     pub object: ObjectId,
-    /// The object before and after, or why nobody can say.
+    /// The object before and after, or why it is unknown.
     result: Result<BeforeAfter, String>,
 }
 
@@ -105,7 +105,7 @@ async fn find_change(cluster: &LiveCluster<'_>, step: &Step<'_>, options: &Optio
     Some(LiveChange { cluster: cluster.cluster, object: step.object.id.clone(), result })
 }
 
-/// Returns an object before and after an apply, or why nobody can say.
+/// Returns an object before and after an apply, or why it is unknown.
 async fn predict(
     cluster: &LiveCluster<'_>,
     step: &Step<'_>,

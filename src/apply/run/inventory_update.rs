@@ -14,7 +14,7 @@ use crate::apply::decide::prune::{Approval, HoldReason, PruneCandidates, PruneDe
 use crate::apply::decide::rollout::{Action, ClusterId, Rollout, StepId};
 use crate::apply::run::clusters::OnEvent;
 use crate::apply::run::delete::PhasedDeletion;
-use crate::apply::run::rollout_run::RolloutResult;
+use crate::apply::run::rollout_result::RolloutResult;
 use crate::object::{ObjectId, is_tombstone};
 use crate::yaml;
 

@@ -8,5 +8,7 @@ pub(super) mod dry_run;
 pub(super) mod inventory_update;
 pub(super) mod readiness_poll;
 pub(super) mod retry;
+pub(super) mod rollout_result;
 pub(super) mod rollout_run;
+pub(super) mod step_states;
 pub(super) mod wait_for;

@@ -20,38 +20,15 @@ use crate::apply::decide::event::{Event, EventKind};
 use crate::apply::decide::inventory::InventoryEntry;
 use crate::apply::decide::object_error::ObjectError;
 use crate::apply::decide::readiness::{Readiness, readiness};
-use crate::apply::decide::rollout::{Action, ClusterId, Dependency, Rollout, Step, StepId};
+use crate::apply::decide::rollout::{Action, ClusterId, Rollout, Step, StepId};
 use crate::apply::object::apply_object::{Applied, apply_object};
-use crate::apply::run::clusters::{OnEvent, RETRY_DELAY, unusable};
+use crate::apply::run::clusters::{OTHER_ROLLOUT_STARTED, OnEvent, RETRY_DELAY, unusable};
 use crate::apply::run::inventory_update::write_ahead;
 use crate::apply::run::readiness_poll::{Observation, Poll, PollRequest, PollTimer};
 use crate::apply::run::retry::{Retries, may_retry};
+use crate::apply::run::rollout_result::RolloutResult;
+use crate::apply::run::step_states::{LevelRule, StepState, StepStates};
 use crate::apply::wire::error::RequestError;
-
-/// Why a rollout stops before it is complete.
-pub(crate) const OTHER_ROLLOUT_STARTED: &str =
-    "another rollout has started in the cluster, so this one stops";
-
-/// The progress of a step.
-enum StepState {
-    /// It has not started.
-    Pending,
-    /// A request is in flight.
-    Running,
-    /// It failed transiently and is tried again.
-    Retrying,
-    /// The object exists and is not ready yet.
-    Applied {
-        manifest: Value,
-        since: Instant,
-        /// What the object was last reported to wait for.
-        seen: String,
-    },
-    /// It is done, and the object is ready if that matters.
-    Done,
-    /// It failed or cannot start.
-    Failed,
-}
 
 /// The result of work that was in flight.
 enum Outcome<'a> {
@@ -85,33 +62,12 @@ pub(crate) struct RolloutRun<'r, 'a> {
     /// Why a cluster cannot be used yet.
     cluster_errors: Vec<Option<ClusterError>>,
     polls: Vec<PollTimer>,
-    states: Vec<StepState>,
+    states: StepStates<'r, 'a>,
     retries: Retries,
     entries: BTreeMap<StepId, InventoryEntry>,
     /// Whether anything was written, so that objects seen earlier may have changed.
     wrote: bool,
     work: FuturesUnordered<BoxFuture<'r, Outcome<'a>>>,
-}
-
-/// The result of a rollout.
-pub(crate) struct RolloutResult<'a> {
-    /// The clusters that answered.
-    pub(crate) clusters: Vec<Option<Arc<LiveCluster<'a>>>>,
-    /// The new entries of the inventory.
-    pub(crate) entries: BTreeMap<StepId, InventoryEntry>,
-    /// Whether each step is done.
-    done: Vec<bool>,
-}
-
-impl RolloutResult<'_> {
-    pub(crate) fn is_done(&self, step: StepId) -> bool {
-        self.done[step.0]
-    }
-
-    /// Returns whether all steps are done.
-    pub(crate) fn is_complete(&self) -> bool {
-        self.done.iter().all(|done| *done)
-    }
 }
 
 impl<'r, 'a> RolloutRun<'r, 'a> {
@@ -125,7 +81,7 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
             clusters: targets.iter().map(|_| None).collect(),
             cluster_errors: targets.iter().map(|_| None).collect(),
             polls: targets.iter().map(|_| PollTimer::new()).collect(),
-            states: rollout.steps.iter().map(|_| StepState::Pending).collect(),
+            states: StepStates::new(rollout),
             retries: Retries::default(),
             entries: BTreeMap::new(),
             wrote: false,
@@ -161,15 +117,14 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
                 Outcome::Polled(poll) => self.polled(poll),
                 Outcome::RetryDue(step) => {
                     // The step may have failed meanwhile.
-                    if matches!(self.states[step.0], StepState::Retrying) {
-                        self.states[step.0] = StepState::Pending;
+                    if matches!(self.states.get(step), StepState::Retrying) {
+                        self.states.set(step, StepState::Pending);
                     }
                 }
             }
             self.give_up_after_deadline();
         }
-        let done = self.states.iter().map(|state| matches!(state, StepState::Done)).collect();
-        RolloutResult { clusters: self.clusters, entries: self.entries, done }
+        RolloutResult { clusters: self.clusters, entries: self.entries, done: self.states.done() }
     }
 
     fn step(&self, id: StepId) -> &'r Step<'a> {
@@ -177,7 +132,7 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
     }
 
     fn step_ids(&self) -> impl Iterator<Item = StepId> + use<> {
-        (0..self.states.len()).map(StepId)
+        (0..self.rollout.steps.len()).map(StepId)
     }
 
     fn cluster_of(&self, step: StepId) -> Option<Arc<LiveCluster<'a>>> {
@@ -249,74 +204,31 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
 
     /// Fails all steps that depend on a step that failed.
     fn block_dependents(&mut self) {
-        while let Some((step, dependency)) = self.find_blocked() {
+        while let Some((step, dependency)) = self.states.find_blocked() {
             let object = &self.step(dependency.on).object.id;
             let message = format!("it needs {}, {object}", dependency.reason);
-            self.states[step.0] = StepState::Failed;
+            self.states.set(step, StepState::Failed);
             self.report(step, EventKind::Blocked, message);
         }
     }
 
-    fn find_blocked(&self) -> Option<(StepId, Dependency)> {
-        for id in self.step_ids() {
-            if !matches!(self.states[id.0], StepState::Pending) {
-                continue;
-            }
-            let mut dependencies = self.step(id).dependencies.iter();
-            let failed = |other: &&Dependency| matches!(self.states[other.on.0], StepState::Failed);
-            if let Some(dependency) = dependencies.find(failed) {
-                return Some((id, *dependency));
-            }
-        }
-        None
-    }
-
     fn startable_steps(&self) -> Vec<StepId> {
-        let open: Vec<usize> =
-            (0..self.clusters.len()).map(|index| self.first_open_stage(ClusterId(index))).collect();
-        let can_start = |id: &StepId| {
-            let step = self.step(*id);
-            matches!(self.states[id.0], StepState::Pending)
-                && self.clusters[step.cluster.0].is_some()
-                && step.stage <= open[step.cluster.0]
-                && step.dependencies.iter().all(|dependency| self.is_met(dependency))
-        };
-        self.step_ids().filter(can_start).collect()
-    }
-
-    fn is_met(&self, dependency: &Dependency) -> bool {
-        match self.states[dependency.on.0] {
-            StepState::Done => true,
-            StepState::Applied { .. } => !dependency.reason.requires_readiness(),
-            _ => false,
-        }
-    }
-
-    /// Returns the first stage of a cluster that is not settled. After the first installation, a stage is settled when its
-    /// objects are ready; before, when they exist.
-    fn first_open_stage(&self, id: ClusterId) -> usize {
-        let installed =
-            self.clusters[id.0].as_ref().is_some_and(|cluster| cluster.inventory.initial().installed);
-        let needs_readiness = self.options.wait && installed;
-        let mut first = usize::MAX;
-        for (step_id, step) in self.rollout.steps_of(id) {
-            let is_settled = match self.states[step_id.0] {
-                // Someone else must create what a retried step waits for. Later stages may be what that needs.
-                StepState::Done | StepState::Failed | StepState::Retrying => true,
-                StepState::Applied { .. } => !needs_readiness,
-                StepState::Pending | StepState::Running => false,
-            };
-            if !is_settled {
-                first = first.min(step.stage);
+        let mut steps = Vec::new();
+        for (index, cluster) in self.clusters.iter().enumerate() {
+            if let Some(cluster) = cluster {
+                // Run levels wait for readiness only after the first installation.
+                let is_upgrade = self.options.wait && cluster.inventory.initial().installed;
+                let rule = if is_upgrade { LevelRule::Ready } else { LevelRule::Exists };
+                steps.extend(self.states.startable(ClusterId(index), rule));
             }
         }
-        first
+        steps
     }
 
     fn start(&mut self, id: StepId) {
         let Some(cluster) = self.cluster_of(id) else { return };
         let (step, options) = (self.step(id), self.options);
-        self.states[id.0] = StepState::Running;
+        self.states.set(id, StepState::Running);
         self.work.push(Box::pin(async move {
             let result = match apply_object(&cluster, step.object, step.action, options).await {
                 Ok(applied) => Ok(applied),
@@ -338,11 +250,11 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
             self.entries.insert(id, entry);
         }
         let Some(live) = applied.live.filter(|_| self.needs_readiness(id)) else {
-            self.states[id.0] = StepState::Done;
+            self.states.set(id, StepState::Done);
             return;
         };
         let manifest = manifest(self.step(id).object);
-        self.states[id.0] = StepState::Applied { manifest, since: Instant::now(), seen: String::new() };
+        self.states.set(id, StepState::Applied { manifest, since: Instant::now(), seen: String::new() });
         // An unchanged object was read at the start. A change since may have affected its readiness, so it is polled.
         if !(self.wrote && applied.kind == EventKind::Unchanged) {
             self.observe(id, Ok(Some(live)));
@@ -353,7 +265,7 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
         let message = error.to_string();
         let attempt = self.retries.record(id, &message);
         info!(object = %self.step(id).object.id, reason = message, delay = ?attempt.delay, "retrying a step");
-        self.states[id.0] = StepState::Retrying;
+        self.states.set(id, StepState::Retrying);
         if attempt.is_news {
             self.report(id, EventKind::Waiting, message);
         }
@@ -366,7 +278,7 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
     }
 
     fn fail(&mut self, id: StepId, error: &ObjectError) {
-        self.states[id.0] = StepState::Failed;
+        self.states.set(id, StepState::Failed);
         self.report(id, EventKind::Failed, error.to_string());
         if error.is_cluster_unreachable() {
             let message = format!("its cluster does not answer: {error}");
@@ -378,11 +290,11 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
     fn abandon_cluster(&mut self, cluster: ClusterId, reason: &str) {
         for id in self.step_ids() {
             let is_open = matches!(
-                self.states[id.0],
+                self.states.get(id),
                 StepState::Pending | StepState::Retrying | StepState::Applied { .. }
             );
             if is_open && self.step(id).cluster == cluster {
-                self.states[id.0] = StepState::Failed;
+                self.states.set(id, StepState::Failed);
                 self.report(id, EventKind::Blocked, reason);
             }
         }
@@ -400,17 +312,12 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
         for index in 0..self.clusters.len() {
             let id = ClusterId(index);
             let Some(cluster) = self.clusters[index].clone() else { continue };
-            let is_waiting = self.rollout.steps_of(id).any(|(step, _)| {
-                matches!(self.states[step.0], StepState::Applied { .. } | StepState::Retrying)
-            });
-            if self.polls[index].in_flight || !is_waiting {
+            if self.polls[index].in_flight || !self.states.is_waiting(id) {
                 continue;
             }
             let delay = self.polls[index].start();
             let (rollout, options) = (self.rollout, self.options);
-            let steps = self.rollout.steps_of(id).map(|(step, _)| step);
-            let steps =
-                steps.filter(|step| matches!(self.states[step.0], StepState::Applied { .. })).collect();
+            let steps = self.states.not_ready(id);
             self.work.push(Box::pin(async move {
                 let request = PollRequest { rollout, cluster_id: id, cluster: &cluster, steps };
                 Outcome::Polled(request.send(delay, options).await)
@@ -430,7 +337,7 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
 
     /// Checks whether an object is ready.
     fn observe(&mut self, id: StepId, observation: Observation) {
-        let StepState::Applied { manifest, seen, .. } = &mut self.states[id.0] else { return };
+        let StepState::Applied { manifest, seen, .. } = self.states.get_mut(id) else { return };
         let readiness = match &observation {
             Ok(None) => Readiness::Waiting("it no longer exists".to_owned()),
             Ok(Some(live)) => readiness(live, manifest),
@@ -459,7 +366,7 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
             return self.ready(id, announced);
         };
         let options = self.options;
-        self.states[id.0] = StepState::Running;
+        self.states.set(id, StepState::Running);
         self.work.push(Box::pin(async move {
             let result = crd::wait_until_served(&cluster, &live, options).await;
             Outcome::CrdServed { step: id, announced, result }
@@ -467,7 +374,7 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
     }
 
     fn ready(&mut self, id: StepId, announced: Announced) {
-        self.states[id.0] = StepState::Done;
+        self.states.set(id, StepState::Done);
         if announced == Announced::Yes {
             self.report(id, EventKind::Ready, "");
         }
@@ -479,7 +386,7 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
             return;
         }
         for id in self.step_ids() {
-            let message = match &self.states[id.0] {
+            let message = match self.states.get(id) {
                 StepState::Applied { since, seen, .. } => {
                     Some(format!("it is not ready after {} s: {seen}", since.elapsed().as_secs()))
                 }
@@ -492,8 +399,8 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
         }
         self.block_dependents();
         for id in self.step_ids() {
-            if matches!(self.states[id.0], StepState::Pending) && self.cluster_of(id).is_some() {
-                self.states[id.0] = StepState::Failed;
+            if matches!(self.states.get(id), StepState::Pending) && self.cluster_of(id).is_some() {
+                self.states.set(id, StepState::Failed);
                 self.report(id, EventKind::Blocked, "the timeout ended before it could start");
             }
         }

@@ -186,7 +186,7 @@ fn in_a_namespace_of_others() -> tempfile::TempDir {
         }
     }
     let checks = "apiVersion: transship.openshift.io/v1\nkind: Checks\nmetadata: {name: checks}\n\
-                  externals: [{objects: [Namespace/crash], reason: somebody else makes it}]\n";
+                  externals: [{objects: [Namespace/crash], reason: someone else creates it}]\n";
     std::fs::write(folder.path().join("profiles/checks.yaml"), checks).unwrap();
     folder
 }

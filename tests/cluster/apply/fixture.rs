@@ -185,11 +185,11 @@ intents:
 seeds:
 - for: StorageClass
   path: /metadata/annotations/storageclass.kubernetes.io~1is-default-class
-  reason: whoever runs the cluster chooses the default class
+  reason: the cluster administrator chooses the default class
 unmanaged:
 - for: ValidatingWebhookConfiguration
   path: /webhooks/[*]/clientConfig/caBundle
-  reason: somebody else fills it in
+  reason: another controller fills it in
 ";
 
 pub(crate) struct Project(tempfile::TempDir);

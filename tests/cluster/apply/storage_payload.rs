@@ -73,7 +73,7 @@ fn assert_nothing_else(cluster: &TestCluster, profile: &str) {
     assert_eq!(there, expected);
 }
 
-/// Checks the initial status of a ClusterOperator.
+/// Checks the initial status of a `ClusterOperator`.
 fn assert_related(cluster: &TestCluster, operator: &str) {
     let live = cluster.get(&format!("/apis/config.openshift.io/v1/clusteroperators/{operator}")).unwrap();
     let related = live["status"]["relatedObjects"].as_array().unwrap();

@@ -65,7 +65,7 @@ fn a_changed_selector_needs_recreate(bed: &TestBed) {
     assert_eq!(live["spec"]["selector"]["matchLabels"], json!({"app": "operator"}));
 }
 
-/// An immutable ConfigMap and a PriorityClass are reported and recreated in the same way.
+/// An immutable ConfigMap and a `PriorityClass` are reported and recreated in the same way.
 fn immutable_objects_need_recreate(bed: &TestBed) {
     let (cluster, project) = (&bed.guest, Project::new());
     project.place_everything_here();

@@ -166,7 +166,7 @@ fn an_unknown_field_is_not_retried(bed: &TestBed) {
     project.write(
         "profiles/checks.yaml",
         "apiVersion: transship.openshift.io/v1\nkind: Checks\nmetadata:\n  name: checks\nkinds:\n  Gadget.others.test:\n    \
-         servedBy: somebody else\n    scope: Cluster\n",
+         servedBy: another operator\n    scope: Cluster\n",
     );
     let run = project.apply(cluster, &[]);
     assert_code(&run, 3);

@@ -256,7 +256,7 @@ fn objects_in_a_terminating_namespace_of_others_fail(bed: &TestBed) {
     project.write(
         "profiles/checks.yaml",
         "apiVersion: transship.openshift.io/v1\nkind: Checks\nmetadata:\n  name: checks\nexternals:\n\
-         - objects: [Namespace/openshift-op]\n  reason: somebody else makes it\n",
+         - objects: [Namespace/openshift-op]\n  reason: someone else creates it\n",
     );
     let run = project.apply(cluster, &[]);
     assert_code(&run, 3);

@@ -30,7 +30,7 @@ pub(crate) const CASES: &[TestBedCase] = &[
 
 /// An unmanaged field that a test adds to a profile.
 const YIELDED: &str =
-    "- for: ConfigMap/settings\n  path: /data/mode\n  reason: whoever runs the cluster sets it\n";
+    "- for: ConfigMap/settings\n  path: /data/mode\n  reason: the cluster administrator sets it\n";
 
 /// Others change a seed and an unmanaged field. Nothing is written, and the changes stay.
 fn seeded_and_unmanaged_fields_keep_changes(bed: &TestBed) {

@@ -91,7 +91,7 @@ fn the_timeout_reports_what_is_not_ready(bed: &TestBed) {
     project.apply_ok(cluster, &["--wait"]);
 }
 
-/// A ClusterOperator is unavailable. Its own message is reported.
+/// A `ClusterOperator` is unavailable. Its own message is reported.
 fn a_cluster_operator_is_reported_in_its_own_words(bed: &TestBed) {
     let (cluster, project) = (&bed.guest, Project::new());
     project.write("profiles/checks.yaml", CHECKS);
