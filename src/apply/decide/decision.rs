@@ -35,6 +35,17 @@ impl Decision<'_> {
             Self::Delete => "delete",
         }
     }
+
+    /// Returns why, for logs.
+    pub(crate) fn reason(&self) -> &'static str {
+        match self {
+            Self::Skip => "it is as desired",
+            Self::Create => "it does not exist",
+            Self::Apply { ownership: Ownership::Found, .. } => "it differs, and it existed before",
+            Self::Apply { .. } => "it is new, or it differs",
+            Self::Delete => "it has a tombstone",
+        }
+    }
 }
 
 /// What a decision depends on besides the object.

@@ -63,7 +63,7 @@ pub(crate) async fn apply_object(
     let desired = cluster.desired(object);
     let subject = Subject { id: &object.id, action, desired: &desired };
     let decision = cluster.decision_context(options).decide(&subject, live.as_ref())?;
-    debug!(object = %object.id, decision = decision.name(), exists = live.is_some(), "decision");
+    debug!(object = %object.id, decision = decision.name(), reason = decision.reason(), "decision");
     let digest = subject.desired_digest();
     match decision {
         Decision::Skip => Ok(skip(&task, action, live, digest)),

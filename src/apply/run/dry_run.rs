@@ -101,7 +101,7 @@ async fn predict(
     let desired = cluster.desired(object);
     let subject = Subject { id: &object.id, action, desired: &desired };
     let decision = cluster.decision_context(options).decide(&subject, live.as_ref())?;
-    debug!(object = %object.id, decision = decision.name(), exists = live.is_some(), "decision");
+    debug!(object = %object.id, decision = decision.name(), reason = decision.reason(), "decision");
     Ok(match (decision, live) {
         (Decision::Skip, _) => (EventKind::Unchanged, ""),
         (Decision::Delete, _) => (EventKind::Deleted, ""),
