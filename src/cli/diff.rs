@@ -4,7 +4,9 @@ use clap::Args;
 #[cfg(feature = "apply")]
 use transship::apply::{self, Adoption, Options};
 use transship::diagnostic::{Diagnostic, Diagnostics};
-use transship::object::{Object, ObjectId};
+use transship::object::Object;
+#[cfg(feature = "apply")]
+use transship::object::ObjectId;
 use transship::show::{self, Side};
 
 #[cfg(feature = "apply")]

@@ -168,3 +168,112 @@ fn is_as_applied(entry: &InventoryEntry, live: &Value, desired: &str) -> bool {
         && live["metadata"].get("deletionTimestamp").is_none()
         && managed_fields::digest(live).is_some_and(|digest| digest == entry.live)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{Decision, DecisionContext, Subject};
+    use crate::apply::decide::desired::Desired;
+    use crate::apply::decide::inventory::{Inventory, InventoryEntry, PART_OF};
+    use crate::apply::decide::managed_fields::{self, MANAGER};
+    use crate::apply::decide::ownership::Adoption;
+    use crate::apply::decide::rollout::Action;
+    use crate::object::ObjectId;
+
+    const SET: &str = "applyset-ours-v1";
+
+    fn id() -> ObjectId {
+        let [group, kind, namespace, name] = ["", "ConfigMap", "ns", "settings"].map(str::to_owned);
+        ObjectId { group, kind, namespace, name }
+    }
+
+    fn desired() -> Desired {
+        let applied = json!({"metadata": {"labels": {PART_OF: SET}}, "data": {"mode": "one"}});
+        Desired { applied, seed: None, initial_status: None, pinned: None, digest: "d".to_owned() }
+    }
+
+    /// A live object with a set label and one manager of `data.mode`.
+    fn live(set: &str, manager: &str, operation: &str) -> Value {
+        json!({
+            "metadata": {"uid": "u", "labels": {PART_OF: set}, "managedFields": [
+                {"manager": manager, "operation": operation, "fieldsV1": {"f:data": {"f:mode": {}}}},
+            ]},
+            "data": {"mode": "one"},
+        })
+    }
+
+    fn foreign() -> Value {
+        let mut live = live("", "kubectl-client-side-apply", "Update");
+        live["metadata"]["labels"] = json!({});
+        live
+    }
+
+    /// The entry that an apply of `live` left.
+    fn entry(live: &Value) -> InventoryEntry {
+        InventoryEntry {
+            uid: "u".to_owned(),
+            desired: "d".to_owned(),
+            live: managed_fields::digest(live).unwrap_or_default(),
+            ..InventoryEntry::planned(&id(), "v1")
+        }
+    }
+
+    /// Describes the decision, or the error.
+    fn decide(
+        action: Action,
+        live: Option<&Value>,
+        entry: Option<InventoryEntry>,
+        adoption: Adoption,
+    ) -> String {
+        let (id, desired) = (id(), desired());
+        let inventory = Inventory { entries: entry.into_iter().collect(), ..Inventory::default() };
+        let context = DecisionContext { inventory: &inventory, set: SET, adoption };
+        match context.decide(&Subject { id: &id, action, desired: &desired }, live) {
+            Ok(Decision::Apply { on_conflict, ownership, .. }) => format!("{on_conflict:?} {ownership:?}"),
+            Ok(decision) => decision.name().to_owned(),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn a_missing_object_is_applied_or_created() {
+        assert_eq!(decide(Action::Apply, None, None, Adoption::Off), "Fail Ours");
+        assert_eq!(decide(Action::Apply, None, None, Adoption::On), "Force Ours");
+        assert_eq!(decide(Action::Create, None, None, Adoption::Off), "create");
+        assert_eq!(decide(Action::Delete, None, None, Adoption::Off), "skip");
+    }
+
+    #[test]
+    fn our_object_is_skipped_until_a_field_changes() {
+        let mut ours = live(SET, MANAGER, "Apply");
+        let applied = Some(entry(&ours));
+        assert_eq!(decide(Action::Apply, Some(&ours), applied.clone(), Adoption::Off), "skip");
+        assert_eq!(decide(Action::Delete, Some(&ours), applied.clone(), Adoption::Off), "delete");
+        ours["data"]["other"] = json!("theirs");
+        assert_eq!(decide(Action::Apply, Some(&ours), applied.clone(), Adoption::Off), "skip");
+        ours["data"]["mode"] = json!("theirs");
+        assert_eq!(decide(Action::Apply, Some(&ours), applied, Adoption::Off), "Force Ours");
+        assert_eq!(decide(Action::Apply, Some(&ours), None, Adoption::Off), "Force Ours", "a lost inventory");
+    }
+
+    #[test]
+    fn an_object_of_others_stays_theirs_without_adoption() {
+        let foreign = foreign();
+        assert_eq!(decide(Action::Apply, Some(&foreign), None, Adoption::Off), "Fail Found");
+        assert_eq!(decide(Action::Apply, Some(&foreign), None, Adoption::On), "Force Ours");
+        assert_eq!(decide(Action::Create, Some(&foreign), None, Adoption::Off), "skip");
+        let found = InventoryEntry { found: true, ..entry(&foreign) };
+        assert_eq!(decide(Action::Apply, Some(&foreign), Some(found.clone()), Adoption::Off), "Force Found");
+        assert_eq!(decide(Action::Apply, Some(&foreign), Some(found), Adoption::On), "Force Ours");
+    }
+
+    #[test]
+    fn an_object_of_another_set_is_never_changed() {
+        let other = live("applyset-other-v1", MANAGER, "Apply");
+        for adoption in [Adoption::Off, Adoption::On] {
+            let error = decide(Action::Apply, Some(&other), None, adoption);
+            assert!(error.contains("another ApplySet, applyset-other-v1"), "{error}");
+        }
+    }
+}
