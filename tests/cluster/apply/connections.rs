@@ -40,7 +40,7 @@ fn assert_reached(run: &Run) {
 }
 
 /// Copies a kubeconfig and replaces a text.
-fn like(kubeconfig: &Path, from: &str, to: &str) -> tempfile::NamedTempFile {
+fn copy_kubeconfig(kubeconfig: &Path, from: &str, to: &str) -> tempfile::NamedTempFile {
     let text = std::fs::read_to_string(kubeconfig).unwrap();
     assert!(text.contains(from), "{text}");
     let file = tempfile::NamedTempFile::new().unwrap();
@@ -90,7 +90,7 @@ fn credential_plugins_work(bed: &TestBed) {
         "    exec:\n      apiVersion: client.authentication.k8s.io/v1\n      interactiveMode: Never\n      \
          command: echo\n      args: ['{credential}']\n"
     );
-    let kubeconfig = like(&cluster.direct(), &format!("    token: {ADMIN}\n"), &plugin);
+    let kubeconfig = copy_kubeconfig(&cluster.direct(), &format!("    token: {ADMIN}\n"), &plugin);
     assert_reached(&dry_run(&project, &[], &["--kubeconfig", &kubeconfig.path().display().to_string()]));
 }
 
@@ -132,7 +132,7 @@ fn connect(mut client: TcpStream, asked: &Mutex<Vec<String>>) -> Option<()> {
 fn the_proxy_of_a_kubeconfig_is_used(bed: &TestBed) {
     let (cluster, project, proxy) = (&bed.guest, Project::new(), ConnectProxy::start());
     let url = format!("    proxy-url: http://somebody:s%40me@127.0.0.1:{}\n    server: ", proxy.port);
-    let kubeconfig = like(&cluster.direct(), "    server: ", &url);
+    let kubeconfig = copy_kubeconfig(&cluster.direct(), "    server: ", &url);
     let run = dry_run(&project, &[], &["--kubeconfig", &kubeconfig.path().display().to_string()]);
     assert_reached(&run);
     let asked = proxy.asked.lock().unwrap();

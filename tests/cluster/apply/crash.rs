@@ -9,7 +9,7 @@ use transship::object::Cluster;
 
 use super::applied_state::{kinds_of, ours};
 use super::in_process::{Project, Verb};
-use super::{alone, program, repository};
+use super::{program, repository, run_standalone};
 use crate::TestBedCase;
 use crate::base_state::BaseState;
 use crate::fault_proxy::When;
@@ -56,7 +56,7 @@ struct Scene<'b> {
 }
 
 impl<'b> Scene<'b> {
-    fn alone(cluster: &'b TestCluster, folder: &Path, verb: Verb) -> Self {
+    fn standalone(cluster: &'b TestCluster, folder: &Path, verb: Verb) -> Self {
         let project = Project::load(folder, "standalone");
         Self { clusters: vec![(Cluster::Both, cluster)], project, verb, at: ALL, when: BOTH }
     }
@@ -141,16 +141,16 @@ const HOME: &str = "apiVersion: v1\nkind: Namespace\nmetadata: {name: openshift-
 fn crash_during_an_install(cluster: &TestCluster) {
     cluster.apply_yaml(HOME);
     cluster.apply_yaml("apiVersion: v1\nkind: Namespace\nmetadata: {name: crash}\n");
-    Scene::alone(cluster, &fixture("one"), Verb::Apply).cut_off_everywhere();
+    Scene::standalone(cluster, &fixture("one"), Verb::Apply).cut_off_everywhere();
     let labels = cluster.get("/api/v1/namespaces/crash").unwrap()["metadata"]["labels"].clone();
     assert_eq!(labels, json!({"kubernetes.io/metadata.name": "crash"}));
 }
 
 /// Everything at once: changed objects, a recreated one, a rollout strategy, a pruned CRD, and a tombstone.
 fn crash_during_an_upgrade(cluster: &TestCluster) {
-    Scene::alone(cluster, &fixture("one"), Verb::Apply).run();
+    Scene::standalone(cluster, &fixture("one"), Verb::Apply).run();
     cluster.apply_yaml("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: legacy, namespace: crash}\n");
-    Scene::alone(cluster, &fixture("two"), Verb::Apply).cut_off_everywhere();
+    Scene::standalone(cluster, &fixture("two"), Verb::Apply).cut_off_everywhere();
     assert!(cluster.get("/api/v1/namespaces/crash/configmaps/legacy").is_none());
     assert!(cluster.get("/api/v1/namespaces/crash/configmaps/leaves").is_none());
     assert!(cluster.get("/apis/example.test/v1/namespaces/crash/widgets/widget").is_none());
@@ -166,8 +166,8 @@ fn crash_during_a_delete(cluster: &TestCluster) {
     let folder = in_a_namespace_of_others();
     cluster.apply_yaml(HOME);
     cluster.apply_yaml("apiVersion: v1\nkind: Namespace\nmetadata: {name: crash}\n");
-    Scene::alone(cluster, folder.path(), Verb::Apply).run();
-    Scene::alone(cluster, folder.path(), Verb::Delete).cut_off_everywhere();
+    Scene::standalone(cluster, folder.path(), Verb::Apply).run();
+    Scene::standalone(cluster, folder.path(), Verb::Delete).cut_off_everywhere();
     assert!(cluster.get("/apis/apps/v1/namespaces/crash/deployments/op").is_none());
 }
 
@@ -196,7 +196,7 @@ fn crash_by_a_signal(bed: &TestBed) {
     let cluster = bed.standalone();
     let folder = fixture("one");
     let (before, mut killed) = (BaseState::remember(&cluster.control_plane), 0);
-    assert_eq!(alone(cluster, &folder, "apply", &[]).code, 0);
+    assert_eq!(run_standalone(cluster, &folder, "apply", &[]).code, 0);
     let requests = cluster.proxy.seen().len();
     let kinds = kinds_of(cluster);
     let expected = ours(cluster, &kinds);
@@ -207,7 +207,7 @@ fn crash_by_a_signal(bed: &TestBed) {
         let stop = cluster.proxy.stop_at(number, if round % 2 == 0 { When::Before } else { When::After });
         killed += usize::from(kill_at(cluster, &folder, stop));
         cluster.proxy.reset();
-        let run = alone(cluster, &folder, "apply", &[]);
+        let run = run_standalone(cluster, &folder, "apply", &[]);
         assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
         assert_eq!(ours(cluster, &kinds), expected, "killed at request {number}");
     }

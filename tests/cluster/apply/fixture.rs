@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Run, alone, hosted};
+use super::{Run, run_hosted, run_standalone};
 use crate::test_bed::TestBed;
 use crate::test_cluster::TestCluster;
 
@@ -286,7 +286,7 @@ impl Project {
 
     /// Runs a command on one cluster.
     pub(crate) fn run(&self, cluster: &TestCluster, command: &str, more: &[&str]) -> Run {
-        alone(cluster, self.path(), command, &with_limits(more))
+        run_standalone(cluster, self.path(), command, &with_limits(more))
     }
 
     /// Applies to one cluster.
@@ -303,7 +303,7 @@ impl Project {
 
     /// Runs a command on both clusters of a hosted control plane.
     pub(crate) fn run_hosted(&self, bed: &TestBed, command: &str, more: &[&str]) -> Run {
-        hosted(bed, self.path(), command, &with_limits(more))
+        run_hosted(bed, self.path(), command, &with_limits(more))
     }
 }
 

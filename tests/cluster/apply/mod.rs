@@ -50,7 +50,7 @@ pub(crate) fn repository() -> &'static Path {
 }
 
 /// Runs a command on both clusters of a hosted control plane.
-pub(crate) fn hosted(bed: &TestBed, folder: &Path, command: &str, more: &[&str]) -> Run {
+pub(crate) fn run_hosted(bed: &TestBed, folder: &Path, command: &str, more: &[&str]) -> Run {
     let (management, guest) = (bed.management.kubeconfig().display(), bed.guest.kubeconfig().display());
     let (management, guest) = (management.to_string(), guest.to_string());
     let clusters =
@@ -59,7 +59,7 @@ pub(crate) fn hosted(bed: &TestBed, folder: &Path, command: &str, more: &[&str])
 }
 
 /// Runs a command on one cluster.
-pub(crate) fn alone(cluster: &TestCluster, folder: &Path, command: &str, more: &[&str]) -> Run {
+pub(crate) fn run_standalone(cluster: &TestCluster, folder: &Path, command: &str, more: &[&str]) -> Run {
     let kubeconfig = cluster.kubeconfig().display().to_string();
     run_in(folder, &[&[command, "--topology", "standalone", "--kubeconfig", &kubeconfig][..], more].concat())
 }

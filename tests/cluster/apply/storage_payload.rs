@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::applied_state::{kinds_of, labelled};
 use super::scenarios::{create, wait_until};
-use super::{Run, alone, hosted, repository, run_in};
+use super::{Run, repository, run_hosted, run_in, run_standalone};
 use crate::TestBedCase;
 use crate::audit::{self, Entry, Mark};
 use crate::test_bed::TestBed;
@@ -101,7 +101,7 @@ fn assert_only_looked(cluster: &TestCluster, mark: Mark) {
 }
 
 fn a_hosted_cluster_is_applied_once(bed: &TestBed) {
-    let run = hosted(bed, repository(), "apply", &["--wait", "--timeout", "60s"]);
+    let run = run_hosted(bed, repository(), "apply", &["--wait", "--timeout", "60s"]);
     assert_done(&run);
     assert_eq!(
         run.stdout,
@@ -114,7 +114,7 @@ fn a_hosted_cluster_is_applied_once(bed: &TestBed) {
     assert_related(&bed.guest, "storage");
     assert_related(&bed.guest, "csi-snapshot-controller");
     let marks = [bed.management.audit.mark(), bed.guest.audit.mark()];
-    let run = hosted(bed, repository(), "apply", &["--wait", "--timeout", "60s", "--prune"]);
+    let run = run_hosted(bed, repository(), "apply", &["--wait", "--timeout", "60s", "--prune"]);
     assert_done(&run);
     assert_eq!(
         run.stdout,
@@ -122,7 +122,7 @@ fn a_hosted_cluster_is_applied_once(bed: &TestBed) {
     );
     assert_only_looked(&bed.management, marks[0]);
     assert_only_looked(&bed.guest, marks[1]);
-    let run = hosted(bed, repository(), "delete", &["--timeout", "60s"]);
+    let run = run_hosted(bed, repository(), "delete", &["--timeout", "60s"]);
     assert_done(&run);
     for cluster in [&bed.management, &bed.guest] {
         let inventories = cluster.list("/api/v1/configmaps?labelSelector=applyset.kubernetes.io%2Fid");
@@ -133,14 +133,14 @@ fn a_hosted_cluster_is_applied_once(bed: &TestBed) {
 
 fn a_standalone_cluster_is_applied_once(bed: &TestBed) {
     let cluster = bed.standalone();
-    let run = alone(cluster, repository(), "apply", &["--wait", "--timeout", "60s"]);
+    let run = run_standalone(cluster, repository(), "apply", &["--wait", "--timeout", "60s"]);
     assert_done(&run);
     assert_eq!(run.stdout, "cluster: 98 created, 0 changed, 0 unchanged, 0 pruned, 0 failed\n");
     assert_there(cluster, "standalone");
     assert_nothing_else(cluster, "standalone");
     assert_related(cluster, "storage");
     let mark = cluster.audit.mark();
-    let run = alone(cluster, repository(), "apply", &["--wait", "--timeout", "60s"]);
+    let run = run_standalone(cluster, repository(), "apply", &["--wait", "--timeout", "60s"]);
     assert_eq!(
         run.stdout, "cluster: 0 created, 0 changed, 98 unchanged, 0 pruned, 0 failed\n",
         "{}",
@@ -192,7 +192,7 @@ fn the_documented_permissions_suffice(bed: &TestBed) {
         ("diff", &["--live"]),
         ("delete", &[]),
     ] {
-        let run = hosted(bed, repository(), command, &[&somebody, more].concat());
+        let run = run_hosted(bed, repository(), command, &[&somebody, more].concat());
         assert_done(&run);
         assert!(!run.stderr.contains("forbidden"), "{}", run.stderr);
     }
