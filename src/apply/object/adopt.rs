@@ -5,8 +5,7 @@ use tracing::debug;
 
 use crate::apply::decide::desired::node;
 use crate::apply::decide::json_fields::{merge, merge_patch, without_server_fields};
-use crate::apply::decide::managed_fields::MANAGER;
-use crate::apply::decide::managed_fields::{self, SEED_MANAGER};
+use crate::apply::decide::managed_fields::{self, MANAGER, SEED_MANAGER};
 use crate::apply::decide::object_error::ObjectError;
 use crate::apply::decide::orphaned_fields::without_orphaned_fields;
 use crate::apply::decide::ownership::{Adoption, OnConflict};

@@ -159,3 +159,48 @@ async fn list_resources(
         Err(_) => Err(RequestError::NotDiscovery { path }),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use kube::core::GroupVersionKind;
+    use kube::discovery::Scope;
+    use serde_json::{Value, json};
+
+    use super::{RequestError, ServedResources};
+
+    fn version(version: &str, scope: &str) -> Value {
+        let resource = json!({"resource": "widgets", "responseKind": {"kind": "Widget"}, "scope": scope, "verbs": ["list"]});
+        json!({"version": version, "resources": [resource]})
+    }
+
+    fn read(answer: Value) -> Result<ServedResources, RequestError> {
+        let mut resources = ServedResources::default();
+        resources.read("/apis", answer)?;
+        Ok(resources)
+    }
+
+    #[test]
+    fn resources_are_found_by_kind() {
+        let versions = [version("v1beta1", "Namespaced"), version("v1", "Namespaced")];
+        let group =
+            json!({"metadata": {"name": "example.test", "creationTimestamp": null}, "versions": versions});
+        let resources = read(json!({"kind": "APIGroupDiscoveryList", "items": [group]})).unwrap();
+        let found = resources.find(&GroupVersionKind::gvk("example.test", "v1beta1", "Widget")).unwrap();
+        assert_eq!((found.resource.plural.as_str(), &found.scope), ("widgets", &Scope::Namespaced));
+        assert!(resources.find(&GroupVersionKind::gvk("example.test", "v2", "Widget")).is_none());
+        let stable = resources.find_any_version("example.test", "Widget").unwrap();
+        assert_eq!(stable.resource.version, "v1");
+    }
+
+    #[test]
+    fn other_answers_are_rejected() {
+        for answer in [
+            json!({}),
+            json!([]),
+            json!({"kind": "APIGroupList", "groups": []}),
+            json!({"kind": "APIGroupDiscoveryList", "items": 7}),
+        ] {
+            assert!(matches!(read(answer), Err(RequestError::NotDiscovery { .. })));
+        }
+    }
+}

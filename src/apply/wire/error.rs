@@ -184,7 +184,7 @@ impl fmt::Display for RequestError {
             Self::NotJson => f.write_str("the answer is not JSON"),
             Self::TooLarge(limit) => write!(f, "the answer is larger than {limit} bytes"),
             Self::NotDiscovery { path } => {
-                write!(f, "the answer to {path} is not aggregated discovery, which needs Kubernetes 1.26")
+                write!(f, "the answer to {path} is not aggregated discovery, which needs Kubernetes 1.30")
             }
             Self::InvalidRequest(reason) => write!(f, "the request is invalid: {reason}"),
         }
@@ -208,5 +208,67 @@ impl fmt::Display for ApiError {
 impl From<kube::core::request::Error> for RequestError {
     fn from(error: kube::core::request::Error) -> Self {
         Self::InvalidRequest(error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{ApiError, RequestError};
+
+    fn error(code: u16, body: &str) -> RequestError {
+        RequestError::Api(Box::new(ApiError::parse(code, None, body.as_bytes())))
+    }
+
+    fn status(code: u16, message: &str) -> RequestError {
+        error(code, &json!({"kind": "Status", "message": message, "reason": "Reason"}).to_string())
+    }
+
+    #[test]
+    fn messages_quote_the_api_server() {
+        for (error, expected) in [
+            (status(403, "not you"), "forbidden: not you"),
+            (status(422, "bad value"), "the API server answers 422: bad value"),
+            (
+                error(502, "<html>bad gateway</html>\n"),
+                "the API server answers 502: <html>bad gateway</html>",
+            ),
+            (error(502, ""), "the API server answers 502"),
+            (error(500, "[]"), "the API server answers 500: []"),
+        ] {
+            assert_eq!(error.to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn messages_without_values_name_only_fields_and_webhooks() {
+        let causes = json!([{"field": "data[password]", "message": "s3cret"}, {"message": "s3cret"}]);
+        let body = json!({"message": "s3cret", "reason": "Invalid", "details": {"causes": causes}});
+        let invalid = error(422, &body.to_string());
+        assert_eq!(
+            invalid.message_without_values(),
+            "the API server answers 422 Invalid because of data[password]"
+        );
+        let webhook = status(500, "failed calling webhook \"w\": s3cret");
+        assert_eq!(webhook.message_without_values(), "an admission webhook does not answer: `w`");
+    }
+
+    #[test]
+    fn only_errors_that_can_go_away_are_transient() {
+        for (error, transient) in [
+            (status(429, "busy"), true),
+            (status(500, "etcd is down"), true),
+            (status(500, "failed to create typed patch object: field not declared in schema"), false),
+            (status(500, "request to convert CR to an invalid group/version: a.b/v1 x"), false),
+            (status(503, ""), true),
+            (status(409, "conflict"), false),
+            (RequestError::Connection("refused".to_owned()), true),
+            (RequestError::NotJson, true),
+            (RequestError::TooLarge(1), false),
+            (RequestError::InvalidRequest("no name".to_owned()), false),
+        ] {
+            assert_eq!(error.is_transient(), transient, "{error}");
+        }
     }
 }
