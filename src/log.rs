@@ -3,15 +3,15 @@
 use tracing::{Level, debug, enabled, info};
 
 use crate::check::Checked;
+use crate::language::Profiles;
 use crate::payload::Payload;
-use crate::project::Project;
 use crate::select::Selected;
 use crate::transform::Rendered;
 
 /// Logs what was loaded.
-pub(crate) fn loaded(project: &Project) {
-    let Payload { files, manifests, pages, .. } = &*project.payload;
-    let profiles = project.profiles.iter().count();
+pub(crate) fn loaded(payload: &Payload, profiles: &Profiles) {
+    let Payload { files, manifests, pages, .. } = payload;
+    let profiles = profiles.iter().count();
     info!(
         files = files.len(),
         manifests = manifests.len(),

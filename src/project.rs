@@ -60,7 +60,7 @@ impl Project {
         let sources = payload.sources.and(&profiles.sources);
         let project = Self { payload: Arc::new(payload), profiles, parameters, sources };
         expand::check_names(&project.context())?;
-        log::loaded(&project);
+        log::loaded(&project.payload, &project.profiles);
         Ok(project)
     }
 

@@ -3,14 +3,14 @@
 use std::str::FromStr;
 
 use clap::Args;
-use transship::apply::{self, Approval, Options};
-use transship::diagnostic::{Diagnostic, Diagnostics};
+use transship::apply::{self, Adoption, Approval, Options};
+use transship::diagnostic::Diagnostics;
 use transship::language::Selector;
 
 use super::target::{Clusters, block_on};
 use super::{Inputs, Outcome, output};
 
-/// Make clusters what is rendered for them, in order, and say what was done
+/// Apply the rendered objects to the clusters of a topology, in order
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -18,29 +18,29 @@ Examples:
   transship apply --topology hypershift --management-kubeconfig mc.kubeconfig --guest-kubeconfig guest.kubeconfig
   transship apply --topology hypershift … --prune --approve-prune 14
 
-Exit code 3 says that a cluster did not do all that it was asked; what did not depend on that is done.")]
+Exit code 3 means that something failed in a cluster. Everything that does not depend on it was applied.")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(super) struct Apply {
     #[command(flatten)]
     inputs: Inputs,
     #[command(flatten)]
     clusters: Clusters,
-    /// Only say what would be done, and in which order
+    /// Only print what would be done, and in which order
     #[arg(long)]
     dry_run: bool,
-    /// Wait until everything is ready, and for what others must bring before that
+    /// Wait until every object is ready, and for namespaces and kinds that others create
     #[arg(long)]
     wait: bool,
-    /// Take away what an earlier rollout brought and this one does not, as soon as everything is ready: it waits for that
+    /// Delete objects that are no longer rendered, once every object is ready; implies --wait
     #[arg(long)]
     prune: bool,
-    /// Approve that this many go, though they are many, or namespaces, definitions or claims
+    /// Approve the deletion of exactly this many objects, even if they are many, or namespaces, CRDs or volumes
     #[arg(long, value_name = "NUMBER|all", requires = "prune")]
     approve_prune: Option<Approved>,
-    /// Take over objects that others made
+    /// Take over objects that others created
     #[arg(long)]
     adopt: bool,
-    /// What may be taken away and made again where it cannot be changed; repeatable. Jobs always may
+    /// Delete and create these objects again if a field is immutable; repeatable. Jobs are always recreated
     #[arg(long, value_name = "KIND[/NAME]")]
     recreate: Vec<Selector>,
 }
@@ -56,7 +56,7 @@ impl FromStr for Approved {
         match (text, text.parse()) {
             ("all", _) => Ok(Self(Approval::All)),
             (_, Ok(count)) => Ok(Self(Approval::Count(count))),
-            _ => Err("write how many may go, or all".to_owned()),
+            _ => Err("write a number or all".to_owned()),
         }
     }
 }
@@ -70,9 +70,9 @@ impl Apply {
             output::warn(&plan.warnings);
         }
         let options = Options {
-            // What was there before may be all that works until what is new does.
+            // The objects to prune may be needed until the new ones are ready.
             wait: self.wait || self.prune,
-            adopt: self.adopt,
+            adoption: if self.adopt { Adoption::On } else { Adoption::Off },
             recreate: self.recreate.clone(),
             prune: self.prune,
             approval: self.approve_prune.map_or_else(Approval::default, |approved| approved.0),
@@ -81,13 +81,13 @@ impl Apply {
         block_on(async {
             let targets = self.clusters.targets(&profiles, &plans).await?;
             if self.dry_run {
-                let summary = apply::preview(targets, &options, |event| self.clusters.show(event)).await;
-                return self.clusters.end(&summary.map_err(Diagnostic::error)?);
+                let summary = apply::dry_run(targets, &options, |event| self.clusters.print(event)).await?;
+                return self.clusters.finish(&summary);
             }
             let mut progress = self.clusters.progress(&profiles, &plans);
-            let summary = apply::apply(targets, &options, |event| progress.tell(event)).await;
+            let summary = apply::apply(targets, &options, |event| progress.report(event)).await;
             progress.clear();
-            self.clusters.end(&summary.map_err(Diagnostic::error)?)
+            self.clusters.finish(&summary?)
         })
     }
 }

@@ -2,28 +2,29 @@
 
 use clap::Args;
 use transship::apply;
-use transship::diagnostic::{Diagnostic, Diagnostics};
+use transship::diagnostic::Diagnostics;
 use transship::object::Cluster;
 
 use super::target::{Clusters, block_on};
 use super::{Inputs, Outcome};
 
-/// Take away what was rolled out: only what the inventories say is ours, in order
+/// Delete the objects of a topology, in order: only those in the inventories
 #[derive(Args)]
 #[command(after_help = "\
 Example:
   transship delete --topology hypershift --management-kubeconfig mc.kubeconfig --guest-kubeconfig guest.kubeconfig
 
-With a namespace goes all that is in it, and with a definition every object of its kind, whoever made them.
+Deleting a namespace deletes everything in it, and deleting a CRD deletes every object of its kind, including
+objects that others created.
 
-A guest that does not answer does not hold back what is in the management cluster. One of which not even the
-kubeconfig is left is left out with --without-guest.")]
+If the guest does not answer, the objects in the management cluster are deleted anyway. If the guest no longer
+exists, use --without-guest.")]
 pub(super) struct Delete {
     #[command(flatten)]
     inputs: Inputs,
     #[command(flatten)]
     clusters: Clusters,
-    /// The guest is gone: clear the management cluster alone
+    /// Delete only from the management cluster, because the guest no longer exists
     #[arg(long, conflicts_with_all = ["guest_kubeconfig", "guest_context"])]
     without_guest: bool,
 }
@@ -38,9 +39,9 @@ impl Delete {
             let targets = self.clusters.targets(&profiles, &plans).await?;
             let mut progress = self.clusters.progress(&profiles, &plans);
             let options = self.clusters.options();
-            let summary = apply::delete(targets, &options, |event| progress.tell(event)).await;
+            let summary = apply::delete(targets, &options, |event| progress.report(event)).await;
             progress.clear();
-            self.clusters.end(&summary.map_err(Diagnostic::error)?)
+            self.clusters.finish(&summary?)
         })
     }
 }

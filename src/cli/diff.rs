@@ -1,8 +1,12 @@
 //! `transship diff`
 
 use clap::Args;
+#[cfg(feature = "apply")]
+use transship::apply::{self, Adoption, Options};
 use transship::diagnostic::{Diagnostic, Diagnostics};
-use transship::object::{Object, ObjectId};
+use transship::object::Object;
+#[cfg(feature = "apply")]
+use transship::object::ObjectId;
 use transship::show::{self, Side};
 
 #[cfg(feature = "apply")]
@@ -26,11 +30,11 @@ pub(super) struct Diff {
     /// A profile; there must be two
     #[arg(long, value_name = "NAME")]
     profile: Vec<String>,
-    /// What an apply would change, as the API servers say
+    /// Show what an apply would change in the live clusters
     #[cfg(feature = "apply")]
     #[arg(long, conflicts_with = "profile")]
     live: bool,
-    /// As if objects that others made were taken over
+    /// Show the changes of an apply with --adopt
     #[cfg(feature = "apply")]
     #[arg(long, requires = "live")]
     adopt: bool,
@@ -89,13 +93,14 @@ impl Diff {
         block_on(async {
             let targets = self.clusters.targets(&profiles, &plans).await?;
             let mut failed = false;
-            let told = |event: &transship::apply::Event| {
+            let adoption = if self.adopt { Adoption::On } else { Adoption::Off };
+            let options = Options { adoption, ..self.clusters.options() };
+            // The only events are about clusters that cannot be read.
+            let mut changes = apply::diff_live(targets, &options, |event| {
                 failed = true;
                 output::note(&event.line());
-            };
-            let options = transship::apply::Options { adopt: self.adopt, ..self.clusters.options() };
-            let changes = transship::apply::changes(targets, &options, told).await;
-            let mut changes = changes.map_err(Diagnostic::error)?;
+            })
+            .await?;
             changes.retain(|change| is_wanted(&change.object));
             for change in &changes {
                 let text = if self.clusters.is_json() { change.json() + "\n" } else { change.text() };

@@ -1,13 +1,13 @@
-//! Which clusters a topology is rolled out to, and how they are reached.
+//! The flags that name the clusters of a topology.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use transship::Project;
-use transship::apply::{Approval, Endpoint, Event, Options, Summary, Target};
+use transship::apply::{Adoption, Approval, Endpoint, Event, Options, Summary, TargetCluster};
 use transship::diagnostic::{Diagnostic, Diagnostics};
-use transship::language::{Profile, Selector};
+use transship::language::Profile;
 use transship::object::Cluster;
 use transship::order::Plan;
 
@@ -20,106 +20,97 @@ pub(super) struct Clusters {
     /// The topology
     #[arg(long, value_name = "NAME")]
     topology: Option<String>,
-    /// The kubeconfig of a standalone cluster; without it, KUBECONFIG, ~/.kube/config, or the pod's own token
+    /// The kubeconfig of a standalone cluster; by default KUBECONFIG, ~/.kube/config or the token of the pod
     #[arg(long, value_name = "FILE", help_heading = "Clusters")]
     kubeconfig: Option<PathBuf>,
-    /// A context of it
+    /// The context of the kubeconfig
     #[arg(long, value_name = "NAME", help_heading = "Clusters")]
     context: Option<String>,
-    /// The kubeconfig of the management cluster; without it, as for a standalone cluster
+    /// The kubeconfig of the management cluster; same default
     #[arg(long, value_name = "FILE", help_heading = "Clusters")]
     management_kubeconfig: Option<PathBuf>,
-    /// A context of it
+    /// The context of the kubeconfig
     #[arg(long, value_name = "NAME", help_heading = "Clusters")]
     management_context: Option<String>,
     /// The kubeconfig of the guest
     #[arg(long, value_name = "FILE", help_heading = "Clusters")]
     guest_kubeconfig: Option<PathBuf>,
-    /// A context of it
+    /// The context of the kubeconfig
     #[arg(long, value_name = "NAME", help_heading = "Clusters")]
     guest_context: Option<String>,
-    /// Act as this user
+    /// The user to impersonate
     #[arg(long = "as", value_name = "USER", help_heading = "Clusters")]
     act_as: Option<String>,
-    /// After this long everything that is not done is given up
+    /// The time limit for the whole command
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = duration)]
     timeout: Duration,
-    /// For this long a request is tried again that a cluster does not answer, or answers with "later"
+    /// How long to retry a request that fails transiently
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
     request_timeout: Duration,
-    /// What happens, as lines for people or of JSON
+    /// The output format
     #[arg(short = 'o', value_enum, default_value_t = Format::Text)]
     format: Format,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Format {
-    /// Lines for people
+    /// Lines of text
     Text,
-    /// An event a line, and the summary last
+    /// One JSON object per line; the summary is last
     Json,
 }
 
 impl Clusters {
-    /// The profiles of the topology.
+    /// Returns the profiles of the topology.
     pub(super) fn profiles<'p>(&self, project: &'p Project) -> Result<Vec<&'p Profile>, Diagnostics> {
         let all: Vec<&Profile> = project.profiles.iter().collect();
         let mut names: Vec<&str> = all.iter().map(|profile| profile.topology.as_str()).collect();
         names.sort_unstable();
         names.dedup();
         let Some(topology) = &self.topology else {
-            return Err(Diagnostic::error("which topology?")
-                .help(format!("choose one with --topology: {}", names.join(", ")))
+            return Err(Diagnostic::error("no topology is given")
+                .help(format!("use --topology with one of: {}", names.join(", ")))
                 .into());
         };
         let found: Vec<&Profile> = all.into_iter().filter(|profile| profile.topology == *topology).collect();
         if found.is_empty() {
             return Err(Diagnostic::error(format!("there is no topology `{topology}`"))
-                .help(format!("there are {}", names.join(", ")))
+                .help(format!("the topologies are {}", names.join(", ")))
                 .into());
         }
         Ok(found)
     }
 
-    /// The clusters of some profiles, with what belongs there.
+    /// Returns the clusters of the profiles, with the objects that are rendered for them.
     pub(super) async fn targets<'a>(
         &self,
         profiles: &[&'a Profile],
         plans: &'a [Plan],
-    ) -> Result<Vec<Target<'a>>, Diagnostics> {
-        self.fit(profiles)?;
+    ) -> Result<Vec<TargetCluster<'a>>, Diagnostics> {
+        self.check_flags(profiles)?;
         let mut targets = Vec::new();
         for (profile, plan) in profiles.iter().zip(plans) {
             let client = self.endpoint(profile.cluster)?.connect().await?;
-            targets.push(Target { client, profile, plan });
+            targets.push(TargetCluster { client, profile, plan });
         }
         Ok(targets)
     }
 
-    /// A cluster that nothing is done in is not named, except by mistake: another one would be taken in its place.
-    fn fit(&self, profiles: &[&Profile]) -> Result<(), Diagnostic> {
-        for (cluster, prefix, given) in [
-            (Cluster::Both, "", [self.kubeconfig.is_some(), self.context.is_some()]),
-            (
-                Cluster::Management,
-                "management-",
-                [self.management_kubeconfig.is_some(), self.management_context.is_some()],
-            ),
-            (Cluster::Guest, "guest-", [self.guest_kubeconfig.is_some(), self.guest_context.is_some()]),
+    /// Rejects flags for clusters that are not in the topology: the command would use another cluster than the user meant.
+    fn check_flags(&self, profiles: &[&Profile]) -> Result<(), Diagnostic> {
+        for (flag, cluster, is_given) in [
+            ("--kubeconfig", Cluster::Both, self.kubeconfig.is_some()),
+            ("--context", Cluster::Both, self.context.is_some()),
+            ("--management-kubeconfig", Cluster::Management, self.management_kubeconfig.is_some()),
+            ("--management-context", Cluster::Management, self.management_context.is_some()),
+            ("--guest-kubeconfig", Cluster::Guest, self.guest_kubeconfig.is_some()),
+            ("--guest-context", Cluster::Guest, self.guest_context.is_some()),
         ] {
-            let flags = ["kubeconfig", "context"];
-            let given = flags.into_iter().zip(given).find(|(_, given)| *given);
-            if let Some((flag, _)) = given
-                && profiles.iter().all(|profile| profile.cluster != cluster)
-            {
-                let named = profiles.iter().map(|profile| match profile.cluster {
-                    Cluster::Both => "--kubeconfig or --context",
-                    Cluster::Management => "--management-kubeconfig or --management-context",
-                    Cluster::Guest => "--guest-kubeconfig or --guest-context",
-                });
-                return Err(Diagnostic::error(format!("--{prefix}{flag} names no cluster of this topology"))
-                    .note("nothing would be done in the cluster that it names")
-                    .help(format!("give {}", named.collect::<Vec<_>>().join(", "))));
+            if is_given && profiles.iter().all(|profile| profile.cluster != cluster) {
+                let flags: Vec<&str> = profiles.iter().map(|profile| flags_of(profile.cluster)).collect();
+                return Err(Diagnostic::error(format!("{flag} names no cluster of this topology"))
+                    .note("nothing would be applied to the cluster that it names")
+                    .help(format!("use {}", flags.join(", "))));
             }
         }
         Ok(())
@@ -132,24 +123,24 @@ impl Clusters {
             Cluster::Guest => (&self.guest_kubeconfig, &self.guest_context),
         };
         if cluster == Cluster::Guest && kubeconfig.is_none() && context.is_none() {
-            return Err(Diagnostic::error("which cluster is the guest?")
-                .note("without a word it would be the management cluster")
-                .help("give --guest-kubeconfig or --guest-context"));
+            return Err(Diagnostic::error("no cluster is given for the guest")
+                .note("by default, it would be the management cluster")
+                .help("use --guest-kubeconfig or --guest-context"));
         }
         Ok(Endpoint { kubeconfig: kubeconfig.clone(), context: context.clone(), act_as: self.act_as.clone() })
     }
 
-    /// How it is done, where nothing else is said.
+    /// Returns the options with their defaults.
     pub(super) fn options(&self) -> Options {
         Options {
             wait: false,
             timeout: self.timeout,
-            patience: self.request_timeout,
-            adopt: false,
-            recreate: Vec::<Selector>::new(),
+            retry_timeout: self.request_timeout,
+            adoption: Adoption::Off,
+            recreate: Vec::new(),
             prune: false,
             approval: Approval::default(),
-            begun: tokio::time::Instant::now(),
+            started: tokio::time::Instant::now(),
         }
     }
 
@@ -157,18 +148,19 @@ impl Clusters {
         self.format == Format::Json
     }
 
-    /// What would happen is the result of a dry run.
-    pub(super) fn show(&self, event: &Event) {
+    /// Prints an event to stdout: the result of a dry run.
+    pub(super) fn print(&self, event: &Event) {
         let _ = output::result(&(if self.is_json() { event.json() } else { event.line() } + "\n"));
     }
 
-    /// Tells what happens to the objects of some profiles.
+    /// Returns a printer for the events of a rollout.
     pub(super) fn progress(&self, profiles: &[&Profile], plans: &[Plan]) -> Progress {
         let totals = profiles.iter().zip(plans);
         Progress::new(self.format, totals.map(|(profile, plan)| (profile.cluster, plan.objects.len())))
     }
 
-    pub(super) fn end(&self, summary: &Summary) -> Result<Outcome, Diagnostics> {
+    /// Prints the summary.
+    pub(super) fn finish(&self, summary: &Summary) -> Result<Outcome, Diagnostics> {
         output::result(&match self.format {
             Format::Json => summary.json() + "\n",
             Format::Text => summary.lines(),
@@ -177,8 +169,18 @@ impl Clusters {
     }
 }
 
-/// One thread is enough: everything waits for the network.
+fn flags_of(cluster: Cluster) -> &'static str {
+    match cluster {
+        Cluster::Both => "--kubeconfig or --context",
+        Cluster::Management => "--management-kubeconfig or --management-context",
+        Cluster::Guest => "--guest-kubeconfig or --guest-context",
+    }
+}
+
+/// Runs a future on this thread. One thread is enough, because everything waits for the network.
 pub(super) fn block_on<T>(future: impl Future<Output = Result<T, Diagnostics>>) -> Result<T, Diagnostics> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.map_err(|error| Diagnostic::error(format!("no runtime: {error}")))?.block_on(future)
+    runtime
+        .map_err(|error| Diagnostic::error(format!("cannot start the async runtime: {error}")))?
+        .block_on(future)
 }

@@ -66,8 +66,11 @@ pub(super) fn apply(
     for layer in [Layer::Add, Layer::Default, Layer::Set] {
         // The rules of a layer see the result of the layers before it, but not that of each other.
         let workload = Workload { id: object.id.clone(), root: object.root.clone() };
-        let variables =
-            Variables { workload: Some(workload), pod_context: Some(context), ..Variables::of(view, component) };
+        let variables = Variables {
+            workload: Some(workload),
+            pod_context: Some(context),
+            ..Variables::of(view, component)
+        };
         for rule in &view.profile.policy {
             let Some(layer_rule) = LayerRule::of(rule, layer, object) else { continue };
             match apply_rule(object, layer_rule, &variables, &mut set_fields) {

@@ -1,4 +1,4 @@
-//! What an API server says about the requests that it got. It is the witness: no program counts its own requests.
+//! Reads the audit log of an API server. It is an independent witness of the requests of the program under test.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// A request that was answered; of a watch, whose answer began.
+/// A request that was answered. For a watch, the start of the answer counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) verb: String,
@@ -24,18 +24,18 @@ impl Entry {
         matches!(self.verb.as_str(), "create" | "update" | "patch" | "delete" | "deletecollection")
     }
 
-    /// Whether it was made by the program under test.
+    /// Returns whether the program under test sent it.
     pub(crate) fn is_ours(&self) -> bool {
         self.user_agent.starts_with("transship")
     }
 }
 
-/// The program's own requests that were meant to change something, whether they were dry or not.
+/// Returns the program's writes, including dry runs.
 pub(crate) fn writes(entries: &[Entry]) -> Vec<&Entry> {
     entries.iter().filter(|entry| entry.is_ours() && entry.is_write()).collect()
 }
 
-/// A place in the log.
+/// A position in the log.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mark(usize);
 
@@ -44,12 +44,12 @@ pub(crate) struct Audit {
     told: Mutex<Told>,
 }
 
-/// What has been read so far.
+/// The part of the log that was read.
 #[derive(Default)]
 struct Told {
     offset: u64,
     entries: Vec<Entry>,
-    /// Requests that arrived, and of whose answers nothing has been read.
+    /// Requests that arrived and are not answered yet.
     open: BTreeSet<String>,
 }
 
@@ -58,18 +58,18 @@ impl Audit {
         Self { path: folder.join("audit.log"), told: Mutex::default() }
     }
 
-    /// Everything up to now is before it.
+    /// Returns the current end of the log.
     pub(crate) fn mark(&self) -> Mark {
         Mark(self.settled(|told| told.entries.len()))
     }
 
-    /// Every request that was answered after a mark, in the order of the answers.
+    /// Returns every request that was answered after a mark, in the order of the answers.
     pub(crate) fn since(&self, mark: Mark) -> Vec<Entry> {
         self.settled(|told| told.entries[mark.0..].to_vec())
     }
 
-    /// An arrival is told before a request is handled, its end only after the answer was sent. So whoever has an answer
-    /// finds at least the arrival here, and knows that there is more to come. Servers that were killed tell no end.
+    /// Waits until all requests are answered. The API server logs the arrival of a request before it handles it, and
+    /// the end after it sent the answer. A killed API server never logs the end.
     fn settled<T>(&self, look: impl Fn(&Told) -> T) -> T {
         let deadline = Instant::now() + Duration::from_secs(2);
         let mut told = self.told.lock().unwrap();
@@ -90,11 +90,11 @@ impl Told {
         file.seek(SeekFrom::Start(self.offset)).unwrap();
         let mut text = Vec::new();
         file.read_to_end(&mut text).unwrap();
-        // The last line may be half written.
+        // The last line may be incomplete.
         let complete = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         self.offset += complete as u64;
         for line in text[..complete].split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-            // One that was killed while it wrote leaves half a line behind.
+            // An API server that was killed may leave an incomplete line.
             if let Ok(event) = serde_json::from_slice(line) {
                 self.hear(&event);
             }
@@ -108,7 +108,7 @@ impl Told {
             "RequestReceived" => {
                 self.open.insert(id);
             }
-            // Only of watches: their ends are no news.
+            // The end of a watch is not counted.
             "ResponseComplete" if text("verb") == "watch" => {
                 self.open.remove(&id);
             }

@@ -1,5 +1,5 @@
-//! What is in a cluster before a case begins, and how it gets back there: not by the API, which takes its time over
-//! finalizers and namespaces, but in etcd itself. API server and controllers see that as they see any other change.
+//! The initial state of a cluster, and how to restore it: directly in etcd, because the API waits for finalizers and
+//! namespaces. API server and controllers see that like any other change.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -8,16 +8,16 @@ use std::time::{Duration, Instant};
 use kube::Client;
 use serde_json::Value;
 
-use crate::call::{block_on, open_client};
 use crate::control_plane::ControlPlane;
 use crate::credentials::STAND_IN;
 use crate::etcd::{self, Change, Stored};
+use crate::requests::{block_on, open_client};
 
-/// Between two looks: long enough for a controller to answer to what changed.
+/// The interval between checks: long enough for a controller to react.
 const PAUSE: Duration = Duration::from_millis(60);
-/// So many looks must find nothing to do.
+/// The number of checks that must find no difference.
 const QUIET: usize = 2;
-/// More than this is a cluster that somebody else works in.
+/// After this many checks, something else changes the cluster.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) struct BaseState {
@@ -26,7 +26,7 @@ pub(crate) struct BaseState {
 }
 
 impl BaseState {
-    /// Waits until nothing changes any more, and remembers everything.
+    /// Waits until nothing changes, and records everything.
     pub(crate) fn remember(cluster: &ControlPlane) -> Self {
         block_on(async {
             let client = open_client(cluster.etcd_port());
@@ -47,7 +47,7 @@ impl BaseState {
         })
     }
 
-    /// Makes it so again, and waits until API server and controllers have come to terms with it.
+    /// Restores the state, and waits until API server and controllers have settled.
     pub(crate) fn restore(&self, cluster: &ControlPlane) {
         let deadline = Instant::now() + PATIENCE;
         block_on(async {
@@ -63,7 +63,7 @@ impl BaseState {
         });
     }
 
-    /// Whether anything but events had to be put right.
+    /// Returns whether anything except events had to be restored.
     async fn restore_once(&self, etcd: &Client) -> bool {
         let now = etcd::read(etcd, false).await;
         let changes = self.changes(&now);
@@ -91,8 +91,8 @@ impl BaseState {
     }
 }
 
-/// An API server takes it for granted that a revision has one change. Those of one revision are therefore of different
-/// kinds each, and no watch sees two of them.
+/// An API server expects one change per etcd revision. Changes of one revision are therefore of different kinds, so
+/// that no watch sees two of them.
 fn rounds(changes: Vec<Change>) -> Vec<Vec<Change>> {
     let mut rounds: Vec<Vec<Change>> = Vec::new();
     let mut so_far: BTreeMap<String, usize> = BTreeMap::new();
@@ -108,7 +108,7 @@ fn rounds(changes: Vec<Change>) -> Vec<Vec<Change>> {
     rounds
 }
 
-/// Renewed all the time, and of no interest to anybody here.
+/// Renewed all the time, and irrelevant for tests.
 fn is_lease_of_a_server(key: &str) -> bool {
     key.starts_with("/registry/leases/kube-system/apiserver-") || key.starts_with("/registry/masterleases/")
 }
@@ -117,12 +117,12 @@ fn is_restless(key: &str) -> bool {
     is_lease_of_a_server(key) || key.starts_with("/registry/events/")
 }
 
-/// Not the admin: what is asked here is not in the audit log.
+/// Not the administrator, so these requests are not in the audit log.
 async fn api_client(cluster: &ControlPlane) -> Client {
-    crate::call::client(&cluster.kubeconfig(STAND_IN), "test").await
+    crate::requests::client(&cluster.kubeconfig(STAND_IN), "test").await
 }
 
-/// Every kind that the API server says it serves. Those that a case brought must be gone: the next one waits for them.
+/// Returns every kind that the API server serves. The kinds of a case must be gone before the next one starts.
 async fn served(client: &Client) -> BTreeSet<String> {
     let request = http::Request::builder()
         .uri("/apis")

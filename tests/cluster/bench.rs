@@ -1,6 +1,6 @@
-//! `make bench`: a first apply and one that changes nothing, beside kubectl's, on the same API server in one run.
+//! `make bench`: a first apply and one that changes nothing, compared with kubectl on the same API server.
 //!
-//! Wall time is the median of some runs; requests are those that the API server counted.
+//! Wall time is the median of several runs; requests are counted by the API server.
 #![allow(
     clippy::print_stdout,
     clippy::cast_precision_loss,
@@ -13,16 +13,16 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::apply::program;
-use crate::bed::Bed;
 use crate::servers::Controllers;
-use crate::side::Side;
+use crate::test_bed::TestBed;
+use crate::test_cluster::TestCluster;
 use crate::tools;
 
 const OBJECTS: usize = 500;
 const NAMESPACES: usize = 4;
 const RUNS: usize = 3;
 
-/// What one run took.
+/// The measurements of one run.
 #[derive(Clone, Copy)]
 struct Cost {
     time: Duration,
@@ -32,16 +32,16 @@ struct Cost {
 pub(crate) fn run() {
     let Some(tools) = tools::find(&[tools::CLUSTER, &["kubectl"]].concat()) else { return };
     let kubectl = tools.join("kubectl");
-    let bed = Bed::start(&tools, Controllers::All);
-    let side = bed.standalone();
-    side.stand_in.pause(true);
+    let bed = TestBed::start(&tools, Controllers::All);
+    let cluster = bed.standalone();
+    cluster.stand_in.pause(true);
     let folder = tempfile::tempdir().unwrap();
     write_project(folder.path());
     let all = folder.path().join("all.yaml");
     let rendered = program(folder.path()).args(["render", "--profile", "standalone"]).output().unwrap();
     assert!(rendered.status.success(), "{}", String::from_utf8_lossy(&rendered.stderr));
     std::fs::write(&all, rendered.stdout).unwrap();
-    let kubeconfig = side.direct().display().to_string();
+    let kubeconfig = cluster.direct().display().to_string();
     let ours = || {
         let mut command = program(folder.path());
         command.args(["apply", "--topology", "standalone", "--kubeconfig", &kubeconfig]);
@@ -59,10 +59,10 @@ pub(crate) fn run() {
     for _ in 0..RUNS {
         for (at, command) in [&ours as &dyn Fn() -> Command, &theirs].iter().enumerate() {
             bed.reset();
-            side.stand_in.pause(true);
+            cluster.stand_in.pause(true);
             bed.standalone();
-            first[at].push(measure(side, command()));
-            again[at].push(measure(side, command()));
+            first[at].push(measure(cluster, command()));
+            again[at].push(measure(cluster, command()));
         }
     }
     let [ours, theirs] = [0, 1].map(|at| [median(&first[at]), median(&again[at])]);
@@ -90,14 +90,14 @@ fn row(name: &str, cells: &[String; 4]) {
     println!("{name:<28}{:>14}{:>12}{:>14}{:>12}", cells[0], cells[1], cells[2], cells[3]);
 }
 
-fn measure(side: &Side, mut command: Command) -> Cost {
-    let mark = side.audit.mark();
+fn measure(cluster: &TestCluster, mut command: Command) -> Cost {
+    let mark = cluster.audit.mark();
     let began = Instant::now();
     let output = command.stdout(Stdio::null()).output().unwrap();
     let time = began.elapsed();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let agents = ["transship", "kubectl"];
-    let of_either = side
+    let of_either = cluster
         .audit
         .since(mark)
         .into_iter()
@@ -111,7 +111,7 @@ fn median(costs: &[Cost]) -> Cost {
     costs[costs.len() / 2]
 }
 
-/// Mixed kinds, as components have them.
+/// Objects of several kinds, as components have them.
 fn write_project(folder: &Path) {
     let write = |path: &str, text: &str| {
         let path = folder.join(path);

@@ -1,4 +1,4 @@
-//! What the checks call wrong in one object, a real API server refuses; and what they let pass, it takes.
+//! A real API server rejects what the checks report about a single object, and accepts what they do not.
 
 use kube::api::{Api, DynamicObject, Patch, PatchParams, ValidationDirective};
 use kube::{Client, discovery};
@@ -8,7 +8,8 @@ use transship::yaml::{self, Node, SourceId, json};
 use crate::Case;
 use crate::control_plane::{ADMIN, ControlPlane};
 
-pub(crate) const CASES: &[Case] = &[("checks::the_api_server_agrees", the_api_server_agrees)];
+pub(crate) const CASES: &[Case] =
+    &[("checks::the_api_server_agrees_with_the_checks", the_api_server_agrees_with_the_checks)];
 
 /// The checks that need no other object.
 const ALONE: [&str; 6] =
@@ -27,7 +28,7 @@ fn text<'n>(node: &'n Node, path: &[&str]) -> &'n str {
     path.iter().try_fold(node, |node, key| node.get(key)).and_then(Node::as_str).unwrap_or_default()
 }
 
-/// Applies an object from the server's side; dry, unless others need it.
+/// Applies an object with server-side apply; as a dry run, unless other objects need it.
 async fn apply(client: &Client, object: &Node, dry_run: bool) -> Result<(), kube::Error> {
     let (api_version, kind) = (text(object, &["apiVersion"]), text(object, &["kind"]));
     let group = api_version.split_once('/').map_or("", |(group, _)| group);
@@ -43,14 +44,14 @@ async fn apply(client: &Client, object: &Node, dry_run: bool) -> Result<(), kube
     api.patch(text(object, &["metadata", "name"]), &params, &Patch::Apply(&body)).await.map(drop)
 }
 
-fn the_api_server_agrees(cluster: &ControlPlane) {
+fn the_api_server_agrees_with_the_checks(cluster: &ControlPlane) {
     let kubeconfig = cluster.kubeconfig(ADMIN);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let client = transship::apply::connect(Some(&kubeconfig)).await.unwrap();
         let right = documents(&data("one.yaml"));
         let valid = documents(&data("valid.yaml"));
-        // What the others live in and are described by; no API server of its own knows monitors.
+        // Namespaces and CRDs are created for the other objects. The API server does not know monitors.
         for object in right
             .iter()
             .chain(&valid)
@@ -59,7 +60,7 @@ fn the_api_server_agrees(cluster: &ControlPlane) {
             apply(&client, object, false).await.unwrap();
         }
         wait_until_served(&client).await;
-        // Monitors are another server's, and what is only taken away is not applied.
+        // Monitors belong to another API server, and tombstones are not applied.
         let gone = |object: &Node| {
             object
                 .get("metadata")

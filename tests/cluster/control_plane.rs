@@ -1,5 +1,5 @@
-//! A control plane of its own, on loopback, on free ports, in a folder that goes away with it: etcd, a kube-apiserver
-//! and, where a case needs more than storage, a kube-controller-manager.
+//! A control plane on loopback, on free ports and in a temporary folder: etcd, a kube-apiserver and, if a case needs
+//! controllers, a kube-controller-manager.
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -16,16 +16,16 @@ pub(crate) struct ControlPlane {
     tools: PathBuf,
     folder: tempfile::TempDir,
     ports: Ports,
-    // Ended in this order.
+    // They are dropped in this order.
     controllers: Mutex<Option<Process>>,
     api_server: Mutex<Option<Process>>,
     etcd: Mutex<Process>,
 }
 
 impl ControlPlane {
-    /// Starts one that stores what it is given, and waits until it is ready.
+    /// Starts a control plane without controllers, and waits until it is ready.
     pub(crate) fn start(tools: &Path) -> Self {
-        // A free port may be taken by somebody else before its server gets to it.
+        // Another process may take a free port before its server does.
         let mut why = String::new();
         for _ in 0..3 {
             match Self::try_start(tools) {
@@ -36,7 +36,7 @@ impl ControlPlane {
         panic!("no control plane starts:\n{why}")
     }
 
-    /// Starts one in which deployments get their replica sets, and those their pods, if these controllers are among them.
+    /// Starts a control plane with controllers.
     pub(crate) fn with(which: Controllers, tools: &Path) -> Self {
         let it = Self::start(tools);
         *it.controllers.lock().unwrap() = Some(servers::controller_manager(tools, it.folder.path(), which));
@@ -80,13 +80,12 @@ impl ControlPlane {
         std::fs::read_to_string(self.folder.path().join(name)).unwrap_or_default()
     }
 
-    /// Ends the API server as a power cut would. What is in etcd stays.
+    /// Kills the API server. The data in etcd stays.
     pub(crate) fn kill(&self) {
         self.api_server.lock().unwrap().take();
     }
 
-    /// Starts the API server again, at the same address and with the same content, and waits until it is ready.
-    /// Does nothing if it runs.
+    /// Starts the API server again at the same address, and waits until it is ready. Does nothing if it runs.
     pub(crate) fn restart(&self) {
         {
             let mut api_server = self.api_server.lock().unwrap();
@@ -98,7 +97,7 @@ impl ControlPlane {
         self.becomes_ready().unwrap_or_else(|log| panic!("the API server does not start again:\n{log}"));
     }
 
-    /// Makes a request as the admin.
+    /// Sends a request as the administrator.
     pub(crate) fn request(&self, method: &str, path: &str, body: &str) -> Result<String, kube::Error> {
         let kubeconfig = self.kubeconfig(ADMIN);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -114,23 +113,23 @@ impl ControlPlane {
         self.ports.api
     }
 
-    /// Where etcd listens.
+    /// Returns the address of etcd.
     pub(crate) fn etcd_port(&self) -> u16 {
         self.ports.etcd
     }
 
-    /// Where everything of it is kept: kubeconfigs, logs, data.
+    /// Returns the folder with kubeconfigs, logs and data.
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// A kubeconfig for the bearer of a token.
+    /// Returns the kubeconfig for a token.
     pub(crate) fn kubeconfig(&self, token: &str) -> PathBuf {
         self.folder.path().join(token)
     }
 }
 
-/// All at once, so that none is given twice.
+/// Returns free ports, all at once, so that none is returned twice.
 fn free_ports() -> Ports {
     let listeners = [(); 3].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
     let [etcd, peer, api] = listeners.map(|listener| listener.local_addr().unwrap().port());

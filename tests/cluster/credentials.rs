@@ -1,4 +1,4 @@
-//! Who is who in a cluster of the tests: certificates, tokens and kubeconfigs, all made anew for every run.
+//! The identities in a test cluster: certificates, tokens and kubeconfigs, new for every run.
 
 use std::path::Path;
 
@@ -6,16 +6,16 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 
-/// A token, as are the others, in a file that the API server reads; the file of its kubeconfig has the same name.
+/// The token of the administrator, in a file that the API server reads. Its kubeconfig has the same name.
 pub(crate) const ADMIN: &str = "token-of-the-admin";
-/// Somebody who may look at what is served, and at nothing that is in there.
+/// A user who may only use discovery.
 pub(crate) const STRANGER: &str = "token-of-a-stranger";
-/// The controller manager: not the admin, so that the audit log need not tell what it does.
+/// The controller manager. It is not the administrator, so the audit log can ignore it.
 pub(crate) const CONTROLLERS: &str = "token-of-the-controllers";
-/// The stand-in for everybody else who works in a cluster; not in the audit log either.
+/// The stand-in for kubelets and operators. The audit log ignores it, too.
 pub(crate) const STAND_IN: &str = "token-of-the-stand-in";
 
-/// Writes certificates, tokens and a kubeconfig for each of them.
+/// Writes certificates, tokens and kubeconfigs.
 pub(crate) fn write(folder: &Path, port: u16) {
     let tokens = format!(
         "{ADMIN},admin,1,system:masters\n{STRANGER},stranger,2\n\
@@ -23,14 +23,14 @@ pub(crate) fn write(folder: &Path, port: u16) {
     );
     std::fs::write(folder.join("tokens.csv"), tokens).unwrap();
     let authority = write_certificates(folder);
-    // Written once: cases that run at the same time read them.
+    // Written once, because concurrent cases read them.
     for token in [ADMIN, STRANGER, CONTROLLERS, STAND_IN] {
         let text = kubeconfig(&format!("https://127.0.0.1:{port}"), Some(&authority), token);
         std::fs::write(folder.join(token), text).unwrap();
     }
 }
 
-/// The text of a kubeconfig; without an authority for a server that speaks no TLS.
+/// Returns a kubeconfig; without a certificate authority for a server without TLS.
 pub(crate) fn kubeconfig(server: &str, authority: Option<&str>, token: &str) -> String {
     let authority = authority
         .map(|authority| format!("\n    certificate-authority-data: {}", BASE64.encode(authority)))
@@ -42,7 +42,7 @@ pub(crate) fn kubeconfig(server: &str, authority: Option<&str>, token: &str) -> 
     )
 }
 
-/// Writes the server's certificate and key, and the authority, which comes back as well.
+/// Writes the certificate and key of the server and the certificate authority, and returns the latter.
 fn write_certificates(folder: &Path) -> String {
     let mut params = CertificateParams::new(vec![]).unwrap();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);

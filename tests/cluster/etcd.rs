@@ -1,4 +1,4 @@
-//! etcd, by the JSON that it speaks beside its own protocol.
+//! A client for etcd's JSON gateway.
 
 use std::collections::BTreeMap;
 
@@ -7,9 +7,9 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use kube::Client;
 use serde_json::{Value, json};
 
-use crate::call;
+use crate::requests;
 
-/// What is stored under a key. The value stays in the form in which it is sent back.
+/// The value of a key, in the form in which it is written back.
 #[derive(Clone)]
 pub(crate) struct Stored {
     pub(crate) revision: String,
@@ -37,14 +37,14 @@ impl Change {
     }
 }
 
-/// What an API server has stored: all keys, without their values unless they are wanted.
+/// Returns all keys of an API server, with or without their values.
 pub(crate) async fn read(client: &Client, with_values: bool) -> BTreeMap<String, Stored> {
     let body = json!({
         "key": BASE64.encode("/registry/"),
         "range_end": BASE64.encode("/registry0"),
         "keys_only": !with_values,
     });
-    let answer = call::send(client, "POST", "/v3/kv/range", &body).await.unwrap().ok().unwrap();
+    let answer = requests::send(client, "POST", "/v3/kv/range", &body).await.unwrap().ok().unwrap();
     let text = |entry: &Value, key: &str| entry[key].as_str().unwrap_or_default().to_owned();
     let stored = |entry: &Value| {
         let key = String::from_utf8(BASE64.decode(text(entry, "key")).unwrap()).unwrap();
@@ -53,9 +53,9 @@ pub(crate) async fn read(client: &Client, with_values: bool) -> BTreeMap<String,
     answer["kvs"].as_array().map(|entries| entries.iter().map(stored).collect()).unwrap_or_default()
 }
 
-/// Makes changes, all in one revision, which comes back.
+/// Applies changes in one revision, and returns it.
 pub(crate) async fn change(client: &Client, changes: &[Change]) -> String {
     let body = json!({"success": changes.iter().map(Change::request).collect::<Vec<_>>()});
-    let answer = call::send(client, "POST", "/v3/kv/txn", &body).await.unwrap().ok().unwrap();
+    let answer = requests::send(client, "POST", "/v3/kv/txn", &body).await.unwrap().ok().unwrap();
     answer["header"]["revision"].as_str().unwrap().to_owned()
 }

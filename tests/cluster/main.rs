@@ -1,62 +1,61 @@
-//! Everything that talks to a cluster, against real API servers: what the chosen cases need is started for all of them,
-//! and ended with them.
+//! Tests against real API servers. The servers for the selected cases start once and end with them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::print_stderr, clippy::exit, reason = "this is the test runner")]
 
 mod apply;
 mod audit;
 mod base_state;
-mod bed;
-mod bed_itself;
 mod bench;
-mod call;
 mod checks;
 mod control_plane;
 mod credentials;
 mod etcd;
-mod faults;
+mod fault_proxy;
+mod fault_proxy_tests;
+mod fault_rules;
 mod platform;
 mod playground;
 mod process;
-mod proxy;
-mod proxy_itself;
+mod requests;
 mod servers;
-mod side;
 mod stand_in;
+mod test_bed;
+mod test_bed_tests;
+mod test_cluster;
 mod tools;
 mod upstream;
 mod wait_for;
 
 use std::sync::{Arc, LazyLock};
 
-use bed::Bed;
 use control_plane::ControlPlane;
 use libtest_mimic::{Arguments, Failed, Trial};
 use servers::Controllers;
+use test_bed::TestBed;
 
-/// A case that needs one API server, beside others that do.
+/// A case that needs one API server and can run at the same time as others.
 type Case = (&'static str, fn(&ControlPlane));
-/// A case that needs two whole clusters for itself.
-type BedCase = (&'static str, fn(&Bed));
+/// A case that needs both clusters exclusively.
+type TestBedCase = (&'static str, fn(&TestBed));
 
 const CASES: [&[Case]; 2] = [checks::CASES, wait_for::CASES];
-const BED_CASES: [&[BedCase]; 16] = [
-    bed_itself::CASES,
-    proxy_itself::CASES,
-    apply::storage::CASES,
-    apply::reach::CASES,
-    apply::live::CASES,
+const TEST_BED_CASES: [&[TestBedCase]; 16] = [
+    test_bed_tests::CASES,
+    fault_proxy_tests::CASES,
+    apply::storage_payload::CASES,
+    apply::connections::CASES,
+    apply::diff_and_dry_run::CASES,
     apply::crash::CASES,
-    apply::faults::network::CASES,
-    apply::faults::others::CASES,
-    apply::faults::seeds::CASES,
-    apply::faults::rights::CASES,
-    apply::faults::changing::CASES,
-    apply::faults::leaving::CASES,
-    apply::faults::waiting::CASES,
-    apply::faults::early::CASES,
-    apply::faults::found::CASES,
-    apply::faults::secrets::CASES,
+    apply::scenarios::network_failures::CASES,
+    apply::scenarios::other_writers::CASES,
+    apply::scenarios::seeds::CASES,
+    apply::scenarios::permissions::CASES,
+    apply::scenarios::immutable_fields::CASES,
+    apply::scenarios::prune_and_delete::CASES,
+    apply::scenarios::waiting::CASES,
+    apply::scenarios::missing_prerequisites::CASES,
+    apply::scenarios::existing_objects::CASES,
+    apply::scenarios::secret_values::CASES,
 ];
 
 fn main() {
@@ -68,10 +67,10 @@ fn main() {
         return bench::run();
     }
     let mut arguments = Arguments::from_args();
-    let (mut cases, mut bed_cases) = (CASES.concat(), BED_CASES.concat());
+    let (mut cases, mut bed_cases) = (CASES.concat(), TEST_BED_CASES.concat());
     if is_long() {
         (cases, bed_cases) = (Vec::new(), apply::crash::WHOLE.to_vec());
-        // Mostly they wait: for namespaces that go, and definitions that come.
+        // These cases mostly wait for namespaces and CRDs.
         arguments.test_threads.get_or_insert(4);
     }
     cases.retain(|(name, _)| is_wanted(&arguments, name));
@@ -86,10 +85,10 @@ fn main() {
     run(&arguments, &cases, &bed_cases, &tools).exit();
 }
 
-/// So many cases go side by side: mostly they wait.
+/// The number of test beds, and so of cases that run at the same time.
 const BEDS: usize = 2;
 
-/// What takes half an hour is run when somebody asks for it.
+/// Returns whether to run the cases that take half an hour.
 fn is_long() -> bool {
     std::env::var("TRANSSHIP_CRASH").is_ok_and(|value| value == "1")
 }
@@ -100,11 +99,11 @@ fn is_wanted(arguments: &Arguments, name: &str) -> bool {
     arguments.filter.as_ref().is_none_or(fits) && !arguments.skip.iter().any(fits)
 }
 
-/// Cases of one API server come first, while the bed is being made.
+/// Runs the cases. Those for one API server come first, while the test bed starts.
 fn run(
     arguments: &Arguments,
     cases: &[Case],
-    bed_cases: &[BedCase],
+    bed_cases: &[TestBedCase],
     tools: &std::path::Path,
 ) -> libtest_mimic::Conclusion {
     let for_one = tools.to_owned();
@@ -112,7 +111,7 @@ fn run(
     let which = if is_long() { Controllers::AllButWorkloads } else { Controllers::All };
     let new_bed = || {
         let tools = tools.to_owned();
-        Arc::new(LazyLock::new(move || Bed::start(&tools, which)))
+        Arc::new(LazyLock::new(move || TestBed::start(&tools, which)))
     };
     let beds: Vec<_> = (0..BEDS).map(|_| new_bed()).collect();
     let mut trials = Vec::new();
@@ -124,7 +123,7 @@ fn run(
         }));
     }
     for (name, run) in bed_cases.iter().copied() {
-        // What takes long has a bed of its own, and waits for nobody else.
+        // A long case has its own test bed.
         let beds = if is_long() { vec![new_bed()] } else { beds.clone() };
         trials.push(Trial::test(name, move || {
             if !beds.iter().any(|bed| bed.run_if_free(run)) {

@@ -1,5 +1,4 @@
-//! What a cluster has before anything of the payload comes, in the files of `platform/`, one folder for each kind of
-//! cluster; and the applying of manifests as the admin.
+//! What a cluster has before the payload is applied: the files in `platform/`, one folder per kind of cluster.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -11,10 +10,10 @@ use kube::discovery::{self, Scope};
 use serde_json::Value;
 use transship::yaml::{self, SourceId, json};
 
-/// A kind is served, and a namespace has its service account, a moment after somebody asked for it.
+/// A kind is served, and a namespace has its `ServiceAccount`, shortly after its creation.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The text of every manifest of a folder of `platform/`, in the order of their names.
+/// Returns the manifests of a folder of `platform/`, sorted by name.
 pub(crate) fn manifests(folder: &str) -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cluster/platform").join(folder);
     let mut files: Vec<PathBuf> = folder.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -22,7 +21,7 @@ pub(crate) fn manifests(folder: &str) -> Vec<String> {
     files.iter().map(|file| std::fs::read_to_string(file).unwrap()).collect()
 }
 
-/// Applies every object of a text, those first that bring kinds, and waits for these.
+/// Applies every object of a text, CRDs first, and waits for their kinds.
 pub(crate) async fn apply(client: &Client, text: &str) {
     let documents = yaml::read(text, SourceId(0)).unwrap().into_iter();
     let mut objects: Vec<Value> =

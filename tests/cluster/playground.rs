@@ -1,18 +1,18 @@
-//! `make playground`: the test bed, to try things out by hand.
+//! `make playground`: the test bed for manual experiments.
 
-use crate::bed::Bed;
-use crate::call::block_on;
+use crate::requests::block_on;
 use crate::servers::Controllers;
+use crate::test_bed::TestBed;
 use crate::tools;
 
-/// Starts both clusters, says how to get at them, and ends them at Ctrl-C.
+/// Starts both clusters, prints how to use them, and stops them at Ctrl-C.
 pub(crate) fn run() {
     let Some(tools) = tools::find(tools::CLUSTER) else { return };
     eprintln!("starting a management cluster and a guest's");
-    let bed = Bed::start(&tools, Controllers::All);
+    let bed = TestBed::start(&tools, Controllers::All);
     let folder = tempfile::tempdir().unwrap();
-    for (name, side) in [("management", &bed.management), ("guest", &bed.guest)] {
-        std::fs::copy(side.direct(), folder.path().join(name)).unwrap();
+    for (name, cluster) in [("management", &bed.management), ("guest", &bed.guest)] {
+        std::fs::copy(cluster.direct(), folder.path().join(name)).unwrap();
     }
     let management = folder.path().join("management").display().to_string();
     let guest = folder.path().join("guest").display().to_string();

@@ -1,4 +1,4 @@
-//! Processes that never outlive the tests: not when a case panics, and not when the whole run is killed.
+//! Processes that never outlive the tests, even if a case panics or the whole run is killed.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::process::CommandExt;
@@ -7,14 +7,14 @@ use std::process::{Child, Command};
 use std::sync::LazyLock;
 use std::sync::mpsc::{Sender, channel};
 
-/// Holds the process id of the test run. Where it is set, this program is only a shell around another one.
+/// Contains the process id of the test run. If it is set, this program only starts another one.
 const SHELL: &str = "TRANSSHIP_TEST_SHELL_OF";
 
-/// Ends with its owner.
+/// A process that ends when it is dropped.
 pub(crate) struct Process(Child);
 
 impl Process {
-    /// Starts a program in a folder; what it says goes to a log there.
+    /// Starts a program in a folder and writes its output to a log file there.
     pub(crate) fn start(program: &Path, folder: &Path, arguments: &[String]) -> Self {
         let log = log_file(&folder.join(program.file_name().unwrap()).with_extension("log"));
         let errors = log.try_clone().unwrap();
@@ -36,13 +36,13 @@ impl Drop for Process {
     }
 }
 
-/// A server that is started again goes on in the same log.
+/// A restarted server continues its log file.
 fn log_file(path: &Path) -> File {
     OpenOptions::new().create(true).append(true).open(path).unwrap()
 }
 
-/// Spawns from a thread that lives as long as this process: Linux sends the signal of a parent's death when the thread
-/// ends that made the child, and the threads of cases come and go.
+/// Spawns from a thread that lives as long as this process. Linux sends the parent-death signal when the thread that
+/// created the child ends, and the threads of cases end early.
 fn spawn(command: Command) -> Child {
     type Order = (Command, Sender<std::io::Result<Child>>);
     static SPAWNER: LazyLock<Sender<Order>> = LazyLock::new(|| {
@@ -59,13 +59,13 @@ fn spawn(command: Command) -> Child {
     child.recv().unwrap().unwrap()
 }
 
-/// Where this process was started as a shell: asks to be killed with the test run, and becomes the program that its
-/// arguments name. (Nothing safe can be done between fork and exec; this is done after exec, and then again.)
+/// Asks the kernel to be killed with the test run, and executes the program in the arguments. (Nothing safe can be
+/// done between fork and exec, so this happens after a first exec.)
 pub(crate) fn become_the_tool() {
     let Ok(parent) = std::env::var(SHELL) else { return };
     #[cfg(target_os = "linux")]
     nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL).unwrap();
-    // It may have died before the line above.
+    // The parent may have died before the line above.
     if nix::unistd::getppid().to_string() != parent {
         std::process::exit(1);
     }

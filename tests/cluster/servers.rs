@@ -1,11 +1,11 @@
-//! The servers of a control plane, each with the arguments that make it small, quick and local.
+//! The servers of a control plane, with arguments that make them small, fast and local.
 
 use std::path::Path;
 
 use crate::credentials::CONTROLLERS;
 use crate::process::Process;
 
-/// Where each of them listens, on loopback.
+/// The ports on loopback.
 #[derive(Clone, Copy)]
 pub(crate) struct Ports {
     pub(crate) etcd: u16,
@@ -13,8 +13,8 @@ pub(crate) struct Ports {
     pub(crate) api: u16,
 }
 
-/// What is told about every request of people; controllers and stand-ins make many, and no case asks for them.
-/// That a request arrived is told as well: only so can be known that all of its story has been written.
+/// Logs every request except those of controllers and stand-ins. Logs also that a request arrived, so that a test
+/// knows when all answers are logged.
 pub(crate) const AUDIT_POLICY: &str = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n\
     - level: None\n  users: [system:apiserver, controllers, stand-in]\n\
     - level: Metadata\n";
@@ -60,15 +60,15 @@ pub(crate) fn api_server(tools: &Path, folder: &Path, ports: Ports) -> Process {
     Process::start(&tools.join("kube-apiserver"), folder, &arguments)
 }
 
-/// Which controllers run.
+/// The controllers to run.
 #[derive(Clone, Copy)]
 pub(crate) enum Controllers {
     All,
-    /// Those that make pods do not: where nothing waits for pods, they take half of the machine's time for nothing.
+    /// All controllers except those that create pods. If no test needs pods, they use half of the CPU for nothing.
     AllButWorkloads,
 }
 
-/// Without a kubelet nobody renews the nodes' leases, and without the grace period they would soon be taken for lost.
+/// Without a kubelet nobody renews the leases of nodes, so the grace period is long.
 pub(crate) fn controller_manager(tools: &Path, folder: &Path, which: Controllers) -> Process {
     let which = match which {
         Controllers::All => "*",

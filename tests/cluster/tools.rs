@@ -1,18 +1,18 @@
-//! Where the binaries of a control plane are: in `KUBEBUILDER_ASSETS`, else in the cache, built there if need be.
+//! Finds the binaries of a control plane: in `KUBEBUILDER_ASSETS`, or in the cache, where they are built if necessary.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// What a build says when there is no Go.
+/// The exit code of the build without Go.
 const NO_GO: i32 = 3;
 
-/// What one API server needs.
+/// The binaries for one API server.
 pub(crate) const SERVERS: &[&str] = &["etcd", "kube-apiserver"];
-/// What a cluster needs in which something happens.
+/// The binaries for a cluster with controllers.
 pub(crate) const CLUSTER: &[&str] = &["etcd", "kube-apiserver", "kube-controller-manager"];
 
-/// The folder with the binaries. `None`: there are none and none can be built, which is told. The assets of kubebuilder
-/// are taken only if they have all that is needed: usually they have no controllers.
+/// Returns the folder with the binaries. Prints a message and returns `None` if there are none and none can be built.
+/// `KUBEBUILDER_ASSETS` is used only if it has all binaries; usually it has no controllers.
 pub(crate) fn find(needed: &[&str]) -> Option<PathBuf> {
     let assets =
         std::env::var_os("KUBEBUILDER_ASSETS").filter(|folder| !folder.is_empty()).map(PathBuf::from);

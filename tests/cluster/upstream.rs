@@ -1,4 +1,4 @@
-//! The proxy's way to the API server, and the bodies that it sends back.
+//! The proxy's connection to the API server, and the bodies that it sends back.
 
 use std::fmt;
 use std::path::Path;
@@ -16,9 +16,9 @@ use kube::Config;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use tokio::time::Sleep;
 
-use crate::faults::Reply;
+use crate::fault_rules::Reply;
 
-/// Why a connection ends where nobody expects it.
+/// The reason why a connection is closed early.
 #[derive(Debug)]
 pub(crate) struct Broken;
 
@@ -36,7 +36,7 @@ type Passer = Box<
         + Sync,
 >;
 
-/// A client of one API server, without credentials of its own.
+/// A client of one API server, without credentials.
 pub(crate) struct Upstream {
     server: Uri,
     send: Passer,
@@ -46,8 +46,8 @@ impl Upstream {
     pub(crate) fn new(kubeconfig: &Path) -> Self {
         let kubeconfig = Kubeconfig::read_from(kubeconfig).unwrap();
         let options = KubeConfigOptions::default();
-        let config = crate::call::block_on(Config::from_custom_kubeconfig(kubeconfig, &options)).unwrap();
-        let connector = crate::call::connector(&config);
+        let config = crate::requests::block_on(Config::from_custom_kubeconfig(kubeconfig, &options)).unwrap();
+        let connector = crate::requests::connector(&config);
         let client = Client::builder(TokioExecutor::new()).build::<_, Incoming>(connector);
         let send: Passer = Box::new(move |request| {
             let answer = client.request(request);
@@ -56,7 +56,7 @@ impl Upstream {
         Self { server: config.cluster_url, send }
     }
 
-    /// Passes a request on; the bodies of both directions flow while they come.
+    /// Forwards a request. Both bodies are streamed.
     pub(crate) async fn pass_on(&self, request: Request<Incoming>) -> Result<Response<Incoming>, Broken> {
         let (mut head, body) = request.into_parts();
         let mut to = self.server.clone().into_parts();
@@ -69,14 +69,14 @@ impl Upstream {
 
 /// The body of an answer.
 pub(crate) enum AnswerBody {
-    /// The real one, while it comes.
+    /// The real one, streamed.
     Streamed(Incoming),
-    /// Somebody else's, or a part of the real one; and what there is to wait for before the connection breaks.
+    /// The proxy's own, or a part of the real one; and what to wait for before the connection breaks.
     Text { text: Option<Bytes>, breaks: Option<Pin<Box<Sleep>>> },
 }
 
 impl AnswerBody {
-    /// What somebody else answers.
+    /// Creates an answer of the proxy.
     pub(crate) fn reply(reply: &Reply) -> Response<Self> {
         let mut answer = Response::builder().status(reply.code);
         for (name, value) in &reply.headers {
@@ -85,12 +85,12 @@ impl AnswerBody {
         answer.body(Self::Text { text: Some(reply.body.clone().into()), breaks: None }).unwrap()
     }
 
-    /// Reads all of an answer: only then was the request handled to its end.
+    /// Reads a whole answer. Only then has the API server finished the request.
     pub(crate) async fn discard(answer: Response<Incoming>) -> Result<(), Broken> {
         answer.into_body().collect().await.map(drop).map_err(|_| Broken)
     }
 
-    /// Half of an answer, or of one that never ends its first events; then the connection breaks.
+    /// Returns half of an answer, or the first events of a watch. Then the connection breaks.
     pub(crate) async fn half(answer: Response<Incoming>, endless: bool) -> Result<Response<Self>, Broken> {
         let (mut head, mut body) = answer.into_parts();
         let text = if endless {
@@ -103,7 +103,7 @@ impl AnswerBody {
             }
             all.slice(..all.len() / 2)
         };
-        // What was sent must have left before it breaks.
+        // The data must be sent before the connection breaks.
         let breaks = Box::pin(tokio::time::sleep(Duration::from_millis(50)));
         Ok(Response::from_parts(head, Self::Text { text: Some(text), breaks: Some(breaks) }))
     }

@@ -8,15 +8,15 @@ use crate::Case;
 use crate::control_plane::{ADMIN, ControlPlane, STRANGER};
 
 pub(crate) const CASES: &[Case] = &[
-    ("wait_for::it_ends_when_the_last_object_is_there", it_ends_when_the_last_object_is_there),
-    ("wait_for::what_is_missing_at_the_deadline_is_told", what_is_missing_at_the_deadline_is_told),
-    ("wait_for::what_may_not_be_seen_is_told", what_may_not_be_seen_is_told),
-    ("wait_for::a_namespace_is_given_where_the_kind_has_one", a_namespace_is_given_where_the_kind_has_one),
-    ("wait_for::a_server_that_is_not_there_yet_is_waited_for", a_server_that_is_not_there_yet_is_waited_for),
-    ("wait_for::no_credential_is_ever_printed", no_credential_is_ever_printed),
+    ("wait_for::it_ends_when_all_objects_exist", it_ends_when_all_objects_exist),
+    ("wait_for::missing_objects_are_reported_at_the_deadline", missing_objects_are_reported_at_the_deadline),
+    ("wait_for::a_forbidden_read_is_reported", a_forbidden_read_is_reported),
+    ("wait_for::the_namespace_must_match_the_scope", the_namespace_must_match_the_scope),
+    ("wait_for::it_waits_for_an_api_server_that_starts_later", it_waits_for_an_api_server_that_starts_later),
+    ("wait_for::credentials_are_never_printed", credentials_are_never_printed),
 ];
 
-/// Starts the command with a kubeconfig and a time-out.
+/// Starts the command with a kubeconfig and a timeout.
 fn start(kubeconfig: &std::path::Path, timeout: &str, objects: &[&str]) -> Child {
     Command::new(env!("CARGO_BIN_EXE_transship"))
         .args(["wait-for", "--timeout", timeout, "--kubeconfig"])
@@ -28,7 +28,7 @@ fn start(kubeconfig: &std::path::Path, timeout: &str, objects: &[&str]) -> Child
         .unwrap()
 }
 
-/// What it said, with all times replaced.
+/// Returns the output without times.
 fn said(output: &Output) -> String {
     let text = String::from_utf8(output.stderr.clone()).unwrap();
     let lines = text.lines().map(|line| match line.rsplit_once(" (after ") {
@@ -50,7 +50,7 @@ fn kind(group: &str, kind: &str) -> String {
 
 const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-fn it_ends_when_the_last_object_is_there(cluster: &ControlPlane) {
+fn it_ends_when_all_objects_exist(cluster: &ControlPlane) {
     let objects = [
         "Snapshotter.operator.example.com/cluster",
         "Operator.config.example.com/snapshotter",
@@ -73,49 +73,49 @@ fn it_ends_when_the_last_object_is_there(cluster: &ControlPlane) {
         said,
         "Snapshotter.operator.example.com/cluster: its kind is not served yet\n\
          Operator.config.example.com/snapshotter: its kind is not served yet\n\
-         Namespace/kube-system: there\n\
-         Snapshotter.operator.example.com/cluster: not there yet\n\
-         Operator.config.example.com/snapshotter: not there yet\n\
-         Snapshotter.operator.example.com/cluster: there\n\
-         Operator.config.example.com/snapshotter: there\n"
+         Namespace/kube-system: exists\n\
+         Snapshotter.operator.example.com/cluster: does not exist yet\n\
+         Operator.config.example.com/snapshotter: does not exist yet\n\
+         Snapshotter.operator.example.com/cluster: exists\n\
+         Operator.config.example.com/snapshotter: exists\n"
     );
     assert!(output.stdout.is_empty());
 }
 
-fn what_is_missing_at_the_deadline_is_told(cluster: &ControlPlane) {
+fn missing_objects_are_reported_at_the_deadline(cluster: &ControlPlane) {
     let objects = ["Namespace/default", "ConfigMap/default/absent", "Absent.example.com/cluster"];
     let output = start(&cluster.kubeconfig(ADMIN), "2s", &objects).wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(
         said(&output),
-        "Namespace/default: there\n\
-         ConfigMap/default/absent: not there yet\n\
+        "Namespace/default: exists\n\
+         ConfigMap/default/absent: does not exist yet\n\
          Absent.example.com/cluster: its kind is not served yet\n\
-         ConfigMap/default/absent: gave up after 2s: not there yet\n\
+         ConfigMap/default/absent: gave up after 2s: does not exist yet\n\
          Absent.example.com/cluster: gave up after 2s: its kind is not served yet\n"
     );
 }
 
-fn what_may_not_be_seen_is_told(cluster: &ControlPlane) {
+fn a_forbidden_read_is_reported(cluster: &ControlPlane) {
     let output =
         start(&cluster.kubeconfig(STRANGER), "1s", &["Secret/kube-system/x"]).wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1));
-    let words = "the server refuses: secrets \"x\" is forbidden: User \"stranger\" cannot get resource \"secrets\" in API \
+    let words = "the API server rejects the request: secrets \"x\" is forbidden: User \"stranger\" cannot get resource \"secrets\" in API \
                  group \"\" in the namespace \"kube-system\"";
     let expected =
         format!("Secret/kube-system/x: {words}\nSecret/kube-system/x: gave up after 1s: {words}\n");
     assert_eq!(said(&output), expected);
 }
 
-fn a_namespace_is_given_where_the_kind_has_one(cluster: &ControlPlane) {
+fn the_namespace_must_match_the_scope(cluster: &ControlPlane) {
     for (object, expected) in [
         (
             "ConfigMap/x",
-            "error: `ConfigMap/x` names no object\n  note: a ConfigMap is always in a namespace\n  help: write the namespace before the name\n",
+            "error: `ConfigMap/x` has no namespace\n  note: the kind ConfigMap is namespaced\n  help: write the namespace before the name\n",
         ),
         (
             "Namespace/a/b",
-            "error: `Namespace/a/b` names no object\n  note: a Namespace is in no namespace\n  help: leave the namespace out\n",
+            "error: `Namespace/a/b` has a namespace\n  note: the kind Namespace is cluster-scoped\n  help: remove the namespace\n",
         ),
     ] {
         let output = start(&cluster.kubeconfig(ADMIN), "60s", &[object]).wait_with_output().unwrap();
@@ -123,8 +123,8 @@ fn a_namespace_is_given_where_the_kind_has_one(cluster: &ControlPlane) {
     }
 }
 
-/// The port is there, and nobody listens yet: the guest's API server is still being started.
-fn a_server_that_is_not_there_yet_is_waited_for(cluster: &ControlPlane) {
+/// Nothing listens on the port yet, as with the API server of a guest that is being created.
+fn it_waits_for_an_api_server_that_starts_later(cluster: &ControlPlane) {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("kubeconfig");
@@ -144,12 +144,12 @@ fn a_server_that_is_not_there_yet_is_waited_for(cluster: &ControlPlane) {
     assert_eq!(output.status.code(), Some(0), "{said}");
     assert_eq!(
         said,
-        "Namespace/default: the server cannot be reached: Connection refused (os error 111)\n\
-         Namespace/default: there\n"
+        "Namespace/default: the API server does not answer: Connection refused (os error 111)\n\
+         Namespace/default: exists\n"
     );
 }
 
-/// Passes on whatever comes from either end.
+/// Forwards data in both directions.
 pub(crate) fn forward(near: TcpStream, far: TcpStream) {
     let (mut from, mut to) = (near.try_clone().unwrap(), far.try_clone().unwrap());
     std::thread::spawn(move || std::io::copy(&mut from, &mut to));
@@ -157,9 +157,9 @@ pub(crate) fn forward(near: TcpStream, far: TcpStream) {
     std::thread::spawn(move || std::io::copy(&mut from, &mut to));
 }
 
-/// A kubeconfig that is broken, of which a field has the wrong type, whose token the server does not know, and whose
-/// plugin prints the secret and fails.
-fn no_credential_is_ever_printed(cluster: &ControlPlane) {
+/// An invalid kubeconfig, one with a field of the wrong type, one with an unknown token, and one whose credential
+/// plugin prints a secret and fails.
+fn credentials_are_never_printed(cluster: &ControlPlane) {
     const CANARY: &str = "canary-in-a-kubeconfig";
     let text = std::fs::read_to_string(cluster.kubeconfig(ADMIN)).unwrap();
     let token = format!("    token: {ADMIN}\n");
@@ -171,15 +171,15 @@ fn no_credential_is_ever_printed(cluster: &ControlPlane) {
         (
             format!("    token: {CANARY}: x\n"),
             2,
-            "the kubeconfig cannot be used: it is not the YAML of a kubeconfig",
+            "cannot use the kubeconfig: it is not a valid kubeconfig in YAML",
         ),
         (
             format!("    token: [{CANARY}]\n"),
             2,
-            "the kubeconfig cannot be used: it is not the YAML of a kubeconfig",
+            "cannot use the kubeconfig: it is not a valid kubeconfig in YAML",
         ),
-        (format!("    token: {CANARY}\n"), 1, "the server refuses: Unauthorized"),
-        (plugin, 2, "no client can be made: the credentials of the kubeconfig cannot be used"),
+        (format!("    token: {CANARY}\n"), 1, "the API server rejects the request: Unauthorized"),
+        (plugin, 2, "cannot create a client: cannot use the credentials of the kubeconfig"),
     ] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("kubeconfig");

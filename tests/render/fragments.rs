@@ -118,9 +118,7 @@ fn an_issued_kubeconfig_is_a_secret_without_material() {
         r#"{"apiVersion":"v1","data":{"kubeconfig":""},"kind":"Secret","metadata":{"annotations":{"transship.openshift.io/issued":"kubeconfig for the guest cluster as system:serviceaccount:ns:sa"},"name":"k","namespace":"ns"},"type":"Opaque"}"#
     );
     let project = project.fragment("key", &body("{cluster: guest}"));
-    assert!(
-        project.render_error("mc").contains("a field of the IssuedKubeconfig is missing or invalid")
-    );
+    assert!(project.render_error("mc").contains("a field of the IssuedKubeconfig is missing or invalid"));
 }
 
 #[test]

@@ -54,7 +54,11 @@ fn an_intent_applies_to_the_object_in_its_own_namespace() {
     let project = project
         .manifest("op/2.yaml", &object("apps/v1", "Deployment", "zz", "e", &token))
         .page("op", "place: {management: [Deployment]}\n");
-    assert!(project.render_error("mc").contains("cannot replace this `projected-token`: its volume has other sources"));
+    assert!(
+        project
+            .render_error("mc")
+            .contains("cannot replace this `projected-token`: its volume has other sources")
+    );
 }
 
 const HOOKS: &str = r"apiVersion: admissionregistration.k8s.io/v1
@@ -96,11 +100,9 @@ fn a_webhook_of_another_component_is_handled_for_one_of_two_services() {
         spec: {service: {name: far, namespace: ns}}
         ",
     );
-    assert!(
-        project
-            .render_error("guest")
-            .contains("the fragment `w` cannot replace this `webhook`: an aggregated API needs a Service in its own cluster")
-    );
+    assert!(project.render_error("guest").contains(
+        "the fragment `w` cannot replace this `webhook`: an aggregated API needs a Service in its own cluster"
+    ));
 }
 
 #[test]

@@ -451,7 +451,10 @@ fn a_patch_that_does_nothing_is_an_error() {
             "{reason: r, patch: {a: b}}",
             "component.yaml:5:22: the patch does not say which object it is for\n",
         ),
-        ("{reason: r, patch: {a: b}}", "component.yaml:5:22: the patch does not say which object it is for\n"),
+        (
+            "{reason: r, patch: {a: b}}",
+            "component.yaml:5:22: the patch does not say which object it is for\n",
+        ),
         ("{reason: r, target: {kind: X}}", "component.yaml:5:3: the patch has neither `path` nor `patch`"),
         (
             "{reason: r, target: {kind: X}, path: none.yaml}",

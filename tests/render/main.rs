@@ -8,6 +8,7 @@
 )]
 
 mod additions;
+mod architecture;
 mod bad_input;
 mod checks;
 mod commands;
@@ -24,7 +25,6 @@ mod intent_edge_cases;
 mod intents;
 mod issued;
 mod language;
-mod leaving;
 mod list;
 mod logging;
 mod misuse;
@@ -36,15 +36,15 @@ mod patches;
 mod policy;
 mod policy_edge_cases;
 mod profiles;
+mod prune;
 mod pure;
+mod readiness;
 mod readme;
-mod ready;
 mod release_images;
 mod required;
 mod required_driver;
 mod required_snapshots;
 mod rollout;
-mod rooms;
 mod select;
 mod standard_fragments;
 mod storage;

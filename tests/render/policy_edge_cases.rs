@@ -16,10 +16,7 @@ fn policy_entries_do_not_see_the_changes_of_others() {
             "",
             "policy:\n- {for: pod, set: {spec: {nodeSelector: {}}}}\n- {for: pod, set: {spec: {nodeSelector: null}}}\n",
         ).render_error("mc");
-    assert!(
-        shown.contains("two policy rules set `/spec/template/spec/nodeSelector` differently"),
-        "{shown}"
-    );
+    assert!(shown.contains("two policy rules set `/spec/template/spec/nodeSelector` differently"), "{shown}");
     let keys = "policy: [{for: pod, set: {metadata: {annotations: {example.com: a, example.com/b: c}}}}]\n";
     assert_eq!(TestProject::with_deployment("", keys).render("mc").len(), 1, "a slash in a key is no path");
 }

@@ -1,11 +1,11 @@
-//! What is done before what, in one cluster or two.
+//! The steps of a rollout and their dependencies, in one cluster or two.
 
 use std::fmt::Write;
 use std::path::Path;
 
 use transship::Project;
-use transship::apply::{Action, Half, Need, Rollout, Step};
-use transship::object::{Cluster, DependencyReason};
+use transship::apply::{Action, ClusterPlan, DependencyReason, Rollout, Step};
+use transship::object::{self, Cluster};
 use transship::order::{Chunk, Plan, Stage};
 
 use crate::support::{Folder, repository};
@@ -30,13 +30,13 @@ const CREATE_ONLY: &str = ", release.openshift.io/create-only: 'true'";
 const WIDGETS: &str =
     "spec: {group: example.com, names: {kind: Widget, plural: widgets}, scope: Namespaced}\n";
 
-/// What one cluster gets of these files.
+/// Renders files for one cluster.
 fn plan(files: &[(&str, String)]) -> Plan {
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
     Folder::with_payload(&files).render().unwrap()
 }
 
-/// What both clusters of a topology get of these files: namespaced objects of the management cluster are those of `place`.
+/// Renders files for both clusters of a topology. `place` says which objects are in the management cluster.
 fn both(place: &str, files: &[(&str, String)]) -> Vec<Plan> {
     let header = "apiVersion: transship.openshift.io/v1\n";
     let folder = Folder::new();
@@ -55,7 +55,7 @@ fn both(place: &str, files: &[(&str, String)]) -> Vec<Plan> {
     rendered(folder.path()).into_iter().map(|(_, plan)| plan).collect()
 }
 
-/// What every profile of a folder gets of the payload beside it, with the default set.
+/// Renders every profile of a folder with the default parameter set.
 fn rendered(folder: &Path) -> Vec<(String, Plan)> {
     let project = Project::load(folder).unwrap();
     let wanted = project.profiles.named(None).unwrap();
@@ -63,43 +63,44 @@ fn rendered(folder: &Path) -> Vec<(String, Plan)> {
     wanted.iter().map(|profile| profile.name.clone()).zip(plans).collect()
 }
 
-fn standalone(plan: &Plan) -> [Half<'_>; 1] {
-    [Half { cluster: Cluster::Both, plan }]
+fn standalone(plan: &Plan) -> [ClusterPlan<'_>; 1] {
+    [ClusterPlan { cluster: Cluster::Both, plan }]
 }
 
-fn two(plans: &[Plan]) -> [Half<'_>; 2] {
+fn two(plans: &[Plan]) -> [ClusterPlan<'_>; 2] {
     [
-        Half { cluster: Cluster::Management, plan: &plans[0] },
-        Half { cluster: Cluster::Guest, plan: &plans[1] },
+        ClusterPlan { cluster: Cluster::Management, plan: &plans[0] },
+        ClusterPlan { cluster: Cluster::Guest, plan: &plans[1] },
     ]
 }
 
-/// A step as `half.stage level object`, with what it waits for and why.
+/// Formats a step as `cluster.stage level object`, with its dependencies.
 fn step(rollout: &Rollout<'_>, step: &Step<'_>) -> String {
     let action = match step.action {
         Action::Apply => "",
-        Action::Create => " once",
-        Action::Delete => " away",
+        Action::Create => " create",
+        Action::Delete => " delete",
     };
     let level = step.level.unwrap_or("-");
-    let mut text = format!("{}.{} {level} {}{action}", step.half, step.stage, step.object.id);
-    for (other, need) in &step.needs {
-        write!(text, " < {} ({})", rollout.steps[*other].object.id, need.words()).unwrap();
+    let mut text = format!("{}.{} {level} {}{action}", step.cluster.0, step.stage, step.object.id);
+    for dependency in &step.dependencies {
+        write!(text, " < {} ({})", rollout.step(dependency.on).object.id, dependency.reason).unwrap();
     }
     text
 }
 
-fn graph(halves: &[Half<'_>]) -> Vec<String> {
-    let rollout = Rollout::of(halves).unwrap();
+fn graph(clusters: &[ClusterPlan<'_>]) -> Vec<String> {
+    let rollout = Rollout::new(clusters).unwrap();
     rollout.steps.iter().map(|one| step(&rollout, one)).collect()
 }
 
-fn circle(halves: &[Half<'_>]) -> Vec<String> {
-    Rollout::of(halves).unwrap_err()
+/// Returns the objects of a dependency cycle.
+fn cycle(clusters: &[ClusterPlan<'_>]) -> Vec<String> {
+    Rollout::new(clusters).unwrap_err().objects.iter().map(ToString::to_string).collect()
 }
 
 #[test]
-fn a_level_is_a_stage_and_a_job_one_of_its_own() {
+fn a_run_level_is_a_stage_and_a_job_has_its_own() {
     let plan = plan(&[
         ("0000_20_a_1.yaml", object("v1 ConfigMap ns/d", "")),
         ("0000_10_b_1.yaml", object("v1 ConfigMap ns/b", "")),
@@ -122,7 +123,7 @@ fn a_level_is_a_stage_and_a_job_one_of_its_own() {
 }
 
 #[test]
-fn nothing_to_do_is_no_step() {
+fn an_empty_plan_has_no_steps() {
     assert_eq!(graph(&[]), [""; 0]);
     let empty = Plan {
         profile: "one".to_owned(),
@@ -135,7 +136,7 @@ fn nothing_to_do_is_no_step() {
 }
 
 #[test]
-fn what_is_in_a_namespace_waits_for_it() {
+fn objects_depend_on_their_namespace() {
     let plan = plan(&[
         ("0000_10_a_1.yaml", object("v1 ConfigMap ns/a", "")),
         ("0000_10_a_2.yaml", object("v1 ConfigMap other/b", "")),
@@ -154,7 +155,7 @@ fn what_is_in_a_namespace_waits_for_it() {
 }
 
 #[test]
-fn what_is_of_a_kind_waits_for_its_definition() {
+fn custom_resources_depend_on_their_crd() {
     let plan = plan(&[
         ("0000_10_a_1.yaml", object("v1 Namespace ns", "")),
         ("0000_10_a_2.yaml", object("example.com/v1 Widget ns/w", "")),
@@ -169,14 +170,14 @@ fn what_is_of_a_kind_waits_for_its_definition() {
         [
             "0.0 10 Namespace/ns",
             "0.0 10 Widget.example.com/w in ns < Namespace/ns (its namespace) \
-             < CustomResourceDefinition.apiextensions.k8s.io/widgets.example.com (the definition of its kind)",
+             < CustomResourceDefinition.apiextensions.k8s.io/widgets.example.com (the CRD of its kind)",
             "0.0 10 Widget.other.com/v in ns < Namespace/ns (its namespace)",
             "0.0 10 CustomResourceDefinition.apiextensions.k8s.io/widgets.example.com",
         ]
     );
 }
 
-/// A pod that runs as an account, mounts and takes variables; one Secret may be missing, and one is of another namespace.
+/// A pod with a `ServiceAccount`, volumes and variables. One Secret is optional, and one is in another namespace.
 const POD: &str = "\
 spec:
   template:
@@ -192,7 +193,7 @@ spec:
 ";
 
 #[test]
-fn what_runs_waits_for_what_its_pods_need() {
+fn workloads_depend_on_the_objects_their_pods_use() {
     let plan = plan(&[
         ("0000_10_a_1.yaml", object("apps/v1 Deployment ns/d", POD)),
         ("0000_10_a_2.yaml", object("v1 ServiceAccount ns/sa", "")),
@@ -205,8 +206,8 @@ fn what_runs_waits_for_what_its_pods_need() {
     assert_eq!(
         graph(&standalone(&plan)),
         [
-            "0.0 10 Deployment.apps/d in ns < ServiceAccount/sa in ns (what its pods need) \
-             < ConfigMap/mounted in ns (what its pods need) < Secret/taken in ns (what its pods need)",
+            "0.0 10 Deployment.apps/d in ns < ServiceAccount/sa in ns (an object that its pods use) \
+             < ConfigMap/mounted in ns (an object that its pods use) < Secret/taken in ns (an object that its pods use)",
             "0.0 10 ServiceAccount/sa in ns",
             "0.0 10 ConfigMap/mounted in ns",
             "0.0 10 Secret/taken in ns",
@@ -220,7 +221,7 @@ fn what_runs_waits_for_what_its_pods_need() {
 const CALLS: &str = "webhooks: [{name: w, clientConfig: {service: {name: hook, namespace: ns}}}]\n";
 
 #[test]
-fn a_webhook_waits_for_the_service_that_it_calls() {
+fn webhooks_depend_on_the_service_they_call() {
     let plan = plan(&[
         (
             "0000_10_a_1.yaml",
@@ -243,7 +244,7 @@ fn a_webhook_waits_for_the_service_that_it_calls() {
     );
 }
 
-/// A webhook of the guest that calls a URL, and a Service of the management cluster behind it, at a later level.
+/// A webhook of the guest that calls a URL, and a Service of the management cluster at a later level.
 fn hooked(url: &str) -> Vec<Plan> {
     let webhooks = format!("webhooks: [{{name: w, clientConfig: {{url: '{url}'}}}}]\n");
     both(
@@ -259,7 +260,7 @@ fn hooked(url: &str) -> Vec<Plan> {
 }
 
 #[test]
-fn a_guest_waits_for_the_service_that_it_calls_in_the_management_cluster() {
+fn guest_webhooks_depend_on_services_of_the_management_cluster() {
     let webhook = "1.0 10 ValidatingWebhookConfiguration.admissionregistration.k8s.io/v";
     let waits =
         format!("{webhook} < Service/hook in hcp (the Service that it calls in the management cluster)");
@@ -273,23 +274,23 @@ fn a_guest_waits_for_the_service_that_it_calls_in_the_management_cluster() {
     ] {
         let plans = hooked(url);
         assert_eq!(graph(&two(&plans)), ["0.0 20 Service/hook in hcp", guest], "{url}");
-        let [management, guest_half] = two(&plans);
-        let turned = graph(&[guest_half, management]);
-        assert_eq!(turned[0], guest.replacen("1.0", "0.0", 1), "the order of the clusters does not matter");
+        let [management, guest_plan] = two(&plans);
+        let reversed = graph(&[guest_plan, management]);
+        assert_eq!(reversed[0], guest.replacen("1.0", "0.0", 1), "the order of the clusters does not matter");
     }
 }
 
 #[test]
-fn in_one_cluster_a_url_is_no_need() {
+fn a_url_is_no_dependency_within_one_cluster() {
     let plans = hooked("https://hook.hcp.svc:443/validate");
     for cluster in [Cluster::Both, Cluster::Management] {
-        let halves = [Half { cluster, plan: &plans[0] }, Half { cluster, plan: &plans[1] }];
-        assert!(Rollout::of(&halves).unwrap().steps.iter().all(|step| step.needs.is_empty()));
+        let clusters = [ClusterPlan { cluster, plan: &plans[0] }, ClusterPlan { cluster, plan: &plans[1] }];
+        assert!(Rollout::new(&clusters).unwrap().steps.iter().all(|step| step.dependencies.is_empty()));
     }
 }
 
 #[test]
-fn clusters_do_not_share_what_they_have() {
+fn clusters_do_not_share_objects() {
     let plans = both(
         "{management: [Deployment], both: [ServiceAccount, ConfigMap]}",
         &[
@@ -300,15 +301,15 @@ fn clusters_do_not_share_what_they_have() {
         ],
     );
     assert_eq!(
-        circle(&two(&plans)),
+        cycle(&two(&plans)),
         ["ServiceAccount/sa in ns", "Namespace/ns", "ServiceAccount/sa in ns"],
-        "the guest has its namespace too late, and the management cluster has none"
+        "the guest has its namespace at a later level, and the management cluster has none"
     );
     assert_eq!(
         graph(&two(&plans)[..1]),
         [
-            "0.0 10 Deployment.apps/d in ns < ServiceAccount/sa in ns (what its pods need) \
-             < ConfigMap/mounted in ns (what its pods need)",
+            "0.0 10 Deployment.apps/d in ns < ServiceAccount/sa in ns (an object that its pods use) \
+             < ConfigMap/mounted in ns (an object that its pods use)",
             "0.0 10 ServiceAccount/sa in ns",
             "0.0 10 ConfigMap/mounted in ns",
         ]
@@ -316,7 +317,7 @@ fn clusters_do_not_share_what_they_have() {
 }
 
 #[test]
-fn what_is_created_once_and_what_is_taken_away() {
+fn annotations_decide_between_apply_create_and_delete() {
     let plan = plan(&[
         ("0000_10_a_1.yaml", annotated("v1 ConfigMap ns/once", CREATE_ONLY, "")),
         ("0000_10_a_2.yaml", annotated("v1 ConfigMap ns/gone", DELETE, "")),
@@ -331,18 +332,18 @@ fn what_is_created_once_and_what_is_taken_away() {
     assert_eq!(
         graph(&standalone(&plan)),
         [
-            "0.0 10 ConfigMap/once in ns once",
-            "0.0 10 ConfigMap/gone in ns away",
-            "0.0 10 ConfigMap/both in ns away",
+            "0.0 10 ConfigMap/once in ns create",
+            "0.0 10 ConfigMap/gone in ns delete",
+            "0.0 10 ConfigMap/both in ns delete",
             "0.0 10 ConfigMap/always in ns",
-            "0.0 10 Deployment.apps/old in ns away",
+            "0.0 10 Deployment.apps/old in ns delete",
             "0.0 10 ServiceAccount/sa in ns",
         ]
     );
 }
 
 #[test]
-fn what_is_taken_away_is_not_waited_for() {
+fn nothing_depends_on_a_tombstone() {
     let plan = plan(&[
         ("0000_10_a_1.yaml", object("v1 ConfigMap ns/a", "")),
         ("0000_10_a_2.yaml", object("example.com/v1 Widget ns/w", "")),
@@ -361,20 +362,20 @@ fn what_is_taken_away_is_not_waited_for() {
         [
             "0.0 10 ConfigMap/a in ns",
             "0.0 10 Widget.example.com/w in ns",
-            "0.1 20 Namespace/ns away",
-            "0.1 20 CustomResourceDefinition.apiextensions.k8s.io/widgets.example.com away",
+            "0.1 20 Namespace/ns delete",
+            "0.1 20 CustomResourceDefinition.apiextensions.k8s.io/widgets.example.com delete",
         ]
     );
 }
 
-/// Every order of four things.
+/// All permutations of four indices.
 fn orders() -> Vec<[usize; 4]> {
     let all = (0..256).map(|n| [n & 3, n >> 2 & 3, n >> 4 & 3, n >> 6]);
     all.filter(|order| (0..4).all(|n| order.contains(&n))).collect()
 }
 
 #[test]
-fn within_a_level_the_order_of_the_files_does_not_matter() {
+fn the_order_of_files_within_a_level_does_not_matter() {
     let objects = [
         object("v1 Namespace ns", ""),
         object("v1 ServiceAccount ns/sa", ""),
@@ -393,7 +394,7 @@ fn within_a_level_the_order_of_the_files_does_not_matter() {
             [
                 "0.0 10 ConfigMap/mounted in ns < Namespace/ns (its namespace)",
                 "0.0 10 Deployment.apps/d in ns < Namespace/ns (its namespace) \
-                 < ServiceAccount/sa in ns (what its pods need) < ConfigMap/mounted in ns (what its pods need)",
+                 < ServiceAccount/sa in ns (an object that its pods use) < ConfigMap/mounted in ns (an object that its pods use)",
                 "0.0 10 Namespace/ns",
                 "0.0 10 ServiceAccount/sa in ns < Namespace/ns (its namespace)",
             ],
@@ -402,13 +403,13 @@ fn within_a_level_the_order_of_the_files_does_not_matter() {
     }
 }
 
-/// A stage of one object.
+/// A stage with one object.
 fn stage(at: usize, level: &str) -> Stage {
     Stage { chunks: vec![Chunk { objects: at..at + 1, run_level: Some(level.to_owned()) }] }
 }
 
 #[test]
-fn a_kind_that_is_defined_too_late_is_a_circle() {
+fn a_crd_at_a_later_level_is_a_cycle() {
     let one_level = plan(&[
         ("0000_10_a_1.yaml", object("example.com/v1 Widget ns/w", "")),
         (
@@ -416,10 +417,10 @@ fn a_kind_that_is_defined_too_late_is_a_circle() {
             object("apiextensions.k8s.io/v1 CustomResourceDefinition widgets.example.com", WIDGETS),
         ),
     ]);
-    assert!(Rollout::of(&standalone(&one_level)).is_ok());
+    assert!(Rollout::new(&standalone(&one_level)).is_ok());
     let two_levels = Plan { stages: vec![stage(0, "10"), stage(1, "20")], ..one_level };
     assert_eq!(
-        circle(&standalone(&two_levels)),
+        cycle(&standalone(&two_levels)),
         [
             "Widget.example.com/w in ns",
             "CustomResourceDefinition.apiextensions.k8s.io/widgets.example.com",
@@ -429,7 +430,7 @@ fn a_kind_that_is_defined_too_late_is_a_circle() {
 }
 
 #[test]
-fn a_circle_has_only_its_members() {
+fn a_cycle_contains_only_its_members() {
     let plan = plan(&[
         ("0000_05_a_1.yaml", object("v1 Namespace ns", "")),
         ("0000_10_a_1.yaml", object("v1 ConfigMap ns/beside", "")),
@@ -439,71 +440,85 @@ fn a_circle_has_only_its_members() {
         ("0000_50_a_1.yaml", object("v1 ConfigMap ns/behind", "")),
     ]);
     assert_eq!(
-        circle(&standalone(&plan)),
+        cycle(&standalone(&plan)),
         ["Deployment.apps/d in ns", "ServiceAccount/sa in ns", "Deployment.apps/d in ns"]
     );
 }
 
 #[test]
-fn a_job_before_what_it_mounts_is_a_circle_within_a_level() {
+fn a_job_before_a_mounted_object_is_a_cycle() {
     let plan = plan(&[
         ("0000_10_a_1.yaml", object("batch/v1 Job ns/j", POD)),
         ("0000_10_a_2.yaml", object("v1 ConfigMap ns/mounted", "")),
     ]);
     assert_eq!(
-        circle(&standalone(&plan)),
+        cycle(&standalone(&plan)),
         ["Job.batch/j in ns", "ConfigMap/mounted in ns", "Job.batch/j in ns"]
     );
 }
 
 #[test]
-fn levels_of_one_cluster_do_not_hold_back_the_other() {
+fn levels_of_one_cluster_do_not_delay_the_other() {
     let plans = hooked("https://hook.hcp.svc:443/validate");
-    assert_eq!(graph(&two(&plans)).len(), 2, "the guest's level 10 waits for the management cluster's 20");
+    assert_eq!(graph(&two(&plans)).len(), 2, "the guest's level 10 depends on the management cluster's 20");
 }
 
 #[test]
-fn only_a_definition_must_be_ready() {
+fn only_a_crd_must_be_ready() {
     let all = [
-        (Need::Own(DependencyReason::Namespace), false, "its namespace"),
-        (Need::Own(DependencyReason::CustomResourceDefinition), true, "the definition of its kind"),
-        (Need::Own(DependencyReason::Pod), false, "what its pods need"),
-        (Need::Own(DependencyReason::WebhookService), false, "the Service that it calls"),
-        (Need::CalledAcross, false, "the Service that it calls in the management cluster"),
+        (DependencyReason::SameCluster(object::DependencyReason::Namespace), false, "its namespace"),
+        (
+            DependencyReason::SameCluster(object::DependencyReason::CustomResourceDefinition),
+            true,
+            "the CRD of its kind",
+        ),
+        (DependencyReason::SameCluster(object::DependencyReason::Pod), false, "an object that its pods use"),
+        (
+            DependencyReason::SameCluster(object::DependencyReason::WebhookService),
+            false,
+            "the Service that it calls",
+        ),
+        (
+            DependencyReason::CallsManagementService,
+            false,
+            "the Service that it calls in the management cluster",
+        ),
     ];
-    for (need, readiness, words) in all {
-        assert_eq!((need.is_of_readiness(), need.words()), (readiness, words));
+    for (reason, readiness, text) in all {
+        assert_eq!((reason.requires_readiness(), reason.to_string().as_str()), (readiness, text));
     }
 }
 
-/// The storage payload in both topologies: it can be ordered, and the guest's webhook waits for its Service.
+/// The storage payload of both topologies can be ordered, and the guest's webhook depends on its Service.
 #[test]
-fn the_bundled_payload_has_no_circle() {
+fn the_bundled_payload_has_no_cycle() {
     let plans = rendered(&repository());
     let plan = |name: &str| &plans.iter().find(|(profile, _)| profile == name).unwrap().1;
     let alone = standalone(plan("standalone"));
-    let rollout = Rollout::of(&alone).unwrap();
+    let rollout = Rollout::new(&alone).unwrap();
     assert_eq!(rollout.steps.len(), alone[0].plan.objects.len());
-    let halves = [
-        Half { cluster: Cluster::Management, plan: plan("hypershift-mc") },
-        Half { cluster: Cluster::Guest, plan: plan("hypershift-guest") },
+    let clusters = [
+        ClusterPlan { cluster: Cluster::Management, plan: plan("hypershift-mc") },
+        ClusterPlan { cluster: Cluster::Guest, plan: plan("hypershift-guest") },
     ];
-    let rollout = Rollout::of(&halves).unwrap();
-    let across = |step: &&Step<'_>| step.needs.iter().any(|(_, need)| *need == Need::CalledAcross);
+    let rollout = Rollout::new(&clusters).unwrap();
+    let calls_management = DependencyReason::CallsManagementService;
+    let across =
+        |step: &&Step<'_>| step.dependencies.iter().any(|dependency| dependency.reason == calls_management);
     let waiting: Vec<&str> =
         rollout.steps.iter().filter(across).map(|step| step.object.id.kind.as_str()).collect();
     assert_eq!(waiting, ["ValidatingWebhookConfiguration"]);
 }
 
-/// In one cluster, what is waited for is never at a later stage, and nothing waits for itself.
+/// Within a cluster, no step depends on itself or on a later stage.
 #[test]
-fn needs_of_the_bundled_payload_go_backwards() {
+fn dependencies_of_the_bundled_payload_point_to_earlier_stages() {
     for (profile, plan) in &rendered(&repository()) {
-        let rollout = Rollout::of(&standalone(plan)).unwrap();
-        for (at, one) in rollout.steps.iter().enumerate() {
-            for (other, _) in &one.needs {
-                let early = *other != at && rollout.steps[*other].stage <= one.stage;
-                assert!(early, "{profile}: {}", step(&rollout, one));
+        let rollout = Rollout::new(&standalone(plan)).unwrap();
+        for (id, dependent) in rollout.steps() {
+            for dependency in &dependent.dependencies {
+                let is_earlier = dependency.on != id && rollout.step(dependency.on).stage <= dependent.stage;
+                assert!(is_earlier, "{profile}: {}", step(&rollout, dependent));
             }
         }
     }

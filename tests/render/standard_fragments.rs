@@ -399,7 +399,10 @@ fn a_new_profile_must_decide_about_every_fragment_and_intent() {
         "wait-for",
         "webhook-url",
     ];
-    assert_eq!(undecided, fragments.map(|fragment| format!("{fragment}` has no addition for the profile edge")));
+    assert_eq!(
+        undecided,
+        fragments.map(|fragment| format!("{fragment}` has no addition for the profile edge"))
+    );
     for fragment in fragments {
         let path = format!("profiles/fragments/{fragment}.yaml");
         let text = folder.read(&path).replacen("  - standalone\n", "  - standalone\n  - edge\n", 1);

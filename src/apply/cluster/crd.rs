@@ -1,75 +1,79 @@
-//! Definitions of kinds, and when what they define is served.
+//! CustomResourceDefinitions, and when their resources are served.
 
 use std::time::Duration;
 
+use kube::api::ListParams;
+use kube::core::GroupVersionKind;
+use kube::discovery::Scope;
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
-use crate::apply::Options;
-use crate::apply::cluster::live_cluster::Side;
-use crate::apply::wire::discovery::Resource;
-use crate::apply::wire::error::Problem;
+use crate::apply::cluster::live_cluster::LiveCluster;
+use crate::apply::cluster::options::Options;
+use crate::apply::decide::object_error::{ObjectError, Outlook};
+use crate::apply::wire::discovery::{self, ServedResource};
 
-pub(in crate::apply) const DEFINITION: &str = "CustomResourceDefinition";
+/// The kind of a CRD.
+pub(crate) const CRD: &str = "CustomResourceDefinition";
 
-const PAUSE: Duration = Duration::from_millis(300);
+const POLL_INTERVAL: Duration = Duration::from_millis(300);
 
-/// Waits until what a definition defines is served.
-pub(in crate::apply) async fn served(
-    side: &Side<'_>,
-    definition: &Value,
+/// Waits until the API server serves all resources of a CRD.
+pub(crate) async fn wait_until_served(
+    cluster: &LiveCluster<'_>,
+    crd: &Value,
     options: &Options,
-) -> Result<(), Problem> {
-    for (kind, resource) in defines(definition) {
-        let known = side.kinds.borrow().find(&resource.group, &resource.version, &kind).is_some();
-        while !known && !is_served(side, &resource, options).await? {
-            if Instant::now() >= options.deadline() {
-                let what = format!("{} of {}/{}", resource.plural, resource.group, resource.version);
-                return Err(Problem::new(format!("it is established, and {what} are not served")));
+) -> Result<(), ObjectError> {
+    for (gvk, served) in defined_resources(crd) {
+        if !cluster.is_known(&gvk) {
+            while !is_served(cluster, &served, options).await? {
+                if Instant::now() >= options.deadline() {
+                    let resource = format!("{} of {}", served.resource.plural, served.resource.api_version);
+                    return Err(ObjectError::ResourceNotServed { resource });
+                }
+                sleep(POLL_INTERVAL).await;
             }
-            sleep(PAUSE).await;
         }
-        side.kinds.borrow_mut().add(kind, resource);
+        cluster.add_resource(served);
     }
     Ok(())
 }
 
-/// Asks for objects of the kind that a definition defines. A server that is asked for the first time, by itself, when the
-/// definition is to go, is not ready to answer, and may forget to ask again: the definition would stay for minutes.
-pub(in crate::apply) async fn wake(side: &Side<'_>, definition: &Value) {
-    if let Some((_, resource)) = defines(definition).pop() {
-        // Whatever it says, the definition goes.
-        let _ = side.server.get(&format!("{}?limit=1", resource.collection(""))).await;
+/// Lists objects of a CRD before it is deleted. An API server that never served a list of the resource may fail to
+/// delete its objects and try again only after minutes.
+pub(crate) async fn list_before_delete(cluster: &LiveCluster<'_>, crd: &Value) {
+    let Some((_, served)) = defined_resources(crd).pop() else { return };
+    if let Ok(request) = served.collection("").list(&ListParams::default().limit(1)) {
+        // The CRD is deleted whatever the answer is.
+        let _ = cluster.server.send(request).await;
     }
 }
 
-/// What a `CustomResourceDefinition` will serve: each version, with the kind.
-fn defines(definition: &Value) -> Vec<(String, Resource)> {
-    let spec = &definition["spec"];
+/// Returns the resource of each version that a CRD serves.
+fn defined_resources(crd: &Value) -> Vec<(GroupVersionKind, ServedResource)> {
+    let spec = &crd["spec"];
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let versions = spec["versions"].as_array().into_iter().flatten();
-    let served = versions.filter(|version| version["served"] == true);
-    served
-        .map(|version| {
-            let resource = Resource {
-                group: text(&spec["group"]),
-                version: text(&version["name"]),
-                plural: text(&spec["names"]["plural"]),
-                namespaced: spec["scope"] == "Namespaced",
-            };
-            (text(&spec["names"]["kind"]), resource)
-        })
-        .collect()
+    let [group, kind, plural] = [&spec["group"], &spec["names"]["kind"], &spec["names"]["plural"]].map(text);
+    let scope = if spec["scope"] == "Namespaced" { Scope::Namespaced } else { Scope::Cluster };
+    let mut resources = Vec::new();
+    for version in spec["versions"].as_array().into_iter().flatten() {
+        if version["served"] == true {
+            let gvk = GroupVersionKind::gvk(&group, &text(&version["name"]), &kind);
+            resources.push((gvk.clone(), ServedResource::new(&gvk, &plural, scope.clone())));
+        }
+    }
+    resources
 }
 
-/// Whether a cluster says that it serves a resource.
-async fn is_served(side: &Side<'_>, resource: &Resource, options: &Options) -> Result<bool, Problem> {
-    let path = format!("/apis/{}/{}", resource.group, resource.version);
-    let list = match side.get(&path).await {
-        Ok(list) => list.unwrap_or_default(),
-        Err(failure) if options.wait && failure.is_passing() => return Ok(false),
-        // Whether the cluster is there at all is seen by all the others who ask it.
-        Err(failure) => return Err(Problem::new(failure.words(false))),
-    };
-    Ok(list["resources"].as_array().into_iter().flatten().any(|one| one["name"] == resource.plural))
+async fn is_served(
+    cluster: &LiveCluster<'_>,
+    served: &ServedResource,
+    options: &Options,
+) -> Result<bool, ObjectError> {
+    match discovery::is_served(&cluster.server, &served.resource).await {
+        Ok(is_served) => Ok(is_served),
+        Err(error) if options.wait && error.is_transient() => Ok(false),
+        // Other requests find out whether the whole cluster is unreachable.
+        Err(error) => Err(ObjectError::Request { message: error.to_string(), outlook: Outlook::Permanent }),
+    }
 }

@@ -1,157 +1,195 @@
-//! The inventory in its cluster: read once, written where it changes, and only if nobody else has written it meanwhile.
+//! The inventory in its cluster: read once, and written only if it did not change meanwhile.
 
-use http::Method;
-use serde_json::{Value, json};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::apply::MANAGER;
-use crate::apply::cluster::live_cluster::Side;
-use crate::apply::decide::inventory::{Home, Inventory};
-use crate::apply::object::server_side_apply::TRIES;
-use crate::apply::wire::api_server::{Content, Server};
-use crate::apply::wire::error::Failure;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::{DeleteParams, PostParams, Preconditions};
+use kube::core::ApiResource;
+use kube::discovery::Scope;
+use serde_json::Value;
+use tracing::{debug, info};
 
-/// The inventory as it is in the cluster.
-pub(in crate::apply) struct Kept {
-    inventory: Inventory,
-    /// The version of that; none if there is no inventory.
-    version: Option<String>,
+use crate::apply::cluster::error::ClusterError;
+use crate::apply::decide::inventory::{Inventory, InventoryLocation};
+use crate::apply::decide::managed_fields::MANAGER;
+use crate::apply::wire::api_server::ApiServer;
+use crate::apply::wire::discovery::ServedResource;
+use crate::apply::wire::error::RequestError;
+use crate::apply::wire::request::ObjectPath;
+
+/// How often to write the inventory if someone else changes its metadata.
+const MAX_ATTEMPTS: usize = 5;
+
+/// Reads and writes the inventory of a cluster.
+pub(crate) struct InventoryStore {
+    server: Arc<ApiServer>,
+    location: InventoryLocation,
+    path: ObjectPath,
+    /// The inventory as it was at the start.
+    initial: Inventory,
+    /// The inventory as it was last read or written.
+    stored: Mutex<StoredInventory>,
 }
 
-impl Kept {
-    pub(in crate::apply) async fn read(server: &Server, home: &Home) -> Result<Self, Failure> {
-        let live = match server.get(&home.path()).await {
-            Ok(live) => live,
-            Err(failure) if failure.code() == Some(404) => Value::Null,
-            Err(failure) => return Err(failure),
-        };
-        let data = |key: &str| live["data"][key].as_str().unwrap_or_default();
-        let mut inventory =
-            Inventory::read(data("objects"), data("installed") == "true").map_err(|line| {
-                let (name, namespace) = (&home.name, &home.namespace);
-                Failure::Unreadable(format!(
-                    "line {line} of the inventory, ConfigMap/{name} in {namespace}, names no object"
-                ))
-            })?;
-        data("revision").clone_into(&mut inventory.revision);
-        Ok(Self { inventory, version: version(&live) })
-    }
+#[derive(Clone)]
+struct StoredInventory {
+    inventory: Inventory,
+    /// `None` if there is no inventory in the cluster.
+    resource_version: Option<String>,
+}
 
-    /// Whether it is about the same render: two who want the same do not hinder each other.
-    fn is_of_same(&self, other: &Inventory) -> bool {
+impl StoredInventory {
+    /// Returns whether it was written for the same rendered objects. Two rollouts of the same objects do not disturb
+    /// each other.
+    fn is_for_same_objects(&self, other: &Inventory) -> bool {
         self.inventory == *other || !other.revision.is_empty() && self.inventory.revision == other.revision
     }
-
-    pub(in crate::apply) fn inventory(&self) -> &Inventory {
-        &self.inventory
-    }
 }
 
-fn version(live: &Value) -> Option<String> {
-    live["metadata"]["resourceVersion"].as_str().map(str::to_owned)
-}
-
-impl Side<'_> {
-    pub(in crate::apply) fn has_inventory(&self) -> bool {
-        self.kept.borrow().version.is_some()
+impl InventoryStore {
+    /// Reads the inventory of a cluster.
+    pub(crate) async fn load(
+        server: Arc<ApiServer>,
+        location: InventoryLocation,
+    ) -> Result<Self, ClusterError> {
+        let config_maps =
+            ServedResource { resource: ApiResource::erase::<ConfigMap>(&()), scope: Scope::Namespaced };
+        let path = config_maps.object(&location.namespace, &location.name);
+        let stored = read(&server, &path, &location).await?;
+        let initial = stored.inventory.clone();
+        Ok(Self { server, location, path, initial, stored: Mutex::new(stored) })
     }
 
-    /// Whether somebody else has begun something else since we did: then another rollout has the last word.
-    pub(in crate::apply) async fn is_overtaken(&self) -> bool {
-        let now = Kept::read(&self.server, &self.home).await;
-        now.is_ok_and(|now| now.version.is_some() && !now.is_of_same(&self.kept.borrow().inventory))
+    /// Returns the inventory as it was at the start.
+    pub(crate) fn initial(&self) -> &Inventory {
+        &self.initial
     }
 
-    /// Whether somebody else has written the inventory at all, be it that he brings again what we take away.
-    pub(in crate::apply) async fn is_written_by_others(&self) -> bool {
-        let now = Kept::read(&self.server, &self.home).await;
-        now.is_ok_and(|now| now.version.is_some() && now.inventory != self.kept.borrow().inventory)
+    /// Returns whether the cluster has an inventory.
+    pub(crate) fn exists(&self) -> bool {
+        self.stored().resource_version.is_some()
     }
 
-    /// Writes the inventory where it differs from what is there.
-    pub(in crate::apply) async fn keep(&self, inventory: &Inventory) -> Result<(), Failure> {
-        let same = self.kept.borrow().inventory == *inventory;
-        if same { Ok(()) } else { self.write(inventory).await }
+    fn stored(&self) -> MutexGuard<'_, StoredInventory> {
+        self.stored.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes the inventory. Nobody else may have written it since it was read: two rollouts at once would each take
-    /// away what the other brings.
-    pub(in crate::apply) async fn write(&self, inventory: &Inventory) -> Result<(), Failure> {
-        for _ in 0..TRIES {
-            match self.try_to_write(inventory).await {
-                Err(failure) if failure.code() == Some(409) => self.look_again(inventory, &failure).await?,
-                written => return written,
+    async fn read(&self) -> Result<StoredInventory, ClusterError> {
+        read(&self.server, &self.path, &self.location).await
+    }
+
+    /// Returns whether a rollout of other objects started since this one.
+    pub(crate) async fn is_taken_over(&self) -> bool {
+        let Ok(now) = self.read().await else { return false };
+        now.resource_version.is_some() && !now.is_for_same_objects(&self.stored().inventory)
+    }
+
+    /// Returns whether anyone else wrote the inventory, even for the same objects.
+    pub(crate) async fn is_changed_by_others(&self) -> bool {
+        let Ok(now) = self.read().await else { return false };
+        now.resource_version.is_some() && now.inventory != self.stored().inventory
+    }
+
+    /// Writes the inventory if it differs from what is in the cluster.
+    pub(crate) async fn save_if_changed(&self, inventory: &Inventory) -> Result<(), ClusterError> {
+        if self.stored().inventory == *inventory {
+            return Ok(());
+        }
+        self.save(inventory).await
+    }
+
+    /// Writes the inventory. Fails if another rollout wrote it since it was read: two rollouts at once would prune each
+    /// other's objects.
+    pub(crate) async fn save(&self, inventory: &Inventory) -> Result<(), ClusterError> {
+        for _ in 0..MAX_ATTEMPTS {
+            match self.try_save(inventory).await {
+                Err(ClusterError::Request(conflict)) if conflict.is_conflict() => {
+                    self.reload_after_conflict(inventory, conflict).await?;
+                }
+                result => return result,
             }
-            if self.kept.borrow().inventory == *inventory {
+            if self.stored().inventory == *inventory {
                 return Ok(());
             }
         }
-        Err(Failure::Unreadable("the inventory is touched all the time, so it cannot be written".to_owned()))
+        Err(ClusterError::InventoryChangesAllTheTime)
     }
 
-    async fn try_to_write(&self, inventory: &Inventory) -> Result<(), Failure> {
-        let before = self.kept.borrow().version.clone();
-        let object = inventory.object(&self.home, before.as_deref()).map_err(|size| {
-            Failure::Unreadable(format!(
-                "the inventory would have {size} bytes, which is more than an object may have"
-            ))
-        })?;
-        let (method, path) = match before {
-            Some(_) => (Method::PUT, self.home.path()),
-            None => (Method::POST, self.home.collection()),
+    async fn try_save(&self, inventory: &Inventory) -> Result<(), ClusterError> {
+        let before = self.stored().resource_version.clone();
+        let config_map = inventory
+            .to_config_map(&self.location, before.as_deref())
+            .map_err(|too_large| ClusterError::InventoryTooLarge(too_large.0))?;
+        let params = PostParams { dry_run: false, field_manager: Some(MANAGER.to_owned()) };
+        let request = match before {
+            Some(_) => self.path.replace(&params, &config_map)?,
+            None => self.path.create(&params, &config_map)?,
         };
-        let path = format!("{path}?fieldManager={MANAGER}");
-        match self.server.send(method, &path, Content::Json(&object.to_string())).await {
-            Ok(answer) => {
-                let version = version(&answer.value);
-                *self.kept.borrow_mut() = Kept { inventory: inventory.clone(), version };
+        match self.server.send(request).await {
+            Ok(response) => {
+                info!(inventory = %self.location, objects = inventory.entries.len(), "wrote the inventory");
+                let resource_version = resource_version(&response.value);
+                *self.stored() = StoredInventory { inventory: inventory.clone(), resource_version };
                 Ok(())
             }
-            Err(failure) if failure.is_passing() || failure.code() == Some(409) => Err(failure),
-            Err(Failure::Refused(refusal)) if refusal.is_without_namespace() => {
-                Err(Failure::NoHome(format!(
-                    "the inventory cannot be written, since its namespace {} is not there",
-                    self.home.namespace
-                )))
+            Err(error) if error.is_transient() || error.is_conflict() => Err(error.into()),
+            Err(RequestError::Api(error)) if error.is_namespace_missing() => {
+                let namespace = self.location.namespace.clone();
+                Err(ClusterError::InventoryNamespaceMissing { namespace })
             }
-            Err(failure) => {
-                Err(Failure::Unreadable(format!("the inventory cannot be written: {}", failure.words(false))))
-            }
+            Err(error) => Err(ClusterError::InventoryNotWritten(error)),
         }
     }
 
-    /// A write whose answer was lost is found written, and what was only touched may be written again.
-    async fn look_again(&self, wanted: &Inventory, failure: &Failure) -> Result<(), Failure> {
-        let now = Kept::read(&self.server, &self.home).await?;
-        if !now.is_of_same(wanted) && now.inventory != self.kept.borrow().inventory {
-            return Err(self.somebody_else(failure));
+    /// Reads the inventory again after a conflict. The conflict is harmless if an earlier attempt was written although
+    /// its answer was lost, or if someone changed only metadata.
+    async fn reload_after_conflict(
+        &self,
+        wanted: &Inventory,
+        conflict: RequestError,
+    ) -> Result<(), ClusterError> {
+        let now = self.read().await?;
+        let mut stored = self.stored();
+        if !now.is_for_same_objects(wanted) && now.inventory != stored.inventory {
+            return Err(self.other_rollout(conflict));
         }
-        *self.kept.borrow_mut() = now;
+        *stored = now;
         Ok(())
     }
 
-    fn somebody_else(&self, failure: &Failure) -> Failure {
-        let Home { name, namespace } = &self.home;
-        Failure::Unreadable(format!(
-            "somebody else has written the inventory, ConfigMap/{name} in {namespace}, since we read it: another rollout is under way ({})",
-            failure.words(false)
-        ))
+    fn other_rollout(&self, conflict: RequestError) -> ClusterError {
+        ClusterError::OtherRollout { location: self.location.clone(), conflict }
     }
 
-    /// Takes the inventory itself away: the one that we know, in which nothing is any more.
-    pub(in crate::apply) async fn take_inventory_away(&self) -> Result<(), Failure> {
-        let Some(version) = self.kept.borrow().version.clone() else { return Ok(()) };
-        let same = json!({
-            "apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"resourceVersion": version},
-        });
-        let same = same.to_string();
-        match self.server.send(Method::DELETE, &self.home.path(), Content::Json(&same)).await {
-            Ok(_) => Ok(()),
-            Err(failure) if failure.code() == Some(404) => Ok(()),
-            Err(failure) if failure.code() == Some(409) => Err(self.somebody_else(&failure)),
-            Err(failure) => Err(Failure::Unreadable(format!(
-                "the inventory cannot be taken away: {}",
-                failure.words(false)
-            ))),
+    /// Deletes the inventory, if it is still the version that was last read or written.
+    pub(crate) async fn delete(&self) -> Result<(), ClusterError> {
+        let Some(resource_version) = self.stored().resource_version.clone() else { return Ok(()) };
+        let unchanged = Preconditions { resource_version: Some(resource_version), uid: None };
+        let request = self.path.delete(&DeleteParams::default().preconditions(unchanged))?;
+        match self.server.send(request).await {
+            Ok(_) => {
+                info!(inventory = %self.location, "deleted the inventory");
+                Ok(())
+            }
+            Err(error) if error.is_not_found() => Ok(()),
+            Err(error) if error.is_conflict() => Err(self.other_rollout(error)),
+            Err(error) => Err(ClusterError::InventoryNotDeleted(error)),
         }
     }
+}
+
+async fn read(
+    server: &ApiServer,
+    path: &ObjectPath,
+    location: &InventoryLocation,
+) -> Result<StoredInventory, ClusterError> {
+    let config_map = server.get(path.get()?).await?.unwrap_or_default();
+    let inventory = Inventory::from_config_map(&config_map)
+        .map_err(|line| ClusterError::InvalidInventory { location: location.clone(), line: line.0 })?;
+    debug!(inventory = %location, objects = inventory.entries.len(), "read the inventory");
+    Ok(StoredInventory { inventory, resource_version: resource_version(&config_map) })
+}
+
+fn resource_version(live: &Value) -> Option<String> {
+    live["metadata"]["resourceVersion"].as_str().map(str::to_owned)
 }

@@ -1,270 +1,361 @@
-//! One cluster while objects are applied to it: what it serves, what is in it of ours, and what we want there.
+//! One live cluster during a command: what it serves, which of its objects belong to transship, and its inventory.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use http::Method;
+use futures_util::future::join_all;
+use kube::Client;
+use kube::api::ListParams;
+use kube::core::GroupVersionKind;
 use serde_json::Value;
+use tracing::debug;
 
-use crate::apply::cluster::inventory_store::Kept;
-use crate::apply::decide::desired::{Body, Policy};
-use crate::apply::decide::inventory::{Entry, Home, Inventory, PART_OF};
-use crate::apply::wire::api_server::{Content, Server};
-use crate::apply::wire::discovery::{Kinds, Resource};
-use crate::apply::wire::error::{Failure, Problem};
+use crate::apply::cluster::error::{ClusterError, object_error};
+use crate::apply::cluster::inventory_store::InventoryStore;
+use crate::apply::cluster::options::Options;
+use crate::apply::decide::decision::{DecisionContext, set_label};
+use crate::apply::decide::desired::{Desired, FieldPolicy, version_of};
+use crate::apply::decide::inventory::{InventoryEntry, InventoryLocation, PART_OF};
+use crate::apply::decide::object_error::ObjectError;
+use crate::apply::wire::api_server::ApiServer;
+use crate::apply::wire::discovery::{self, ServedResource, ServedResources};
+use crate::apply::wire::error::RequestError;
+use crate::apply::wire::request::{ApiRequest, CollectionPath, ObjectPath};
+use crate::language::Profile;
 use crate::object::{Cluster, Object, ObjectId, is_tombstone};
+use crate::order::Plan;
 
-/// More objects than this come in several answers.
-const PAGE: usize = 500;
-/// No payload has more of one kind. What the guest's users label beside ours is not looked at for ever.
-const PAGES: usize = 20;
+/// The number of objects in one answer to a list request.
+const PAGE_SIZE: u32 = 500;
+/// The number of pages that are read. No payload has more objects of one kind, but users of the guest can create objects
+/// with the same label.
+const MAX_PAGES: usize = 20;
 
-pub(in crate::apply) struct Side<'a> {
-    pub(in crate::apply) cluster: Cluster,
-    pub(in crate::apply) server: Server,
-    pub(in crate::apply) home: Home,
-    pub(in crate::apply) policy: Policy<'a>,
-    pub(in crate::apply) kinds: RefCell<Kinds>,
-    /// What the cluster said in the beginning that is in it because of us, and what it says now.
-    pub(in crate::apply) known: Inventory,
-    pub(in crate::apply) kept: RefCell<Kept>,
-    /// Every object that carries the label of a set, as it was at the beginning.
-    pub(in crate::apply) live: HashMap<ObjectId, Value>,
-    /// Objects that others have made, or may have made, where ours will be.
-    strangers: HashSet<ObjectId>,
-    /// Kinds whose objects cannot be listed.
-    unlisted: HashSet<Resource>,
+/// A cluster to apply to, or to delete from.
+pub struct TargetCluster<'a> {
+    /// The client.
+    pub client: Client,
+    /// The profile.
+    pub profile: &'a Profile,
+    /// The objects that are rendered for the cluster.
+    pub plan: &'a Plan,
 }
 
-impl<'a> Side<'a> {
-    /// Looks at a cluster: two requests for what it serves, one for the inventory, and one for every kind.
-    pub(in crate::apply) async fn look(
-        cluster: Cluster,
-        server: Server,
-        home: Home,
-        policy: Policy<'a>,
-        objects: &[Object],
-    ) -> Result<Self, Failure> {
-        let kinds = Kinds::ask(&server).await?;
-        let kept = Kept::read(&server, &home).await?;
-        let mut side = Self {
-            cluster,
+/// A live cluster, as it was seen at the start of a command.
+pub(crate) struct LiveCluster<'a> {
+    pub(crate) cluster: Cluster,
+    pub(crate) server: Arc<ApiServer>,
+    pub(crate) inventory: InventoryStore,
+    pub(crate) policy: FieldPolicy<'a>,
+    /// The namespace of the inventory.
+    namespace: String,
+    /// The name of the `ApplySet`.
+    set: String,
+    served: Mutex<ServedResources>,
+    /// Every object that carried the label of an `ApplySet` at the start.
+    labelled: HashMap<ObjectId, Value>,
+    /// Rendered objects that exist, or may exist, without a label.
+    existing: HashSet<ObjectId>,
+    /// Resources whose objects cannot be listed.
+    unlistable: HashSet<ServedResource>,
+}
+
+/// The objects of a list.
+struct Listed {
+    items: Vec<Value>,
+    /// Whether all pages were read.
+    complete: bool,
+}
+
+impl<'a> LiveCluster<'a> {
+    /// Reads the state of a cluster: two requests for discovery, one for the inventory, and one list per kind.
+    pub(crate) async fn read(target: &TargetCluster<'a>, options: &Options) -> Result<Self, ClusterError> {
+        let TargetCluster { client, profile, plan } = target;
+        let location = InventoryLocation::of(profile, plan);
+        let (set, namespace) = (location.set(), location.namespace.clone());
+        let server = ApiServer::new(client.clone(), options.retry_timeout, options.deadline());
+        let server = Arc::new(server);
+        let resources = ServedResources::discover(&server).await?;
+        let mut cluster = Self {
+            cluster: profile.cluster,
+            inventory: InventoryStore::load(Arc::clone(&server), location).await?,
             server,
-            home,
-            policy,
-            kinds: RefCell::new(kinds),
-            known: kept.inventory().clone(),
-            kept: RefCell::new(kept),
-            live: HashMap::new(),
-            strangers: HashSet::new(),
-            unlisted: HashSet::new(),
+            policy: FieldPolicy::new(profile, &plan.objects, set.clone()),
+            namespace,
+            set,
+            served: Mutex::new(resources),
+            labelled: HashMap::new(),
+            existing: HashSet::new(),
+            unlistable: HashSet::new(),
         };
-        let wanted = side.wanted(objects);
-        let lists = futures_util::future::join_all(wanted.iter().map(|kind| side.list(kind))).await;
-        for (kind, list) in wanted.into_iter().zip(lists) {
+        cluster.list_all(&plan.objects).await?;
+        Ok(cluster)
+    }
+
+    /// Lists the labelled objects of all kinds of the inventory and the plan.
+    async fn list_all(&mut self, objects: &[Object]) -> Result<(), ClusterError> {
+        let resources = self.resources_to_list(objects);
+        let lists = join_all(resources.iter().map(|resource| self.list_labelled(resource))).await;
+        for (resource, list) in resources.into_iter().zip(lists) {
             match list {
-                Ok(list) => side.live.extend(list),
-                Err(failure) => {
-                    if failure.is_silence() && side.is_silent().await {
-                        return Err(failure);
+                Ok(list) => self.labelled.extend(list),
+                Err(error) => {
+                    if error.is_unreachable() && !self.is_answering().await {
+                        return Err(error.into());
                     }
-                    // Who may not list a kind, or cannot since nobody converts its objects, may still ask for one after
-                    // the other: whatever is wrong with a kind concerns its objects alone.
-                    side.unlisted.insert(kind);
+                    // Objects of a kind that cannot be listed, because of missing permissions or a broken conversion
+                    // webhook, are read one by one.
+                    let reason = error.message_without_values();
+                    debug!(resource = resource.resource.plural, reason, "cannot list objects");
+                    self.unlistable.insert(resource);
                 }
             }
         }
-        Ok(side)
+        Ok(())
     }
 
-    /// The kinds to look at, each in one version: that of the payload where it has one, since the fields of our objects
-    /// are recorded in that.
-    fn wanted(&self, objects: &[Object]) -> Vec<Resource> {
-        let kinds = self.kinds.borrow();
-        let known = self.known.entries.iter().filter_map(|entry| kinds.any(&entry.id.group, &entry.id.kind));
-        let rendered = objects.iter();
-        let rendered =
-            rendered.filter_map(|object| kinds.find(&object.id.group, version_of(object), &object.id.kind));
-        let all: BTreeMap<(&str, &str), &Resource> = known
-            .chain(rendered)
-            .map(|resource| ((resource.group.as_str(), resource.plural.as_str()), resource))
-            .collect();
-        all.into_values().cloned().collect()
+    /// Returns the resources to list, each in one version: that of the plan if it has one, because the managed fields of
+    /// our objects are recorded in that version.
+    fn resources_to_list(&self, objects: &[Object]) -> Vec<ServedResource> {
+        let served = self.served();
+        let mut resources: BTreeMap<(&str, &str), &ServedResource> = BTreeMap::new();
+        let in_inventory = self.inventory.initial().entries.iter();
+        let in_inventory =
+            in_inventory.filter_map(|entry| served.find_any_version(&entry.id.group, &entry.id.kind));
+        let rendered = objects.iter().filter_map(|object| served.find(&gvk_of(object)));
+        for resource in in_inventory.chain(rendered) {
+            let key = (resource.resource.group.as_str(), resource.resource.plural.as_str());
+            resources.insert(key, resource);
+        }
+        resources.into_values().cloned().collect()
     }
 
-    /// All objects of a kind that belong to a set.
-    pub(in crate::apply) async fn list(
+    /// Lists all objects of a resource that carry the label of an `ApplySet`.
+    pub(crate) async fn list_labelled(
         &self,
-        resource: &Resource,
-    ) -> Result<Vec<(ObjectId, Value)>, Failure> {
-        // A hosted cluster's objects never leave its namespace, and neither do our questions.
-        let namespace = if self.cluster == Cluster::Management { self.home.namespace.as_str() } else { "" };
-        let selector = format!("labelSelector={}&", PART_OF.replace('/', "%2F"));
-        // What is behind the last page is asked for one after the other, if it is ours.
-        let (all, _) = self.pages(&resource.collection(namespace), &selector, Content::Nothing).await?;
-        Ok(all.into_iter().map(|item| (id_of(&item), item)).collect())
+        resource: &ServedResource,
+    ) -> Result<Vec<(ObjectId, Value)>, RequestError> {
+        // In the management cluster, transship reads only the namespace of the hosted control plane.
+        let namespace = if self.cluster == Cluster::Management { self.namespace.as_str() } else { "" };
+        let params = ListParams::default().labels(PART_OF);
+        // Objects after the last page that is read are read one by one.
+        let listed = self.list(&resource.collection(namespace), params, CollectionPath::list).await?;
+        Ok(listed.items.into_iter().map(|item| (id_of(&item), item)).collect())
     }
 
-    /// Everything in a list, or as much of it as anybody wants to see; and whether that is all.
-    async fn pages(
+    /// Reads a list page by page. `request` builds the request for a page.
+    async fn list(
         &self,
-        path: &str,
-        selector: &str,
-        content: Content<'_>,
-    ) -> Result<(Vec<Value>, bool), Failure> {
-        let (mut all, mut next) = (Vec::new(), String::new());
-        for _ in 0..PAGES {
-            let query = format!("?{selector}limit={PAGE}&continue={next}");
-            let mut list = match self.server.send(Method::GET, &format!("{path}{query}"), content).await {
-                Ok(answer) => answer.value,
-                // The kind went away since we asked what is served.
-                Err(failure) if failure.code() == Some(404) => return Ok((all, true)),
-                Err(failure) => return Err(failure),
+        path: &CollectionPath,
+        params: ListParams,
+        request: impl Fn(&CollectionPath, &ListParams) -> Result<ApiRequest, RequestError>,
+    ) -> Result<Listed, RequestError> {
+        let mut params = params.limit(PAGE_SIZE);
+        let mut items = Vec::new();
+        for _ in 0..MAX_PAGES {
+            // The answer is 404 if the kind is no longer served.
+            let Some(mut page) = self.server.get(request(path, &params)?).await? else {
+                return Ok(Listed { items, complete: true });
             };
-            let (kind, api) = (
-                list["kind"].as_str().unwrap_or_default().trim_end_matches("List").to_owned(),
-                list["apiVersion"].clone(),
-            );
-            let items = list.get_mut("items").and_then(Value::as_array_mut).map(std::mem::take);
-            for mut item in items.unwrap_or_default() {
-                let Some(map) = item.as_object_mut() else { continue };
-                // A list says the kind of its items once.
-                map.entry("kind").or_insert_with(|| Value::from(kind.clone()));
-                map.entry("apiVersion").or_insert_with(|| api.clone());
-                all.push(item);
-            }
-            match list["metadata"]["continue"].as_str().filter(|token| !token.is_empty()) {
-                Some(token) => token.clone_into(&mut next),
-                None => return Ok((all, true)),
+            take_items(&mut page, &mut items);
+            match page["metadata"]["continue"].as_str() {
+                Some(token) if !token.is_empty() => params = params.continue_token(token),
+                _ => return Ok(Listed { items, complete: true }),
             }
         }
-        Ok((all, false))
+        Ok(Listed { items, complete: false })
     }
 
-    /// Looks for objects that others have made where ours will be: one list of names for every kind and namespace in which
-    /// we have an object that was never there.
-    pub(in crate::apply) async fn find_strangers(&mut self, objects: &[Object]) {
-        let is_new = |object: &&Object| {
-            let known = self.known.find(&object.id).is_some_and(|entry| !entry.uid.is_empty());
-            !known && !is_tombstone(&object.root) && !self.live.contains_key(&object.id)
-        };
-        let mut places: BTreeMap<(Resource, &str), Vec<&ObjectId>> = BTreeMap::new();
-        for object in objects.iter().filter(is_new) {
-            if let Some(resource) = self.resource(object).filter(|kind| !self.unlisted.contains(kind)) {
+    /// Looks for objects that others created with the names of rendered objects.
+    pub(crate) async fn find_existing(&mut self, objects: &[Object]) {
+        self.existing = self.list_existing(objects).await;
+    }
+
+    /// Lists names, once for every kind and namespace with an object that transship has not applied yet.
+    async fn list_existing(&self, objects: &[Object]) -> HashSet<ObjectId> {
+        let mut places: HashMap<(ServedResource, &str), Vec<&ObjectId>> = HashMap::new();
+        for object in objects.iter().filter(|object| self.is_new(object)) {
+            let resource = self.resource(object);
+            if let Some(resource) = resource.filter(|resource| !self.unlistable.contains(resource)) {
                 places.entry((resource, object.id.namespace.as_str())).or_default().push(&object.id);
             }
         }
-        let side = &*self;
-        let look = |(resource, namespace): &(Resource, &str)| {
+        let places: Vec<_> = places.into_iter().collect();
+        let lists = places.iter().map(|((resource, namespace), _)| async move {
             let path = resource.collection(namespace);
-            async move { side.pages(&path, "", Content::Names).await }
-        };
-        let found = futures_util::future::join_all(places.keys().map(look)).await;
-        let mut strangers = HashSet::new();
-        for (wanted, found) in places.into_values().zip(found) {
-            // What could not be seen may be there.
-            let names: Option<HashSet<String>> =
-                found.ok().filter(|(_, complete)| *complete).map(|(all, _)| {
-                    all.iter().filter_map(|one| one["metadata"]["name"].as_str().map(str::to_owned)).collect()
-                });
-            let is_there = |id: &&&ObjectId| names.as_ref().is_none_or(|names| names.contains(&id.name));
-            strangers.extend(wanted.iter().filter(is_there).map(|id| (*id).clone()));
+            self.list(&path, ListParams::default(), CollectionPath::list_metadata).await
+        });
+        let lists = join_all(lists).await;
+        let mut existing = HashSet::new();
+        for ((_, ids), list) in places.into_iter().zip(lists) {
+            match list {
+                Ok(Listed { items, complete: true }) => {
+                    let names: HashSet<&str> =
+                        items.iter().filter_map(|item| item["metadata"]["name"].as_str()).collect();
+                    existing.extend(ids.into_iter().filter(|id| names.contains(id.name.as_str())).cloned());
+                }
+                // An object that could not be seen may exist.
+                _ => existing.extend(ids.into_iter().cloned()),
+            }
         }
-        self.strangers = strangers;
+        existing
     }
 
-    /// Whether an object that does not carry a label was not there when we looked.
-    pub(in crate::apply) fn is_most_likely_new(&self, object: &Object) -> bool {
-        let is_listed = self.resource(object).is_none_or(|resource| !self.unlisted.contains(&resource));
-        is_listed && !self.strangers.contains(&object.id)
+    /// Returns whether transship has not applied a rendered object yet.
+    fn is_new(&self, object: &Object) -> bool {
+        !self.was_applied(&object.id)
+            && !is_tombstone(&object.root)
+            && !self.labelled.contains_key(&object.id)
     }
 
-    /// Whether the cluster has stopped to answer anything at all.
-    pub(in crate::apply) async fn is_silent(&self) -> bool {
-        self.server.knock("/api").await.is_err_and(|failure| failure.is_silence())
+    /// Returns whether the inventory says that an object was applied.
+    pub(crate) fn was_applied(&self, id: &ObjectId) -> bool {
+        self.inventory.initial().find(id).is_some_and(InventoryEntry::was_applied)
     }
 
-    pub(in crate::apply) fn is_ours(&self, live: &Value) -> bool {
-        set_of(live) == Some(self.home.set().as_str())
+    /// Returns whether an object without a label did not exist at the start.
+    pub(crate) fn is_probably_missing(&self, object: &Object) -> bool {
+        let is_listable = self.resource(object).is_none_or(|resource| !self.unlistable.contains(&resource));
+        is_listable && !self.existing.contains(&object.id)
     }
 
-    /// What an object's kind is served as; none if it is not.
-    pub(in crate::apply) fn resource(&self, object: &Object) -> Option<Resource> {
-        self.kinds.borrow().find(&object.id.group, version_of(object), &object.id.kind).cloned()
+    /// Returns whether the API server answers anything at all.
+    pub(crate) async fn is_answering(&self) -> bool {
+        discovery::is_answering(&self.server).await
     }
 
-    /// Where an object is, if that is known or its kind has come to be served since we asked.
-    pub(in crate::apply) async fn path_or_ask(
-        &self,
-        known: Option<String>,
-        id: &ObjectId,
-        version: &str,
-    ) -> Result<Option<String>, Problem> {
-        if known.is_some() {
-            return Ok(known);
+    /// Checks whether the whole cluster is unreachable or only one request failed.
+    pub(crate) async fn check_outlook(&self, error: ObjectError) -> ObjectError {
+        if error.is_cluster_unreachable() && self.is_answering().await {
+            return error.into_transient();
         }
-        let resource = Resource::ask(&self.server, &id.group, version, &id.kind).await;
-        let Some(resource) = resource.map_err(|failure| Problem::of(&failure, id))? else { return Ok(None) };
-        let path = resource.object(&id.namespace, &id.name);
-        self.kinds.borrow_mut().add(id.kind.clone(), resource);
-        Ok(Some(path))
+        error
     }
 
-    /// Where an object is; none if the cluster does not serve its kind.
-    pub(in crate::apply) fn path(&self, object: &Object) -> Option<String> {
+    /// Returns whether an object carries the label of this `ApplySet`.
+    pub(crate) fn is_in_set(&self, live: &Value) -> bool {
+        set_label(live) == Some(self.set.as_str())
+    }
+
+    /// Returns the number of objects that carried the label of this `ApplySet` at the start.
+    pub(crate) fn count_in_set(&self) -> usize {
+        self.labelled.values().filter(|live| self.is_in_set(live)).count()
+    }
+
+    /// Returns a labelled object as it was at the start.
+    pub(crate) fn labelled(&self, id: &ObjectId) -> Option<&Value> {
+        self.labelled.get(id)
+    }
+
+    fn served(&self) -> MutexGuard<'_, ServedResources> {
+        self.served.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns whether discovery knows a kind.
+    pub(crate) fn is_known(&self, gvk: &GroupVersionKind) -> bool {
+        self.served().find(gvk).is_some()
+    }
+
+    /// Adds a resource that is served since discovery ran.
+    pub(crate) fn add_resource(&self, resource: ServedResource) {
+        self.served().add(resource);
+    }
+
+    /// Returns the resource of an object's kind; `None` if it is not served.
+    pub(crate) fn resource(&self, object: &Object) -> Option<ServedResource> {
+        self.served().find(&gvk_of(object)).cloned()
+    }
+
+    /// Returns the path of an object; `None` if discovery does not know its kind.
+    pub(crate) fn path(&self, object: &Object) -> Option<ObjectPath> {
         Some(self.resource(object)?.object(&object.id.namespace, &object.id.name))
     }
 
-    /// Where an object of the inventory is: by the version that it was applied with, or whichever is served now.
-    pub(in crate::apply) fn path_of(&self, entry: &Entry) -> Option<String> {
-        let kinds = self.kinds.borrow();
-        let Entry { id, version, .. } = entry;
-        let resource = kinds.find(&id.group, version, &id.kind).or_else(|| kinds.any(&id.group, &id.kind))?;
-        Some(resource.object(&id.namespace, &id.name))
-    }
-
-    /// An object as it was at the beginning, or as it is now if it did not carry a label; none if it is not there.
-    pub(in crate::apply) async fn find(&self, object: &Object) -> Result<Option<Value>, Failure> {
-        match (self.live.get(&object.id), self.path(object)) {
-            (Some(live), _) => Ok(Some(live.clone())),
-            (None, Some(path)) => self.get(&path).await,
-            (None, None) => Ok(None),
+    /// Returns the path of an object. Asks the API server if discovery does not know its kind.
+    pub(crate) async fn locate(&self, object: &Object) -> Result<Option<ObjectPath>, ObjectError> {
+        match self.path(object) {
+            Some(path) => Ok(Some(path)),
+            None => self.discover_path(&object.id, version_of(object)).await,
         }
     }
 
-    /// What is at a path; none if nothing is.
-    pub(in crate::apply) async fn get(&self, path: &str) -> Result<Option<Value>, Failure> {
-        match self.server.get(path).await {
-            Ok(live) => Ok(Some(live)),
-            Err(failure) if failure.code() == Some(404) => Ok(None),
-            Err(failure) => Err(failure),
+    /// Returns the path of an object of the inventory, in the version in which it was applied or in any other. Asks the
+    /// API server if discovery does not know its kind.
+    pub(crate) async fn locate_entry(
+        &self,
+        entry: &InventoryEntry,
+    ) -> Result<Option<ObjectPath>, ObjectError> {
+        let id = &entry.id;
+        let served = {
+            let served = self.served();
+            let same_version = served.find(&GroupVersionKind::gvk(&id.group, &entry.version, &id.kind));
+            same_version.or_else(|| served.find_any_version(&id.group, &id.kind)).cloned()
+        };
+        match served {
+            Some(served) => Ok(Some(served.object(&id.namespace, &id.name))),
+            None => self.discover_path(id, &entry.version).await,
         }
     }
 
-    pub(in crate::apply) fn body(&self, object: &Object) -> Body {
-        self.policy.body(object)
+    async fn discover_path(&self, id: &ObjectId, version: &str) -> Result<Option<ObjectPath>, ObjectError> {
+        let gvk = GroupVersionKind::gvk(&id.group, version, &id.kind);
+        let found = discovery::discover_kind(&self.server, &gvk).await;
+        let Some(served) = found.map_err(|error| object_error(&error, id))? else { return Ok(None) };
+        let path = served.object(&id.namespace, &id.name);
+        self.add_resource(served);
+        Ok(Some(path))
+    }
+
+    /// Returns an object as it was at the start, or as it is now if it had no label; `None` if it does not exist.
+    pub(crate) async fn find(&self, object: &Object) -> Result<Option<Value>, RequestError> {
+        if let Some(live) = self.labelled(&object.id) {
+            return Ok(Some(live.clone()));
+        }
+        match self.path(object) {
+            Some(path) => self.get(&path).await,
+            None => Ok(None),
+        }
+    }
+
+    /// Reads an object; `None` if it does not exist.
+    pub(crate) async fn get(&self, path: &ObjectPath) -> Result<Option<Value>, RequestError> {
+        self.server.get(path.get()?).await
+    }
+
+    pub(crate) fn desired(&self, object: &Object) -> Desired {
+        self.policy.desired(object)
+    }
+
+    /// Returns what decisions about objects of this cluster depend on.
+    pub(crate) fn decision_context(&self, options: &Options) -> DecisionContext<'_> {
+        DecisionContext { inventory: self.inventory.initial(), set: &self.set, adoption: options.adoption }
     }
 }
 
-/// The version of an object's `apiVersion`.
-pub(in crate::apply) fn version_of(object: &Object) -> &str {
-    let api = object.root.get("apiVersion").and_then(crate::yaml::Node::as_str).unwrap_or_default();
-    api.rsplit('/').next().unwrap_or_default()
+/// Moves the items of a page to `items`. A list has the kind of its items only once.
+fn take_items(page: &mut Value, items: &mut Vec<Value>) {
+    let kind = page["kind"].as_str().unwrap_or_default().trim_end_matches("List").to_owned();
+    let api_version = page["apiVersion"].clone();
+    let Some(page_items) = page.get_mut("items").and_then(Value::as_array_mut) else { return };
+    for mut item in std::mem::take(page_items) {
+        let Some(map) = item.as_object_mut() else { continue };
+        map.entry("kind").or_insert_with(|| Value::from(kind.clone()));
+        map.entry("apiVersion").or_insert_with(|| api_version.clone());
+        items.push(item);
+    }
 }
 
-/// The set whose label an object carries.
-pub(in crate::apply) fn set_of(live: &Value) -> Option<&str> {
-    live["metadata"]["labels"][PART_OF].as_str()
+fn gvk_of(object: &Object) -> GroupVersionKind {
+    GroupVersionKind::gvk(&object.id.group, version_of(object), &object.id.kind)
 }
 
-/// What a live object is.
-pub(in crate::apply) fn id_of(live: &Value) -> ObjectId {
+/// Returns the identity of a live object.
+fn id_of(live: &Value) -> ObjectId {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let api = text(&live["apiVersion"]);
-    let group = api.split_once('/').map_or(String::new(), |(group, _)| group.to_owned());
+    let api_version = live["apiVersion"].as_str().unwrap_or_default();
     let metadata = &live["metadata"];
     ObjectId {
-        group,
+        group: api_version.split_once('/').map_or("", |(group, _)| group).to_owned(),
         kind: text(&live["kind"]),
         namespace: text(&metadata["namespace"]),
         name: text(&metadata["name"]),

@@ -1,144 +1,195 @@
-//! What is sent for an object: what was rendered, with the label of its set, and without what others look after.
+//! The desired state of an object: what was rendered, with the label of its `ApplySet`, and without fields that belong to
+//! others.
 
 use std::collections::BTreeSet;
-use std::fmt::Write;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::{Map, Value, json};
-use sha2::{Digest, Sha256};
+use serde_json::{Value, json};
 
-use crate::apply::decide::inventory::{Home, PART_OF};
-use crate::apply::decide::managed_fields as fields;
-use crate::apply::{MANAGER, SEEDER};
+use crate::apply::decide::inventory::{InventoryLocation, PART_OF};
+use crate::apply::decide::json_fields::{self, FieldPath, identity, merge, select};
+use crate::apply::decide::managed_fields::{MANAGER, SEED_MANAGER};
+use crate::apply::decide::ownership::Adoption;
+use crate::apply::decide::{digest, managed_fields};
 use crate::language::{FieldRule, Marked, Profile};
-use crate::object::path::{PathStep as Step, locations as places};
+use crate::object::path::locations;
 use crate::object::{Annotations, ISSUED, Object, ObjectId, is_tombstone};
 use crate::order::Plan;
 use crate::yaml;
 
-/// An object as it is sent.
+/// The desired state of an object.
 #[derive(Clone, Debug)]
-pub(in crate::apply) struct Body {
-    /// What is applied.
-    pub(in crate::apply) applied: Value,
-    /// What is given once, when the object is created, in another manager's name: so that it is nobody's afterwards.
-    pub(in crate::apply) seed: Option<Value>,
-    /// What a `ClusterOperator` is said to be about until its operator says so itself: for whoever looks into a cluster where
-    /// that never comes up.
-    pub(in crate::apply) first_status: Option<Value>,
-    /// What is held of an object that is otherwise only created, whoever edits it.
-    pub(in crate::apply) pinned: Option<Value>,
-    /// A digest of what is applied.
-    pub(in crate::apply) digest: String,
+pub(crate) struct Desired {
+    /// The fields that transship applies and owns.
+    pub(crate) applied: Value,
+    /// Fields applied once at creation under the manager `transship-seed`, so the main apply never owns them.
+    pub(crate) seed: Option<Value>,
+    /// The first status of a `ClusterOperator`, until its operator writes one. It names the objects to inspect if the
+    /// operator never starts.
+    pub(crate) initial_status: Option<Value>,
+    /// Fields that are enforced on an object that transship otherwise only creates.
+    pub(crate) pinned: Option<Value>,
+    /// The digest of `applied`.
+    pub(crate) digest: String,
 }
 
-/// Which fields are left to others.
-pub(in crate::apply) struct Policy<'a> {
-    pub(in crate::apply) profile: &'a Profile,
-    /// What an autoscaler of the same render scales.
-    scaled: BTreeSet<(String, String, String)>,
+impl Desired {
+    /// Returns everything that is sent to create the object.
+    pub(crate) fn with_seed(&self) -> Value {
+        let mut all = self.applied.clone();
+        if let Some(seed) = &self.seed {
+            merge(&mut all, seed);
+        }
+        all
+    }
+}
+
+/// Decides which fields of the objects of a profile belong to others.
+pub(crate) struct FieldPolicy<'a> {
+    profile: &'a Profile,
+    /// Kind, namespace and name of each workload that an autoscaler of the same plan scales.
+    autoscaled: BTreeSet<(String, String, String)>,
+    /// The name of the `ApplySet`.
     set: String,
 }
 
-impl<'a> Policy<'a> {
-    pub(in crate::apply) fn of(profile: &'a Profile, objects: &[Object], set: String) -> Self {
-        let scalers = objects.iter().filter(|object| object.id.kind == "HorizontalPodAutoscaler");
-        let target = |object: &Object| {
-            let target = object.root.get("spec")?.get("scaleTargetRef")?;
-            let text = |key: &str| Some(target.get(key)?.as_str()?.to_owned());
-            Some((text("kind")?, object.id.namespace.clone(), text("name")?))
-        };
-        Self { profile, scaled: scalers.filter_map(target).collect(), set }
+/// The fields of an object that belong to others.
+struct OthersFields {
+    /// Fields that are set once, at creation.
+    seeds: Vec<FieldPath>,
+    /// Fields that transship never sends.
+    unmanaged: Vec<FieldPath>,
+}
+
+impl OthersFields {
+    fn all(self) -> Vec<FieldPath> {
+        let mut all = self.seeds;
+        all.extend(self.unmanaged);
+        all
+    }
+}
+
+impl<'a> FieldPolicy<'a> {
+    pub(crate) fn new(profile: &'a Profile, objects: &[Object], set: String) -> Self {
+        Self { profile, autoscaled: objects.iter().filter_map(scale_target).collect(), set }
     }
 
-    /// What is sent for an object.
-    pub(in crate::apply) fn body(&self, object: &Object) -> Body {
+    /// Returns the desired state of an object.
+    pub(crate) fn desired(&self, object: &Object) -> Desired {
         let manifest = manifest(object);
-        let [seeds, yields] = self.left(object, &object.root);
+        let others = self.others_fields(object, &object.root);
         let mut applied = manifest.clone();
-        let seed = seed(&manifest, &seeds);
-        for place in seeds.iter().chain(&yields) {
-            remove(&mut applied, place);
+        let seed = select(&manifest, &others.seeds);
+        for path in others.seeds.iter().chain(&others.unmanaged) {
+            json_fields::remove(&mut applied, path);
         }
-        // What a status says is its owner's, and null is nothing.
+        // The status belongs to a controller.
         if let Some(map) = applied.as_object_mut() {
             map.remove("status");
         }
-        drop_nulls(&mut applied);
-        encode(&mut applied);
-        label(&mut applied, &self.set);
+        json_fields::remove_nulls(&mut applied);
+        encode_string_data(&mut applied);
+        add_set_label(&mut applied, &self.set);
+        let digest = digest::of_value(&applied);
         let pinned = self.pinned(&object.id, &manifest);
-        let digest = digest(&applied);
-        let first_status = first_status(&object.id, &manifest);
-        Body { applied, seed, first_status, pinned, digest }
+        let initial_status = initial_status(&object.id, &manifest);
+        Desired { applied, seed, initial_status, pinned, digest }
     }
 
-    /// Where an object, as it was rendered or as it is, has fields that are given once, and such that are left alone.
-    fn left(&self, object: &Object, root: &yaml::Node) -> [Vec<Vec<Step>>; 2] {
-        let is_issued = Annotations::of(&object.root).get(ISSUED).is_some();
-        // Whoever issues a Secret fills it in, and an autoscaler changes what it scales.
-        let seeded = is_issued.then_some("/data");
-        let seeded = seeded.or(self.is_scaled(&object.id).then_some("/spec/replicas"));
-        [
-            places_of(&object.id, root, &self.profile.seeds, seeded),
-            places_of(&object.id, root, &self.profile.unmanaged, None),
-        ]
-    }
-
-    /// What an object has, as it is, in fields that are not ours to set and that we, or whoever we take it over from, have
-    /// set: it stays, in the name of whoever gives things away, when we do not send it any more.
-    pub(in crate::apply) fn given_away(&self, object: &Object, live: &Value, adopt: bool) -> Option<Value> {
-        let (mut places, manifest) = (self.left(object, &node(live)?).concat(), manifest(object));
-        let ours = |place: &Vec<Step>| {
-            fields::owns(live, MANAGER, place) || adopt && fields::is_left_behind(live, place)
+    /// Finds the fields that belong to others in `root`: the object as rendered, or as it is live.
+    fn others_fields(&self, object: &Object, root: &yaml::Node) -> OthersFields {
+        let built_in_seed = if Annotations::of(&object.root).get(ISSUED).is_some() {
+            // The issuer fills in the data of an issued Secret.
+            Some("/data")
+        } else if self.is_autoscaled(&object.id) {
+            Some("/spec/replicas")
+        } else {
+            None
         };
-        // What was made with its seeds is not told from them yet.
-        if fields::is_planted(live) || !places.iter().any(ours) {
+        let mut seeds = field_paths(&object.id, root, &self.profile.seeds);
+        seeds.extend(built_in_seed.into_iter().flat_map(|path| locations(root, path)));
+        OthersFields { seeds, unmanaged: field_paths(&object.id, root, &self.profile.unmanaged) }
+    }
+
+    /// Returns the live values of fields that belong to others but are still owned by transship or, with `--adopt`, by a
+    /// previous manager. They are applied once more under `transship-seed`, so that they keep their values when
+    /// transship stops sending them.
+    pub(crate) fn fields_to_release(
+        &self,
+        object: &Object,
+        live: &Value,
+        adoption: Adoption,
+    ) -> Option<Value> {
+        let is_owned = |path: &FieldPath| {
+            managed_fields::owns(live, MANAGER, path)
+                || adoption == Adoption::On && managed_fields::previous_manager_owns(live, path)
+        };
+        let mut paths = self.others_fields(object, &node(live)?).all();
+        // The seeds of a new object are separated from its other fields first.
+        if managed_fields::has_unsplit_seeds(live) || !paths.iter().any(is_owned) {
             return None;
         }
-        places.retain(|place| ours(place) || fields::owns(live, SEEDER, place));
-        places.retain(|place| has_items_of(&manifest, live, place));
-        seed(live, &places)
+        let manifest = manifest(object);
+        paths.retain(|path| is_owned(path) || managed_fields::owns(live, SEED_MANAGER, path));
+        paths.retain(|path| json_fields::has_items_on_path(&manifest, live, path));
+        select(live, &paths)
     }
 
-    /// What an object still has of what it was given once.
-    pub(in crate::apply) fn still_given(&self, object: &Object, live: &Value) -> Value {
-        let mut places = node(live).map(|root| self.left(object, &root).concat()).unwrap_or_default();
-        places.retain(|place| fields::owns(live, SEEDER, place));
-        seed(live, &places).unwrap_or_else(|| identity(live))
+    /// Returns the seeds of a live object that `transship-seed` still owns.
+    pub(crate) fn remaining_seeds(&self, object: &Object, live: &Value) -> Value {
+        let mut paths = match node(live) {
+            Some(root) => self.others_fields(object, &root).all(),
+            None => Vec::new(),
+        };
+        paths.retain(|path| managed_fields::owns(live, SEED_MANAGER, path));
+        select(live, &paths).unwrap_or_else(|| identity(live))
     }
 
     fn pinned(&self, id: &ObjectId, manifest: &Value) -> Option<Value> {
-        let pins = self.profile.pins.0.iter().filter(|(selector, _)| selector.value.matches(id));
-        let mut pinned = pins.map(|(_, fields)| {
-            let fields: Value = serde_json::from_str(&yaml::json::write(fields)).unwrap_or_default();
-            same_fields(manifest, &fields)
-        });
-        let mut all = pinned.next()?;
-        pinned.for_each(|more| merge(&mut all, &more));
-        merge(&mut all, &identity(manifest));
-        Some(all)
-    }
-
-    fn is_scaled(&self, id: &ObjectId) -> bool {
-        self.scaled.contains(&(id.kind.clone(), id.namespace.clone(), id.name.clone()))
-    }
-}
-
-impl Body {
-    /// All of it, as it is sent to make the object.
-    pub(in crate::apply) fn whole(&self) -> Value {
-        let mut whole = self.applied.clone();
-        if let Some(seed) = &self.seed {
-            merge(&mut whole, seed);
+        let mut pinned: Option<Value> = None;
+        for (_, fields) in self.profile.pins.0.iter().filter(|(selector, _)| selector.value.matches(id)) {
+            let shape: Value = serde_json::from_str(&yaml::json::write(fields)).unwrap_or_default();
+            let values = json_fields::same_fields(manifest, &shape);
+            match &mut pinned {
+                Some(pinned) => merge(pinned, &values),
+                None => pinned = Some(values),
+            }
         }
-        whole
+        let mut pinned = pinned?;
+        merge(&mut pinned, &identity(manifest));
+        Some(pinned)
+    }
+
+    fn is_autoscaled(&self, id: &ObjectId) -> bool {
+        self.autoscaled.contains(&(id.kind.clone(), id.namespace.clone(), id.name.clone()))
     }
 }
 
-/// What is sent, but for the mark that it is ours.
-pub(in crate::apply) fn unlabelled(applied: &Value) -> Value {
+/// Returns kind, namespace and name of the workload that a `HorizontalPodAutoscaler` scales.
+fn scale_target(object: &Object) -> Option<(String, String, String)> {
+    if object.id.kind != "HorizontalPodAutoscaler" {
+        return None;
+    }
+    let target = object.root.get("spec")?.get("scaleTargetRef")?;
+    let kind = target.get("kind")?.as_str()?.to_owned();
+    let name = target.get("name")?.as_str()?.to_owned();
+    Some((kind, object.id.namespace.clone(), name))
+}
+
+/// Replaces the rendered objects of a profile by what `apply` sends to create them: with the label of the `ApplySet`, and
+/// without fields that transship never sends.
+pub fn as_applied(profile: &Profile, plan: &mut Plan) {
+    let policy = FieldPolicy::new(profile, &plan.objects, InventoryLocation::of(profile, plan).set());
+    for object in plan.objects.iter_mut().filter(|object| !is_tombstone(&object.root)) {
+        if let Some(root) = node(&policy.desired(object).with_seed()) {
+            object.root = root;
+        }
+    }
+}
+
+/// Returns the applied fields without the label of the `ApplySet`.
+pub(crate) fn without_set_label(applied: &Value) -> Value {
     let mut applied = applied.clone();
     let metadata = &mut applied["metadata"];
     if let Some(labels) = metadata.get_mut("labels").and_then(Value::as_object_mut) {
@@ -150,208 +201,63 @@ pub(in crate::apply) fn unlabelled(applied: &Value) -> Value {
     applied
 }
 
-/// An object as it was rendered, with what it says about its status.
-pub(in crate::apply) fn manifest(object: &Object) -> Value {
+/// Returns an object as it was rendered, with its status.
+pub(crate) fn manifest(object: &Object) -> Value {
     serde_json::from_str(&yaml::json::write(&object.root)).unwrap_or_default()
 }
 
-/// The same value as what is rendered is made of.
-pub(in crate::apply) fn node(value: &Value) -> Option<yaml::Node> {
+/// Converts a JSON value to a YAML node.
+pub(crate) fn node(value: &Value) -> Option<yaml::Node> {
     let mut documents = yaml::read(&value.to_string(), yaml::SourceId::default()).ok()?;
     documents.pop().map(|document| document.root)
 }
 
-/// What tells one version of an object from another.
-pub(in crate::apply) fn digest(value: &Value) -> String {
-    hex(&Sha256::digest(value.to_string()))
+/// Returns the `version` part of the object's `apiVersion`.
+pub(crate) fn version_of(object: &Object) -> &str {
+    let api_version = object.root.get("apiVersion").and_then(yaml::Node::as_str).unwrap_or_default();
+    api_version.rsplit('/').next().unwrap_or_default()
 }
 
-/// Makes what was rendered for a profile what an apply sends to create it: with the label of the set, and without the fields
-/// that are left to others from the beginning.
-pub fn as_applied(profile: &Profile, plan: &mut Plan) {
-    let policy = Policy::of(profile, &plan.objects, Home::of(profile, plan).set());
-    for object in plan.objects.iter_mut().filter(|object| !is_tombstone(&object.root)) {
-        if let Some(root) = node(&policy.body(object).whole()) {
-            object.root = root;
-        }
-    }
+/// Returns where `root` has the fields that a profile leaves to others.
+fn field_paths(id: &ObjectId, root: &yaml::Node, left: &[Marked<FieldRule>]) -> Vec<FieldPath> {
+    let matching = left.iter().filter(|left| left.value.target.matches(id));
+    matching.flat_map(|left| locations(root, left.value.path.value.as_str())).collect()
 }
 
-/// Where an object has fields that are left to others.
-fn places_of(
-    id: &ObjectId,
-    root: &yaml::Node,
-    left: &[Marked<FieldRule>],
-    also: Option<&str>,
-) -> Vec<Vec<Step>> {
-    let meant = left.iter().filter(|left| left.value.target.matches(id));
-    let paths = meant.map(|left| left.value.path.value.as_str()).chain(also);
-    paths.flat_map(|path| places(root, path)).collect()
-}
-
-/// Whether the items of lists on the way to a place of an object are in another one as well.
-fn has_items_of(other: &Value, object: &Value, place: &[Step]) -> bool {
-    match place.split_first() {
-        None => true,
-        Some((Step::Key(key), rest)) => has_items_of(&other[key.as_str()], &object[key.as_str()], rest),
-        Some((Step::Index(index), rest)) => {
-            let item = &object[*index];
-            let mut same = other.as_array().into_iter().flatten().filter(|one| one["name"] == item["name"]);
-            same.next().is_some_and(|one| has_items_of(one, item, rest))
-        }
-    }
-}
-
-/// Puts the label of the set on an object.
-fn label(object: &mut Value, set: &str) {
-    let metadata = object.get_mut("metadata").and_then(Value::as_object_mut);
-    let labels = metadata.map(|metadata| metadata.entry("labels").or_insert_with(|| json!({})));
-    if let Some(labels) = labels.and_then(Value::as_object_mut) {
+fn add_set_label(object: &mut Value, set: &str) {
+    let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else { return };
+    let labels = metadata.entry("labels").or_insert_with(|| json!({}));
+    if let Some(labels) = labels.as_object_mut() {
         labels.insert(PART_OF.to_owned(), json!(set));
     }
 }
 
-/// A Secret keeps its texts as bytes. Texts that are sent as such are recorded as fields that it does not have afterwards, so
-/// nobody could see that one was changed, and none would ever leave it.
-fn encode(object: &mut Value) {
+/// Moves the `stringData` of a Secret to `data`, as the API server does. If `stringData` were applied, the managed fields
+/// would record fields that the stored Secret does not have: changes to them would go unnoticed and removed keys would
+/// stay.
+fn encode_string_data(object: &mut Value) {
     if object["kind"] != "Secret" || object["apiVersion"] != "v1" {
         return;
     }
-    // What is no text is for the API server to refuse.
-    let texts = object["stringData"].as_object().filter(|texts| texts.values().all(Value::is_string));
-    let (Some(texts), Some(map)) = (texts.cloned(), object.as_object_mut()) else { return };
+    let Some(map) = object.as_object_mut() else { return };
+    let Some(texts) = map.get("stringData").and_then(Value::as_object).cloned() else { return };
+    // The API server rejects values that are not strings.
+    if !texts.values().all(Value::is_string) {
+        return;
+    }
     if let Some(data) = map.entry("data").or_insert_with(|| json!({})).as_object_mut() {
-        let encoded = |text: &Value| json!(STANDARD.encode(text.as_str().unwrap_or_default()));
-        data.extend(texts.into_iter().map(|(key, text)| (key, encoded(&text))));
+        for (key, text) in texts {
+            data.insert(key, json!(STANDARD.encode(text.as_str().unwrap_or_default())));
+        }
         map.remove("stringData");
     }
 }
 
-/// The first half of a digest in hexadecimal digits: enough to tell one version of an object from another.
-pub(in crate::apply) fn hex(digest: &[u8]) -> String {
-    digest.iter().take(8).fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
-fn drop_nulls(value: &mut Value) {
-    match value {
-        Value::Object(map) => {
-            map.retain(|_, value| !value.is_null());
-            map.values_mut().for_each(drop_nulls);
-        }
-        Value::Array(items) => items.iter_mut().for_each(drop_nulls),
-        _ => {}
-    }
-}
-
-/// Takes a field away, and maps that are empty without it: an empty map would be ours, with all that others put into it.
-fn remove(value: &mut Value, place: &[Step]) {
-    let Some((first, rest)) = place.split_first() else { return };
-    match (first, value) {
-        (Step::Key(key), Value::Object(map)) if rest.is_empty() => {
-            map.remove(key);
-        }
-        (Step::Key(key), Value::Object(map)) => {
-            let Some(below) = map.get_mut(key) else { return };
-            remove(below, rest);
-            if below.as_object().is_some_and(Map::is_empty) {
-                map.remove(key);
-            }
-        }
-        (Step::Index(index), Value::Array(items)) => {
-            if let Some(item) = items.get_mut(*index) {
-                remove(item, rest);
-            }
-        }
-        _ => {}
-    }
-}
-
-/// An object with nothing but its identity and these places. Nothing where there are none.
-fn seed(manifest: &Value, places: &[Vec<Step>]) -> Option<Value> {
-    let mut seed = identity(manifest);
-    let mut any = false;
-    for place in places {
-        any |= copy(manifest, &mut seed, place).is_some();
-    }
-    any.then_some(seed)
-}
-
-fn first_status(id: &ObjectId, manifest: &Value) -> Option<Value> {
+fn initial_status(id: &ObjectId, manifest: &Value) -> Option<Value> {
     if (id.group.as_str(), id.kind.as_str()) != ("config.openshift.io", "ClusterOperator") {
         return None;
     }
-    let mut first = identity(manifest);
-    first["status"]["relatedObjects"] = manifest["status"].get("relatedObjects")?.clone();
-    Some(first)
-}
-
-/// An object with nothing but what says which one it is.
-fn identity(manifest: &Value) -> Value {
-    let metadata = &manifest["metadata"];
-    let mut identity = json!({
-        "apiVersion": manifest["apiVersion"], "kind": manifest["kind"], "metadata": {"name": metadata["name"]},
-    });
-    if let Some(namespace) = metadata.get("namespace") {
-        identity["metadata"]["namespace"] = namespace.clone();
-    }
-    identity
-}
-
-/// The values that an object has in these fields.
-fn same_fields(object: &Value, fields: &Value) -> Value {
-    let (Some(map), Some(fields)) = (object.as_object(), fields.as_object()) else { return object.clone() };
-    let kept =
-        fields.iter().filter_map(|(key, below)| Some((key.clone(), same_fields(map.get(key)?, below))));
-    Value::Object(kept.collect())
-}
-
-/// Lays one object over another; items of lists are the same by their names.
-pub(in crate::apply) fn merge(into: &mut Value, other: &Value) {
-    match (into, other) {
-        (Value::Object(into), Value::Object(other)) => {
-            for (key, value) in other {
-                merge(into.entry(key.clone()).or_insert(Value::Null), value);
-            }
-        }
-        (Value::Array(into), Value::Array(other)) => {
-            for item in other {
-                match into.iter_mut().find(|one| one["name"] == item["name"]) {
-                    Some(one) => merge(one, item),
-                    None => into.push(item.clone()),
-                }
-            }
-        }
-        (into, other) => *into = other.clone(),
-    }
-}
-
-/// Copies what is at a place, with the names of the list items on the way there.
-fn copy(from: &Value, to: &mut Value, place: &[Step]) -> Option<()> {
-    let Some((first, rest)) = place.split_first() else {
-        *to = from.clone();
-        return Some(());
-    };
-    match first {
-        Step::Key(key) => {
-            let to = to.as_object_mut()?.entry(key.clone());
-            let empty = match rest.first() {
-                Some(Step::Index(_)) => json!([]),
-                _ => Value::Object(Map::new()),
-            };
-            copy(from.get(key)?, to.or_insert(empty), rest)
-        }
-        Step::Index(index) => {
-            let item = from.get(index)?;
-            let items = to.as_array_mut()?;
-            let at = items.iter().position(|one| one["name"] == item["name"]);
-            let at = at.unwrap_or_else(|| {
-                items.push(json!({"name": item["name"]}));
-                items.len() - 1
-            });
-            copy(item, &mut items[at], rest)
-        }
-    }
+    let mut object = identity(manifest);
+    object["status"]["relatedObjects"] = manifest["status"].get("relatedObjects")?.clone();
+    Some(object)
 }

@@ -1,60 +1,61 @@
-//! What happens while objects are applied, as it is told.
+//! Events: the lines that report the progress of a rollout.
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 
 use serde::Serialize;
 
 use crate::object::{Cluster, ObjectId};
 
-/// Something that happened.
+/// One line of progress.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// In which cluster.
+    /// The cluster.
     pub cluster: Cluster,
-    /// At which run-level, where there is one.
+    /// The run level of the object; empty if it has none.
     pub level: String,
-    /// To which object; none where it is about the cluster.
+    /// The object; `None` if the event is about the cluster.
     pub object: Option<ObjectId>,
-    /// What.
-    pub what: What,
-    /// More about it, where there is more to say.
+    /// What happened.
+    pub kind: EventKind,
+    /// The reason or details; may be empty.
     pub message: String,
 }
 
-/// What happened.
+/// What happened to an object or a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum What {
-    /// It was made.
+pub enum EventKind {
+    /// The object was created.
     Created,
-    /// It was there, and was changed.
+    /// The object existed and was changed.
     Changed,
-    /// It was taken away and made again, since it could not be changed.
+    /// The object was deleted and created again, because a field is immutable.
     Recreated,
-    /// It was as it should be.
+    /// The object was already as desired.
     Unchanged,
-    /// The payload asks for it to be gone, and it went.
+    /// The object was deleted, because a tombstone or `delete` asks for it.
     Deleted,
-    /// It left the payload, and was taken away.
+    /// The object is no longer rendered and was deleted.
     Pruned,
-    /// It left the payload, and stays until somebody approves.
+    /// The object is no longer rendered and stays until someone approves its deletion.
     Held,
-    /// It left the payload, and is not ours any more.
-    Forgotten,
-    /// It is waited for.
+    /// The object left the inventory without being deleted: it belongs to someone else, or it no longer existed.
+    Released,
+    /// transship waits for the object or the cluster.
     Waiting,
-    /// It is what it says.
+    /// The object or the cluster is ready.
     Ready,
-    /// It could not be done.
+    /// The object could not be applied or deleted.
     Failed,
-    /// Something else that it needs is not there.
+    /// The object was not applied, because something that it needs failed.
     Blocked,
     /// The cluster does not answer.
-    Lost,
+    Unreachable,
 }
 
-impl What {
-    /// The word for it.
+impl EventKind {
+    /// Returns the word for text and JSON output.
     pub fn word(self) -> &'static str {
         match self {
             Self::Created => "created",
@@ -64,122 +65,126 @@ impl What {
             Self::Deleted => "deleted",
             Self::Pruned => "pruned",
             Self::Held => "held",
-            Self::Forgotten => "forgotten",
+            Self::Released => "released",
             Self::Waiting => "waiting",
             Self::Ready => "ready",
             Self::Failed => "failed",
             Self::Blocked => "blocked",
-            Self::Lost => "lost",
+            Self::Unreachable => "unreachable",
         }
     }
 
-    /// Whether something is left to do.
+    /// Returns whether the rollout is incomplete because of it.
     pub fn is_problem(self) -> bool {
-        matches!(self, Self::Failed | Self::Blocked | Self::Lost)
+        matches!(self, Self::Failed | Self::Blocked | Self::Unreachable)
     }
 }
 
 impl Event {
-    /// About a cluster as a whole.
-    pub(in crate::apply) fn of_cluster(cluster: Cluster, what: What, message: String) -> Self {
-        Self { cluster, level: String::new(), object: None, what, message }
+    /// Creates an event about a cluster.
+    pub(crate) fn for_cluster(cluster: Cluster, kind: EventKind, message: impl Into<String>) -> Self {
+        Self { cluster, level: String::new(), object: None, kind, message: message.into() }
     }
 
-    /// About an object that left the payload, and so is at no level.
-    pub(in crate::apply) fn of_object(
+    /// Creates an event about an object without a run level.
+    pub(crate) fn for_object(
         cluster: Cluster,
         id: &ObjectId,
-        what: What,
+        kind: EventKind,
         message: impl Into<String>,
     ) -> Self {
-        Self { object: Some(id.clone()), ..Self::of_cluster(cluster, what, message.into()) }
-    }
-}
-
-/// What all of it comes to.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Summary {
-    /// How often what happened, by cluster.
-    pub counts: BTreeMap<Cluster, BTreeMap<What, usize>>,
-}
-
-impl Summary {
-    /// Counts one more.
-    pub fn count(&mut self, event: &Event) {
-        let counts = self.counts.entry(event.cluster).or_default();
-        if !matches!(event.what, What::Waiting | What::Ready) {
-            *counts.entry(event.what).or_default() += 1;
-        }
+        Self { object: Some(id.clone()), ..Self::for_cluster(cluster, kind, message) }
     }
 
-    /// How often something happened in a cluster.
-    pub fn of(&self, cluster: Cluster, what: What) -> usize {
-        self.counts.get(&cluster).and_then(|counts| counts.get(&what)).copied().unwrap_or_default()
-    }
-
-    /// Whether something is left to do.
-    pub fn has_problems(&self) -> bool {
-        self.counts.values().flat_map(BTreeMap::keys).any(|what| what.is_problem())
-    }
-}
-
-impl Event {
-    /// Whether it is worth a line: what is as it should be is only counted.
+    /// Returns whether text output has a line for it. Unchanged objects are only counted.
     pub fn is_news(&self) -> bool {
-        self.what != What::Unchanged
+        self.kind != EventKind::Unchanged
     }
 
-    /// The event as a line for people.
+    /// Formats the event as a line of text.
     pub fn line(&self) -> String {
-        let object = self.object.as_ref().map(ToString::to_string).unwrap_or_default();
-        let about = [object.as_str(), self.message.as_str()];
-        let about: Vec<&str> = about.into_iter().filter(|part| !part.is_empty()).collect();
-        let about = on_one_line(&about.join(": "));
-        format!("{:<10} {:>4} {:<9} {about}", name(self.cluster), self.level, self.what.word())
+        let mut details = self.object.as_ref().map(ToString::to_string).unwrap_or_default();
+        if !details.is_empty() && !self.message.is_empty() {
+            details.push_str(": ");
+        }
+        details.push_str(&self.message);
+        let cluster = cluster_name(self.cluster);
+        format!("{cluster:<10} {:>4} {:<11} {}", self.level, self.kind.word(), single_line(&details))
     }
 
-    /// The event as a line of JSON.
+    /// Formats the event as a line of JSON.
     pub fn json(&self) -> String {
         let object = self.object.as_ref().map(|ObjectId { group, kind, namespace, name }| {
             serde_json::json!({"group": group, "kind": kind, "namespace": namespace, "name": name})
         });
-        let cluster = self.cluster.name();
-        let (event, level, message) = (self.what, &self.level, &self.message);
-        serde_json::json!({"cluster": cluster, "level": level, "event": event, "object": object, "message": message})
-            .to_string()
+        serde_json::json!({
+            "cluster": self.cluster.name(), "level": self.level, "event": self.kind, "object": object,
+            "message": self.message,
+        })
+        .to_string()
     }
 }
 
-/// What others say, the guest's users among them, stays on its line and changes nothing around it.
-pub(in crate::apply) fn on_one_line(text: &str) -> String {
-    text.chars().map(|one| if one.is_control() { ' ' } else { one }).collect()
-}
-
-/// A standalone cluster is both at once, which says nothing to anybody who has only one.
-pub(in crate::apply) fn name(cluster: Cluster) -> &'static str {
-    if cluster == Cluster::Both { "cluster" } else { cluster.name() }
+/// The number of events of each kind, per cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// The counts.
+    pub counts: BTreeMap<Cluster, BTreeMap<EventKind, usize>>,
 }
 
 impl Summary {
-    /// A line for every cluster: what happened how often.
-    pub fn lines(&self) -> String {
-        let line = |(cluster, counts): (&Cluster, &BTreeMap<What, usize>)| {
-            let always = [What::Created, What::Changed, What::Unchanged, What::Pruned, What::Failed];
-            let mut counts = counts.clone();
-            for what in always {
-                counts.entry(what).or_default();
-            }
-            let parts: Vec<String> =
-                counts.iter().map(|(what, count)| format!("{count} {}", what.word())).collect();
-            format!("{}: {}\n", name(*cluster), parts.join(", "))
-        };
-        self.counts.iter().map(line).collect()
+    /// The kinds that every line of text output counts, even if there are none.
+    const ALWAYS_SHOWN: [EventKind; 5] =
+        [EventKind::Created, EventKind::Changed, EventKind::Unchanged, EventKind::Pruned, EventKind::Failed];
+
+    /// Counts an event.
+    pub fn count(&mut self, event: &Event) {
+        let counts = self.counts.entry(event.cluster).or_default();
+        if !matches!(event.kind, EventKind::Waiting | EventKind::Ready) {
+            *counts.entry(event.kind).or_default() += 1;
+        }
     }
 
-    /// The counts as a line of JSON.
+    /// Returns the number of events of a kind in a cluster.
+    pub fn of(&self, cluster: Cluster, kind: EventKind) -> usize {
+        self.counts.get(&cluster).and_then(|counts| counts.get(&kind)).copied().unwrap_or_default()
+    }
+
+    /// Returns whether the rollout is incomplete.
+    pub fn has_problems(&self) -> bool {
+        self.counts.values().flat_map(BTreeMap::keys).any(|kind| kind.is_problem())
+    }
+
+    /// Formats the counts as one line of text per cluster.
+    pub fn lines(&self) -> String {
+        let mut text = String::new();
+        for (cluster, counts) in &self.counts {
+            let mut counts = counts.clone();
+            for kind in Self::ALWAYS_SHOWN {
+                counts.entry(kind).or_default();
+            }
+            let parts: Vec<String> =
+                counts.iter().map(|(kind, count)| format!("{count} {}", kind.word())).collect();
+            let _ = writeln!(text, "{}: {}", cluster_name(*cluster), parts.join(", "));
+        }
+        text
+    }
+
+    /// Formats the counts as a line of JSON.
     pub fn json(&self) -> String {
-        let counts: BTreeMap<&str, &BTreeMap<What, usize>> =
+        let counts: BTreeMap<&str, &BTreeMap<EventKind, usize>> =
             self.counts.iter().map(|(cluster, counts)| (cluster.name(), counts)).collect();
         serde_json::json!({"summary": counts}).to_string()
     }
+}
+
+/// Replaces control characters. Messages quote API servers and users of the guest, who must not be able to forge a
+/// line of output.
+pub(crate) fn single_line(text: &str) -> String {
+    text.chars().map(|char| if char.is_control() { ' ' } else { char }).collect()
+}
+
+/// Returns the name of a cluster in text output. Users of a standalone topology know only one cluster.
+pub(crate) fn cluster_name(cluster: Cluster) -> &'static str {
+    if cluster == Cluster::Both { "cluster" } else { cluster.name() }
 }

@@ -1,197 +1,244 @@
-//! What we have put into a cluster, kept in that cluster: written before the first object is, shortened last.
+//! The inventory: a `ConfigMap` in each cluster that lists what was applied there.
 //!
-//! It is a `ConfigMap` that `kubectl` knows as the parent of an `ApplySet`, and every object of it carries the set's label.
-//! The guest's can be edited by the guest's admin: it is read as hostile input, and never leads out of its cluster.
+//! It is the parent object of an `ApplySet`, as `kubectl` knows it, and every object in it carries the label of the set.
+//! The guest's administrator can edit the guest's inventory. It is therefore read as untrusted input: it is limited in
+//! size, and it can only name objects of its own cluster.
 
 use std::collections::BTreeSet;
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::apply::wire::discovery::escaped;
+use crate::apply::decide::url_segment::{escape, unescape};
 use crate::language::Profile;
 use crate::object::ObjectId;
 use crate::order::Plan;
 
-/// The label of every object that belongs to a set.
-pub(in crate::apply) const PART_OF: &str = "applyset.kubernetes.io/part-of";
+/// The label of every object that belongs to an `ApplySet`.
+pub(crate) const PART_OF: &str = "applyset.kubernetes.io/part-of";
 
-/// Where inventories are kept where no hosted control plane has a namespace for its own.
-const NAMESPACE: &str = "openshift-config-managed";
+/// The namespace of the inventory, unless the profile has the namespace of a hosted control plane.
+const DEFAULT_NAMESPACE: &str = "openshift-config-managed";
 
-/// How an object is marked that was there before us.
+/// Marks an object that existed before and stays someone else's.
 const FOUND: &str = "found";
 
-/// An API server takes no more than this in one object, and some of it is not ours.
-const LARGEST: usize = 900 * 1024;
+/// Marks an empty column.
+const EMPTY: &str = "-";
 
-/// Where an inventory is: a `ConfigMap`.
+/// The largest list of objects. An API server accepts about 1 MiB in one object.
+const MAX_SIZE: usize = 900 * 1024;
+
+/// The namespace and name of an inventory's `ConfigMap`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Home {
-    /// Its namespace.
+pub struct InventoryLocation {
+    /// The namespace.
     pub namespace: String,
-    /// Its name.
+    /// The name.
     pub name: String,
 }
 
-impl Home {
-    /// Where the inventory of a profile is: in the namespace of the hosted control plane, if it is about one.
+impl InventoryLocation {
+    /// Returns the location of a profile's inventory: in the namespace of the hosted control plane, if the plan has one.
     pub fn of(profile: &Profile, plan: &Plan) -> Self {
-        let namespace = plan.namespace.clone().unwrap_or_else(|| NAMESPACE.to_owned());
+        let namespace = plan.namespace.clone().unwrap_or_else(|| DEFAULT_NAMESPACE.to_owned());
         Self { namespace, name: format!("transship-{}", profile.topology) }
     }
 
-    /// The name of the set, which the label of its objects has as its value.
+    /// Returns the name of the `ApplySet`: the value of the label `applyset.kubernetes.io/part-of`.
     pub fn set(&self) -> String {
         let parent = format!("{}.{}.ConfigMap.", self.name, self.namespace);
         format!("applyset-{}-v1", URL_SAFE_NO_PAD.encode(Sha256::digest(parent)))
     }
+}
 
-    pub(in crate::apply) fn collection(&self) -> String {
-        format!("/api/v1/namespaces/{}/configmaps", self.namespace)
-    }
-
-    pub(in crate::apply) fn path(&self) -> String {
-        format!("{}/{}", self.collection(), self.name)
+impl fmt::Display for InventoryLocation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ConfigMap/{} in {}", self.name, self.namespace)
     }
 }
 
-/// What is in a cluster because of us.
+/// The objects that were applied to a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Inventory {
-    /// Whether everything was there once. Until then nothing waits for anything else to be ready.
+    /// Whether a rollout was complete at least once. Before that, run levels do not wait for readiness.
     pub installed: bool,
-    /// A digest of all that was rendered when it was written: another rollout is seen from its beginning.
+    /// A digest of the rendered objects. It reveals another rollout as soon as that one starts.
     pub revision: String,
     /// The objects, in the order in which they were applied.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<InventoryEntry>,
 }
 
-/// One object.
+/// An entry of the inventory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct InventoryEntry {
     /// The object.
     pub id: ObjectId,
-    /// The version by which it was applied.
+    /// The API version in which it was applied.
     pub version: String,
-    /// Its uid, once it was seen.
+    /// Its uid; empty until it was applied.
     pub uid: String,
-    /// A digest of what we want it to be.
+    /// A digest of its desired state.
     pub desired: String,
-    /// A digest of what our fields of it were when it was applied.
+    /// A digest of the values in transship's fields when it was applied.
     pub live: String,
-    /// Whether it was there before us, and nobody asked us to take it over: then it stays when we leave.
+    /// Whether it existed before and was not adopted. transship never deletes it.
     pub found: bool,
 }
 
-impl Entry {
-    /// An object that will be there.
-    pub(in crate::apply) fn ahead(id: &ObjectId, version: &str) -> Self {
-        let none = String::new;
-        let (id, version) = (id.clone(), version.to_owned());
-        Self { id, version, uid: none(), desired: none(), live: none(), found: false }
+impl InventoryEntry {
+    /// Creates the entry of an object that will be applied.
+    pub(crate) fn planned(id: &ObjectId, version: &str) -> Self {
+        Self {
+            id: id.clone(),
+            version: version.to_owned(),
+            uid: String::new(),
+            desired: String::new(),
+            live: String::new(),
+            found: false,
+        }
+    }
+
+    /// Returns whether the object was applied at least once.
+    pub(crate) fn was_applied(&self) -> bool {
+        !self.uid.is_empty()
+    }
+
+    /// Reads a line of the inventory. Returns `None` if it does not name an object.
+    fn parse(line: &str) -> Option<Self> {
+        let columns: Vec<&str> = line.split(' ').collect();
+        let [api_version, kind, namespace, name, uid, desired, values, found] = columns[..] else {
+            return None;
+        };
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        let is_safe = [version, kind, namespace, uid, desired, values].into_iter().all(is_safe_in_path)
+            && (group.is_empty() || is_safe_in_path(group));
+        if !is_safe || ![FOUND, EMPTY].contains(&found) {
+            return None;
+        }
+        Some(Self {
+            id: ObjectId {
+                group: group.to_owned(),
+                kind: kind.to_owned(),
+                namespace: from_column(namespace),
+                name: unescape(name)?,
+            },
+            version: version.to_owned(),
+            uid: from_column(uid),
+            desired: from_column(desired),
+            live: from_column(values),
+            found: found == FOUND,
+        })
     }
 }
 
+impl fmt::Display for InventoryEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { id, version, uid, desired, live, found } = self;
+        if !id.group.is_empty() {
+            write!(f, "{}/", id.group)?;
+        }
+        let [namespace, uid, desired, live] = [&id.namespace, uid, desired, live].map(|text| to_column(text));
+        let (name, found) = (escape(&id.name), if *found { FOUND } else { EMPTY });
+        write!(f, "{version} {} {namespace} {name} {uid} {desired} {live} {found}", id.kind)
+    }
+}
+
+fn to_column(text: &str) -> &str {
+    if text.is_empty() { EMPTY } else { text }
+}
+
+fn from_column(column: &str) -> String {
+    if column == EMPTY { String::new() } else { column.to_owned() }
+}
+
+/// Returns whether a column can be part of a URL path without leading to another path.
+fn is_safe_in_path(column: &str) -> bool {
+    let is_safe_byte = |byte: u8| byte.is_ascii_alphanumeric() || b".-_:".contains(&byte);
+    !column.is_empty() && column != ".." && column != "." && column.bytes().all(is_safe_byte)
+}
+
+/// The number, from one, of a line of the inventory that does not name an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct InvalidLine(pub(crate) usize);
+
+/// The size in bytes of an inventory that is too large for one object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct InventoryTooLarge(pub(crate) usize);
+
 impl Inventory {
-    /// The entry of an object.
-    pub fn find(&self, id: &ObjectId) -> Option<&Entry> {
+    /// Returns the entry of an object.
+    pub fn find(&self, id: &ObjectId) -> Option<&InventoryEntry> {
         self.entries.iter().find(|entry| entry.id == *id)
     }
 
-    /// As the `ConfigMap` holds it: a line for each object.
-    pub(in crate::apply) fn write(&self) -> String {
-        let mut out = String::new();
-        let or_dash = |text: &str| if text.is_empty() { "-".to_owned() } else { text.to_owned() };
-        for Entry { id, version, uid, desired, live, found } in &self.entries {
-            let api = if id.group.is_empty() { version.clone() } else { format!("{}/{version}", id.group) };
-            let (namespace, uid, desired, live) =
-                (or_dash(&id.namespace), or_dash(uid), or_dash(desired), or_dash(live));
-            let (name, found) = (escaped(&id.name), if *found { FOUND } else { "-" });
-            let _ = writeln!(out, "{api} {} {namespace} {name} {uid} {desired} {live} {found}", id.kind);
+    /// Reads the data of the `ConfigMap`.
+    pub(crate) fn from_config_map(config_map: &Value) -> Result<Self, InvalidLine> {
+        let data = |key: &str| config_map["data"][key].as_str().unwrap_or_default();
+        Ok(Self {
+            installed: data("installed") == "true",
+            revision: data("revision").to_owned(),
+            entries: parse_lines(data("objects"))?,
+        })
+    }
+
+    /// Formats the entries as lines, one per object.
+    fn lines(&self) -> String {
+        let mut lines = String::new();
+        for entry in &self.entries {
+            let _ = writeln!(lines, "{entry}");
         }
-        out
+        lines
     }
 
-    /// Reads the lines of a `ConfigMap`; the number of one that cannot be.
-    pub(in crate::apply) fn read(text: &str, installed: bool) -> Result<Self, usize> {
-        let entries = text.lines().enumerate().map(|(at, line)| entry(line).ok_or(at + 1));
-        Ok(Self { installed, revision: String::new(), entries: entries.collect::<Result<_, _>>()? })
-    }
-
-    /// The `ConfigMap`, with the version that it must still have; an error says how large it would be.
-    pub(in crate::apply) fn object(&self, home: &Home, version: Option<&str>) -> Result<Value, usize> {
-        let text = self.write();
-        if text.len() > LARGEST {
-            return Err(text.len());
+    /// Returns the `ConfigMap`. With a resource version, the API server rejects it if someone else wrote it since.
+    pub(crate) fn to_config_map(
+        &self,
+        location: &InventoryLocation,
+        resource_version: Option<&str>,
+    ) -> Result<Value, InventoryTooLarge> {
+        let objects = self.lines();
+        if objects.len() > MAX_SIZE {
+            return Err(InventoryTooLarge(objects.len()));
         }
         let kinds: BTreeSet<String> = self.entries.iter().map(|entry| entry.id.kind_and_group()).collect();
-        let namespaces: BTreeSet<&str> =
+        let mut namespaces: BTreeSet<&str> =
             self.entries.iter().map(|entry| entry.id.namespace.as_str()).collect();
-        let others: Vec<&str> =
-            namespaces.into_iter().filter(|name| !name.is_empty() && *name != home.namespace).collect();
-        let mut object = json!({
+        namespaces.remove("");
+        namespaces.remove(location.namespace.as_str());
+        let kinds: Vec<String> = kinds.into_iter().collect();
+        let namespaces: Vec<&str> = namespaces.into_iter().collect();
+        let mut config_map = json!({
             "apiVersion": "v1", "kind": "ConfigMap",
             "metadata": {
-                "name": home.name, "namespace": home.namespace,
-                "labels": {"applyset.kubernetes.io/id": home.set()},
+                "name": location.name, "namespace": location.namespace,
+                "labels": {"applyset.kubernetes.io/id": location.set()},
                 "annotations": {
                     "applyset.kubernetes.io/tooling": "transship/v1",
-                    "applyset.kubernetes.io/contains-group-kinds": kinds.into_iter().collect::<Vec<_>>().join(","),
-                    "applyset.kubernetes.io/additional-namespaces": others.join(","),
+                    "applyset.kubernetes.io/contains-group-kinds": kinds.join(","),
+                    "applyset.kubernetes.io/additional-namespaces": namespaces.join(","),
                 },
             },
-            "data": {"installed": self.installed.to_string(), "revision": self.revision, "objects": text},
+            "data": {"installed": self.installed.to_string(), "revision": self.revision, "objects": objects},
         });
-        if let Some(version) = version {
-            object["metadata"]["resourceVersion"] = json!(version);
+        if let Some(resource_version) = resource_version {
+            config_map["metadata"]["resourceVersion"] = json!(resource_version);
         }
-        Ok(object)
+        Ok(config_map)
     }
 }
 
-fn entry(line: &str) -> Option<Entry> {
-    let parts: Vec<&str> = line.split(' ').collect();
-    let [api, kind, namespace, name, uid, desired, seen, found] = parts[..] else { return None };
-    if ![FOUND, "-"].contains(&found) {
-        return None;
-    }
-    // Each goes into a path of a request.
-    let safe = |text: &str| {
-        let fine = |byte: u8| byte.is_ascii_alphanumeric() || b".-_:".contains(&byte);
-        !text.is_empty() && text != ".." && text != "." && text.bytes().all(fine)
-    };
-    let (group, version) = api.split_once('/').unwrap_or(("", api));
-    let name = unescaped(name)?;
-    let all = [version, kind, namespace, uid, desired, seen];
-    if !all.into_iter().all(safe) || !(group.is_empty() || safe(group)) {
-        return None;
-    }
-    let none = |text: &str| if text == "-" { String::new() } else { text.to_owned() };
-    Some(Entry {
-        id: ObjectId { group: group.to_owned(), kind: kind.to_owned(), namespace: none(namespace), name },
-        version: version.to_owned(),
-        uid: none(uid),
-        desired: none(desired),
-        live: none(seen),
-        found: found == FOUND,
-    })
-}
-
-/// A name as we write it, with what stands for bytes that a path cannot have. Whatever it is, it leads nowhere else.
-fn unescaped(written: &str) -> Option<String> {
-    let name = percent_decode_str(written).decode_utf8().ok()?.into_owned();
-    let leads_away = name.is_empty() || name == "." || name == ".." || name.contains(['/', '%']);
-    (!leads_away && escaped(&name) == written).then_some(name)
+fn parse_lines(text: &str) -> Result<Vec<InventoryEntry>, InvalidLine> {
+    let parse = |(index, line)| InventoryEntry::parse(line).ok_or(InvalidLine(index + 1));
+    text.lines().enumerate().map(parse).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Home, Inventory};
+    use super::{InvalidLine, Inventory, InventoryLocation, parse_lines};
 
     const LINES: &str = "\
 apps/v1 Deployment ns d 1-2 aa bb -
@@ -201,8 +248,8 @@ rbac.authorization.k8s.io/v1 ClusterRole - a@b%20%C3%BC - cc - -
 ";
 
     #[test]
-    fn what_is_written_is_read() {
-        let inventory = Inventory::read(LINES, true).unwrap();
+    fn lines_survive_a_round_trip() {
+        let inventory = Inventory { entries: parse_lines(LINES).unwrap(), ..Inventory::default() };
         assert_eq!(inventory.entries.len(), 4);
         assert_eq!(inventory.entries[3].id.name, "a@b ü");
         assert_eq!(inventory.entries[1].id.namespace, "");
@@ -211,11 +258,11 @@ rbac.authorization.k8s.io/v1 ClusterRole - a@b%20%C3%BC - cc - -
             [false, true, false, false]
         );
         assert_eq!(inventory.entries[2].id.name, "system:x");
-        assert_eq!(inventory.write(), LINES);
+        assert_eq!(inventory.lines(), LINES);
     }
 
     #[test]
-    fn what_leads_elsewhere_is_not_read() {
+    fn lines_that_lead_to_another_path_are_rejected() {
         for line in [
             "v1 Secret ns ../x - - - -",
             "v1 Secret ns .. - - - -",
@@ -231,14 +278,17 @@ rbac.authorization.k8s.io/v1 ClusterRole - a@b%20%C3%BC - cc - -
             "v1 Secret ns a%2 - - - -",
             "v1 Secret ns a%252f - - - -",
         ] {
-            assert_eq!(Inventory::read(&format!("{LINES}{line}\n"), true), Err(5), "{line}");
+            assert_eq!(parse_lines(&format!("{LINES}{line}\n")), Err(InvalidLine(5)), "{line}");
         }
     }
 
     #[test]
-    fn the_set_is_named_as_kubectl_names_it() {
-        let home = Home { namespace: "openshift-config-managed".into(), name: "transship-standalone".into() };
-        let set = home.set();
+    fn the_set_is_named_like_an_apply_set() {
+        let location = InventoryLocation {
+            namespace: "openshift-config-managed".into(),
+            name: "transship-standalone".into(),
+        };
+        let set = location.set();
         assert!(set.starts_with("applyset-") && set.ends_with("-v1") && set.len() == 55, "{set}");
     }
 }

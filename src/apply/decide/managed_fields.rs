@@ -1,107 +1,20 @@
-//! Who owns which fields: `managedFields` as the API server keeps them.
+//! `metadata.managedFields`: the API server's record of who owns which fields.
 
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
+use crate::apply::decide::digest as digests;
 use crate::apply::decide::inventory::PART_OF;
-use crate::apply::{MANAGER, SEEDER};
-use crate::object::path::PathStep as Step;
+use crate::object::path::PathStep;
 
-/// Our entry of an object's `managedFields`: the fields that we have applied.
-pub(in crate::apply) fn ours(object: &Value) -> Option<&Value> {
-    applied_by(object, MANAGER)
-}
+/// The field manager of everything that transship applies.
+pub const MANAGER: &str = "transship";
+/// The field manager of fields that are set once, at creation.
+pub(crate) const SEED_MANAGER: &str = "transship-seed";
 
-/// The fields that somebody has applied.
-fn applied_by<'o>(object: &'o Value, manager: &str) -> Option<&'o Value> {
-    let entries = object["metadata"]["managedFields"].as_array()?;
-    let own = |entry: &&Value| {
-        entry["manager"] == manager && entry["operation"] == "Apply" && entry.get("subresource").is_none()
-    };
-    entries.iter().find(own).map(|entry| &entry["fieldsV1"])
-}
-
-/// Whether an object was made with its seeds, and these not told from the rest of it yet.
-pub(in crate::apply) fn is_planted(object: &Value) -> bool {
-    let labels = applied_by(object, SEEDER).map(|fields| &fields["f:metadata"]["f:labels"]);
-    labels.is_some_and(|labels| labels.get(format!("f:{PART_OF}")).is_some())
-}
-
-/// Whether somebody has applied what is at a place, or something above or below it.
-pub(in crate::apply) fn owns(object: &Value, manager: &str, place: &[Step]) -> bool {
-    applied_by(object, manager).is_some_and(|fields| holds(fields, object, place))
-}
-
-fn holds(fields: &Value, value: &Value, place: &[Step]) -> bool {
-    let (Some(fields), Some((first, rest))) = (fields.as_object(), place.split_first()) else { return true };
-    match first {
-        _ if fields.is_empty() => true,
-        Step::Key(key) => {
-            fields.get(&format!("f:{key}")).is_some_and(|below| holds(below, &value[key.as_str()], rest))
-        }
-        Step::Index(index) => {
-            let item = value.get(index);
-            let is_it = |step: &str| item.is_some() && child(Some(value), step) == item;
-            fields.iter().any(|(step, below)| is_it(step) && holds(below, &value[*index], rest))
-        }
-    }
-}
-
-/// A digest of the values that an object has in our fields. Whoever changes one of them, or takes one over, changes it;
-/// nobody else does.
-pub(in crate::apply) fn digest(object: &Value) -> Option<String> {
-    let mut hash = Sha256::new();
-    project(Some(object), ours(object)?.as_object()?, &mut hash);
-    Some(crate::apply::decide::desired::hex(&hash.finalize()))
-}
-
-fn project(value: Option<&Value>, fields: &Map<String, Value>, hash: &mut Sha256) {
-    if fields.is_empty() {
-        hash.update(value.map(Value::to_string).unwrap_or_default());
-    }
-    for (key, below) in fields {
-        hash.update(key);
-        hash.update([0]);
-        let below = below.as_object();
-        match (child(value, key), below) {
-            (_, _) if key == "." => hash.update([u8::from(value.is_some())]),
-            (child, Some(below)) => project(child, below, hash),
-            (_, None) => {}
-        }
-    }
-}
-
-/// What a step of a field set leads to.
-fn child<'v>(value: Option<&'v Value>, step: &str) -> Option<&'v Value> {
-    let value = value?;
-    match position(value, step)? {
-        Step::Key(key) => value.get(key),
-        Step::Index(index) => value.get(index),
-    }
-}
-
-/// Where a step of a field set leads to: `f:name`, `k:{"name":"x"}`, `v:"x"`, `i:0`.
-pub(in crate::apply) fn position(value: &Value, step: &str) -> Option<Step> {
-    let (kind, name) = step.split_once(':')?;
-    let item = |fits: &dyn Fn(&Value) -> bool| value.as_array()?.iter().position(fits).map(Step::Index);
-    match kind {
-        "f" => Some(Step::Key(name.to_owned())),
-        "k" => {
-            let keys: Map<String, Value> = serde_json::from_str(name).ok()?;
-            item(&|item| keys.iter().all(|(key, wanted)| item.get(key) == Some(wanted)))
-        }
-        "v" => {
-            let wanted: Value = serde_json::from_str(name).ok()?;
-            item(&|item| *item == wanted)
-        }
-        "i" => name.parse().ok().map(Step::Index),
-        _ => None,
-    }
-}
-
-/// Managers that wrote whole objects before us, with Update requests: their fields become ours when an object is taken
-/// over, so that what we do not want leaves it.
-const BEFORE_US: [&str; 14] = [
+/// Field managers that create or update whole objects with Update requests. `--adopt` transfers their fields to
+/// transship, so that fields which are not rendered are removed.
+const PREVIOUS_MANAGERS: [&str; 14] = [
     "kubectl-client-side-apply",
     "kubectl-create",
     "kubectl-edit",
@@ -118,69 +31,165 @@ const BEFORE_US: [&str; 14] = [
     "cluster-version-operator",
 ];
 
-/// Whether an entry is of somebody who wrote whole objects before us.
-pub(in crate::apply) fn is_earlier(entry: &Value) -> bool {
+/// Returns the set of fields that transship applied.
+pub(crate) fn ours(object: &Value) -> Option<&Value> {
+    applied_by(object, MANAGER)
+}
+
+/// Returns the set of fields that a manager applied.
+fn applied_by<'o>(object: &'o Value, manager: &str) -> Option<&'o Value> {
+    let entry = entries(object).find(|entry| {
+        entry["manager"] == manager && entry["operation"] == "Apply" && entry.get("subresource").is_none()
+    })?;
+    Some(&entry["fieldsV1"])
+}
+
+fn entries(object: &Value) -> impl Iterator<Item = &Value> {
+    object["metadata"]["managedFields"].as_array().into_iter().flatten()
+}
+
+/// Returns whether an object was created together with its seeds, and `transship-seed` still owns its other fields too.
+pub(crate) fn has_unsplit_seeds(object: &Value) -> bool {
+    let Some(fields) = applied_by(object, SEED_MANAGER) else { return false };
+    fields["f:metadata"]["f:labels"].get(format!("f:{PART_OF}")).is_some()
+}
+
+/// Returns whether a manager applied a field, or something above or below it.
+pub(crate) fn owns(object: &Value, manager: &str, path: &[PathStep]) -> bool {
+    applied_by(object, manager).is_some_and(|fields| contains(fields, object, path))
+}
+
+/// Returns whether a field set contains the field at `path` of `value`, or something above or below it.
+fn contains(fields: &Value, value: &Value, path: &[PathStep]) -> bool {
+    let (Some(fields), Some((first, rest))) = (fields.as_object(), path.split_first()) else { return true };
+    match first {
+        _ if fields.is_empty() => true,
+        PathStep::Key(key) => {
+            fields.get(&format!("f:{key}")).is_some_and(|below| contains(below, &value[key.as_str()], rest))
+        }
+        PathStep::Index(index) => {
+            let Some(item) = value.get(index) else { return false };
+            fields.iter().any(|(step, below)| child(value, step) == Some(item) && contains(below, item, rest))
+        }
+    }
+}
+
+/// Returns a digest of the values in the fields that transship applied. It changes if someone changes one of these
+/// values or takes over one of these fields, and only then. `None` if transship applied nothing.
+pub(crate) fn digest(object: &Value) -> Option<String> {
+    let mut hash = Sha256::new();
+    hash_fields(Some(object), ours(object)?.as_object()?, &mut hash);
+    Some(digests::of_hash(hash))
+}
+
+fn hash_fields(value: Option<&Value>, fields: &Map<String, Value>, hash: &mut Sha256) {
+    if fields.is_empty() {
+        hash.update(value.map(Value::to_string).unwrap_or_default());
+    }
+    for (step, below) in fields {
+        hash.update(step);
+        hash.update([0]);
+        if step == "." {
+            hash.update([u8::from(value.is_some())]);
+        } else if let Some(below) = below.as_object() {
+            hash_fields(value.and_then(|value| child(value, step)), below, hash);
+        }
+    }
+}
+
+/// Returns the value that a step of a field set leads to.
+fn child<'v>(value: &'v Value, step: &str) -> Option<&'v Value> {
+    match resolve_step(value, step)? {
+        PathStep::Key(key) => value.get(key),
+        PathStep::Index(index) => value.get(index),
+    }
+}
+
+/// Resolves a step of a field set: `f:name`, `k:{"name":"x"}`, `v:"x"` or `i:0`.
+pub(crate) fn resolve_step(value: &Value, step: &str) -> Option<PathStep> {
+    let (kind, name) = step.split_once(':')?;
+    match kind {
+        "f" => Some(PathStep::Key(name.to_owned())),
+        "k" => {
+            let keys: Map<String, Value> = serde_json::from_str(name).ok()?;
+            let has_keys = |item: &Value| keys.iter().all(|(key, wanted)| item.get(key) == Some(wanted));
+            value.as_array()?.iter().position(has_keys).map(PathStep::Index)
+        }
+        "v" => {
+            let wanted: Value = serde_json::from_str(name).ok()?;
+            value.as_array()?.iter().position(|item| *item == wanted).map(PathStep::Index)
+        }
+        "i" => name.parse().ok().map(PathStep::Index),
+        _ => None,
+    }
+}
+
+/// Returns whether an entry belongs to a manager whose fields `--adopt` transfers.
+pub(crate) fn is_previous_manager(entry: &Value) -> bool {
     let manager = entry["manager"].as_str().unwrap_or_default();
     entry["operation"] == "Update"
         && entry.get("subresource").is_none()
-        && (BEFORE_US.contains(&manager) || manager == MANAGER)
+        && (PREVIOUS_MANAGERS.contains(&manager) || manager == MANAGER)
 }
 
-/// Whether somebody before us has set what is at a place.
-pub(in crate::apply) fn is_left_behind(object: &Value, place: &[Step]) -> bool {
-    let entries = object["metadata"]["managedFields"].as_array().into_iter().flatten();
-    entries.filter(|entry| is_earlier(entry)).any(|entry| holds(&entry["fieldsV1"], object, place))
+/// Returns whether a previous manager owns a field.
+pub(crate) fn previous_manager_owns(object: &Value, path: &[PathStep]) -> bool {
+    entries(object)
+        .filter(|entry| is_previous_manager(entry))
+        .any(|entry| contains(&entry["fieldsV1"], object, path))
 }
 
-/// Whether we made an object, or have applied it.
-pub(in crate::apply) fn is_by_us(object: &Value) -> bool {
-    let mut entries = object["metadata"]["managedFields"].as_array().into_iter().flatten();
-    ours(object).is_some() || entries.any(|entry| entry["manager"] == SEEDER)
+/// Returns whether transship created or applied an object.
+pub(crate) fn is_written_by_us(object: &Value) -> bool {
+    ours(object).is_some() || entries(object).any(|entry| entry["manager"] == SEED_MANAGER)
 }
 
-/// The patch that makes the fields of earlier managers ours, guarded by the version that was read. Nothing where there
-/// are none.
-pub(in crate::apply) fn migration(object: &Value) -> Option<Value> {
-    let entries = object["metadata"]["managedFields"].as_array()?;
-    let (theirs, mut rest): (Vec<&Value>, Vec<&Value>) = entries.iter().partition(|entry| is_earlier(entry));
-    let first = theirs.first()?;
-    let own = |entry: &Value| entry["manager"] == MANAGER && entry["operation"] == "Apply";
-    let mine = rest.iter().position(|entry| own(entry)).map(|at| rest.remove(at));
-    let mut fields = mine.map_or_else(|| json!({}), |mine| mine["fieldsV1"].clone());
-    for entry in &theirs {
-        unite(&mut fields, &entry["fieldsV1"]);
+/// Returns the merge patch that transfers the fields of previous managers to transship; `None` if they own none.
+pub(crate) fn adoption_patch(object: &Value) -> Option<Value> {
+    let (previous, mut rest): (Vec<&Value>, Vec<&Value>) =
+        entries(object).partition(|entry| is_previous_manager(entry));
+    let api_version = &previous.first()?["apiVersion"];
+    let mut fields = json!({});
+    let is_ours = |entry: &&Value| entry["manager"] == MANAGER && entry["operation"] == "Apply";
+    if let Some(position) = rest.iter().position(is_ours) {
+        fields = rest.remove(position)["fieldsV1"].clone();
     }
-    let united = json!({
-        "manager": MANAGER, "operation": "Apply", "apiVersion": first["apiVersion"],
+    for entry in &previous {
+        merge_field_sets(&mut fields, &entry["fieldsV1"]);
+    }
+    let adopted = json!({
+        "manager": MANAGER, "operation": "Apply", "apiVersion": api_version,
         "fieldsType": "FieldsV1", "fieldsV1": fields,
     });
-    Some(replace(object, &rest.into_iter().chain([&united]).collect::<Vec<_>>()))
+    rest.push(&adopted);
+    Some(replace_entries(object, &rest))
 }
 
-/// The patch that records everybody's fields in the version that we apply, where they are in one that is not served any
-/// more. Nothing where there are none.
-pub(in crate::apply) fn in_version(object: &Value, gone: &str, now: &str) -> Option<Value> {
-    let mut entries = object["metadata"]["managedFields"].as_array()?.clone();
+/// Returns the merge patch that rewrites managed-fields entries from one API version to another; `None` if no entry has
+/// the old version. Needed if a CRD no longer serves the version in which a manager applied its fields.
+pub(crate) fn api_version_patch(object: &Value, from: &str, to: &str) -> Option<Value> {
+    let mut entries: Vec<Value> = entries(object).cloned().collect();
     let mut any = false;
-    for entry in entries.iter_mut().filter(|entry| entry["apiVersion"] == gone) {
-        entry["apiVersion"] = json!(now);
+    for entry in entries.iter_mut().filter(|entry| entry["apiVersion"] == from) {
+        entry["apiVersion"] = json!(to);
         any = true;
     }
-    any.then(|| replace(object, &entries.iter().collect::<Vec<_>>()))
+    any.then(|| replace_entries(object, &entries.iter().collect::<Vec<_>>()))
 }
 
-/// The patch that replaces what is kept of everybody's fields, if nobody has written the object since it was read.
-fn replace(object: &Value, entries: &[&Value]) -> Value {
-    json!([
-        {"op": "replace", "path": "/metadata/managedFields", "value": entries},
-        {"op": "replace", "path": "/metadata/resourceVersion", "value": object["metadata"]["resourceVersion"]},
-    ])
+/// Returns the merge patch that replaces all managed-fields entries. The resource version makes the API server reject it
+/// if someone wrote the object since it was read.
+fn replace_entries(object: &Value, entries: &[&Value]) -> Value {
+    json!({"metadata": {
+        "managedFields": entries, "resourceVersion": object["metadata"]["resourceVersion"],
+    }})
 }
 
-pub(in crate::apply) fn unite(into: &mut Value, other: &Value) {
+/// Adds the fields of one field set to another.
+pub(crate) fn merge_field_sets(into: &mut Value, other: &Value) {
     if let (Some(into), Some(other)) = (into.as_object_mut(), other.as_object()) {
-        for (key, value) in other {
-            unite(into.entry(key.clone()).or_insert_with(|| json!({})), value);
+        for (step, below) in other {
+            merge_field_sets(into.entry(step.clone()).or_insert_with(|| json!({})), below);
         }
     }
 }
@@ -189,7 +198,7 @@ pub(in crate::apply) fn unite(into: &mut Value, other: &Value) {
 mod tests {
     use serde_json::json;
 
-    use super::{MANAGER, digest, in_version, migration, owns};
+    use super::{MANAGER, adoption_patch, api_version_patch, digest, owns};
 
     fn object(replicas: u64, image: &str, other: &str) -> serde_json::Value {
         json!({
@@ -205,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn only_our_fields_count() {
+    fn digest_depends_on_our_fields_only() {
         let first = digest(&object(1, "i", "o"));
         assert!(first.is_some());
         assert_eq!(digest(&object(1, "i", "another")), first);
@@ -220,13 +229,13 @@ mod tests {
     }
 
     #[test]
-    fn fields_of_earlier_managers_become_ours() {
+    fn adoption_transfers_fields_of_previous_managers() {
         let mut old = object(1, "i", "o");
-        assert_eq!(migration(&old), None, "others keep theirs");
+        assert_eq!(adoption_patch(&old), None, "other managers keep their fields");
         old["metadata"]["managedFields"][1]["manager"] = json!("kubectl-client-side-apply");
-        let patch = migration(&old).unwrap();
-        assert_eq!(patch[1], json!({"op": "replace", "path": "/metadata/resourceVersion", "value": "7"}));
-        let entries = patch[0]["value"].as_array().unwrap();
+        let patch = adoption_patch(&old).unwrap();
+        assert_eq!(patch["metadata"]["resourceVersion"], "7");
+        let entries = patch["metadata"]["managedFields"].as_array().unwrap();
         assert_eq!(entries.len(), 1);
         assert_eq!((&entries[0]["manager"], &entries[0]["operation"]), (&json!(MANAGER), &json!("Apply")));
         assert_eq!(entries[0]["fieldsV1"]["f:spec"]["f:other"], json!({}));
@@ -234,11 +243,11 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_somebodys() {
+    fn owns_finds_fields_above_and_below() {
         use crate::object::path::PathStep::{Index, Key};
         let object = object(1, "i", "o");
         let key = |key: &str| Key(key.to_owned());
-        for (place, expected) in [
+        for (path, expected) in [
             (vec![key("spec")], true),
             (vec![key("spec"), key("replicas")], true),
             (vec![key("spec"), key("replicas"), key("below")], true),
@@ -248,20 +257,20 @@ mod tests {
             (vec![key("spec"), key("containers"), Index(0), key("image")], false),
             (vec![key("spec"), key("containers"), Index(7), key("image")], false),
         ] {
-            assert_eq!(owns(&object, MANAGER, &place), expected, "{place:?}");
-            assert!(!owns(&object, "nobody", &place));
+            assert_eq!(owns(&object, MANAGER, &path), expected, "{path:?}");
+            assert!(!owns(&object, "nobody", &path));
         }
     }
 
     #[test]
-    fn fields_of_a_version_that_is_gone_are_recorded_in_another() {
+    fn api_version_patch_rewrites_entries_of_the_old_version() {
         let mut old = object(1, "i", "o");
         old["metadata"]["managedFields"][0]["apiVersion"] = json!("example.test/v1beta1");
         old["metadata"]["managedFields"][1]["apiVersion"] = json!("example.test/v1");
-        assert_eq!(in_version(&old, "example.test/v1alpha1", "example.test/v1"), None);
-        let patch = in_version(&old, "example.test/v1beta1", "example.test/v1").unwrap();
-        assert_eq!(patch[1]["value"], "7");
-        let entries = patch[0]["value"].as_array().unwrap();
+        assert_eq!(api_version_patch(&old, "example.test/v1alpha1", "example.test/v1"), None);
+        let patch = api_version_patch(&old, "example.test/v1beta1", "example.test/v1").unwrap();
+        assert_eq!(patch["metadata"]["resourceVersion"], "7");
+        let entries = patch["metadata"]["managedFields"].as_array().unwrap();
         assert_eq!(entries.len(), 2);
         assert!(entries.iter().all(|entry| entry["apiVersion"] == "example.test/v1"));
         assert_eq!(entries[0]["fieldsV1"], old["metadata"]["managedFields"][0]["fieldsV1"]);

@@ -1,38 +1,41 @@
-//! What leaves an object when it is taken over: what only those before us have set, and nobody wants.
+//! Orphaned fields: fields that only a previous manager owns. Adoption removes them.
 
 use serde_json::{Map, Value};
 
-use crate::apply::decide::managed_fields::{is_earlier, position, unite};
-use crate::object::path::PathStep as Step;
+use crate::apply::decide::managed_fields::{is_previous_manager, merge_field_sets, resolve_step};
+use crate::object::path::PathStep;
 
-/// An object without what only those before us have set; nothing if there is none of that.
-pub(in crate::apply) fn without(object: &Value) -> Option<Value> {
+/// Returns an object without its orphaned fields; `None` if it has none.
+pub(crate) fn without_orphaned_fields(object: &Value) -> Option<Value> {
     let entries = object["metadata"]["managedFields"].as_array()?;
-    let (mut theirs, mut others) = (Value::from(Map::new()), Value::from(Map::new()));
+    let mut previous = Value::from(Map::new());
+    let mut others = Value::from(Map::new());
     for entry in entries {
-        unite(if is_earlier(entry) { &mut theirs } else { &mut others }, &entry["fieldsV1"]);
+        let fields = if is_previous_manager(entry) { &mut previous } else { &mut others };
+        merge_field_sets(fields, &entry["fieldsV1"]);
     }
     let mut rest = object.clone();
-    take(&mut rest, &theirs, &others);
+    remove_orphaned(&mut rest, &previous, &others);
     (rest != *object).then_some(rest)
 }
 
-fn take(value: &mut Value, theirs: &Value, others: &Value) {
-    for (step, below) in theirs.as_object().into_iter().flatten().filter(|(step, _)| *step != ".") {
+/// Removes the fields that are in `previous` and not in `others`.
+fn remove_orphaned(value: &mut Value, previous: &Value, others: &Value) {
+    for (step, below) in previous.as_object().into_iter().flatten().filter(|(step, _)| *step != ".") {
         match others.get(step) {
             None => remove(value, step),
-            // Somebody else has all of it.
+            // Another manager owns the whole field.
             Some(kept) if is_leaf(kept) => {}
-            // An item of a list goes with all that others have put into it, unless they have the item itself.
+            // A list item is removed with everything in it, unless another manager owns the item itself.
             Some(kept) if step.starts_with("k:") && kept.get(".").is_none() => remove(value, step),
             Some(kept) => {
-                let child = match position(value, step) {
-                    Some(Step::Key(key)) => value.get_mut(key),
-                    Some(Step::Index(index)) => value.get_mut(index),
+                let child = match resolve_step(value, step) {
+                    Some(PathStep::Key(key)) => value.get_mut(key),
+                    Some(PathStep::Index(index)) => value.get_mut(index),
                     None => None,
                 };
                 if let Some(child) = child {
-                    take(child, below, kept);
+                    remove_orphaned(child, below, kept);
                 }
             }
         }
@@ -44,9 +47,9 @@ fn is_leaf(fields: &Value) -> bool {
 }
 
 fn remove(value: &mut Value, step: &str) {
-    match (position(value, step), value) {
-        (Some(Step::Key(key)), Value::Object(map)) => _ = map.remove(&key),
-        (Some(Step::Index(index)), Value::Array(items)) if index < items.len() => _ = items.remove(index),
+    match (resolve_step(value, step), value) {
+        (Some(PathStep::Key(key)), Value::Object(map)) => _ = map.remove(&key),
+        (Some(PathStep::Index(index)), Value::Array(items)) if index < items.len() => _ = items.remove(index),
         _ => {}
     }
 }
@@ -55,9 +58,9 @@ fn remove(value: &mut Value, step: &str) {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::without;
+    use super::without_orphaned_fields;
 
-    /// An object that `kubectl apply` made, with all of it, and that others have some of.
+    /// An object that `kubectl apply` created, and of which another manager owns some fields.
     fn object(others: &Value) -> Value {
         let theirs = json!({
             "f:metadata": {"f:labels": {".": {}, "f:a": {}, "f:b": {}}},
@@ -81,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_else_has_leaves() {
+    fn fields_without_another_owner_are_removed() {
         let others = json!({
             "f:metadata": {"f:labels": {"f:a": {}}},
             "f:spec": {
@@ -89,28 +92,28 @@ mod tests {
                 "f:ports": {"k:{\"port\":1}": {".": {}, "f:port": {}}},
             },
         });
-        let rest = without(&object(&others)).unwrap();
+        let rest = without_orphaned_fields(&object(&others)).unwrap();
         assert_eq!(rest["metadata"]["labels"], json!({"a": "1"}));
         assert_eq!(rest["spec"], json!({"args": ["y"], "ports": [{"port": 2}, {"port": 1}]}));
     }
 
     #[test]
-    fn what_others_have_stays() {
+    fn fields_of_other_managers_stay() {
         let all = json!({"f:metadata": {"f:labels": {}}, "f:spec": {}});
-        assert_eq!(without(&object(&all)), None, "all of it is somebody else's");
-        assert_eq!(without(&json!({"metadata": {}})), None);
+        assert_eq!(without_orphaned_fields(&object(&all)), None, "another manager owns every field");
+        assert_eq!(without_orphaned_fields(&json!({"metadata": {}})), None);
     }
 
     #[test]
-    fn a_whole_item_leaves() {
+    fn list_items_are_removed_as_a_whole() {
         let mut others = json!({"f:metadata": {"f:labels": {}}, "f:spec": {
             "f:mode": {}, "f:args": {}, "f:deep": {}, "f:ports": {"k:{\"port\":2}": {}},
         }});
-        let rest = without(&object(&others)).unwrap();
+        let rest = without_orphaned_fields(&object(&others)).unwrap();
         assert_eq!(rest["spec"]["ports"], json!([{"port": 2}]));
         others["f:spec"]["f:ports"] = json!({"k:{\"port\":1}": {"f:name": {}}});
-        let rest = without(&object(&others)).unwrap();
-        assert_eq!(rest["spec"]["ports"], json!([{"port": 2}]), "with what others put into it");
+        let rest = without_orphaned_fields(&object(&others)).unwrap();
+        assert_eq!(rest["spec"]["ports"], json!([{"port": 2}]), "with the fields that others put into it");
         assert_eq!(rest["spec"]["args"], json!(["x", "y"]));
     }
 }

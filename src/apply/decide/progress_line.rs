@@ -1,56 +1,46 @@
-//! Where a rollout is, in one line: for a terminal.
+//! The progress of a rollout in one line, for a terminal.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::apply::decide::event::{Event, What, on_one_line};
+use crate::apply::decide::event::{Event, EventKind, cluster_name, single_line};
 use crate::object::{Cluster, ObjectId};
 
-/// How far each cluster is, and what is waited for.
-pub struct Board(BTreeMap<Cluster, Lane>);
+/// The progress of each cluster, and what transship waits for.
+pub struct ProgressLine(BTreeMap<Cluster, ClusterProgress>);
 
 #[derive(Default)]
-struct Lane {
+struct ClusterProgress {
     total: usize,
     done: BTreeSet<ObjectId>,
     level: String,
-    /// Why it does not answer, while it does not.
-    silent: String,
+    /// Why the cluster does not answer; empty if it does.
+    unreachable: String,
     waiting: BTreeMap<ObjectId, String>,
 }
 
-impl Board {
-    /// So many objects in each cluster.
+impl ProgressLine {
+    /// Starts with the number of objects of each cluster.
     pub fn new(totals: impl IntoIterator<Item = (Cluster, usize)>) -> Self {
-        let lane = |(cluster, total)| (cluster, Lane { total, ..Lane::default() });
-        Self(totals.into_iter().map(lane).collect())
+        let progress = |(cluster, total)| (cluster, ClusterProgress { total, ..ClusterProgress::default() });
+        Self(totals.into_iter().map(progress).collect())
     }
 
-    /// Something happened.
-    pub fn see(&mut self, event: &Event) {
-        let Some(lane) = self.0.get_mut(&event.cluster) else { return };
-        lane.silent.clear();
-        let Some(object) = &event.object else {
-            if event.what == What::Waiting {
-                lane.silent.clone_from(&event.message);
-            }
-            return;
-        };
-        match event.what {
-            What::Waiting => _ = lane.waiting.insert(object.clone(), event.message.clone()),
-            // It is one too many.
-            What::Pruned | What::Held => return,
-            _ => {
-                lane.waiting.remove(object);
-                lane.done.insert(object.clone());
-            }
+    /// Updates the progress with an event.
+    pub fn update(&mut self, event: &Event) {
+        let Some(progress) = self.0.get_mut(&event.cluster) else { return };
+        progress.unreachable.clear();
+        match &event.object {
+            Some(object) => progress.update(object, event),
+            None if event.kind == EventKind::Waiting => progress.unreachable.clone_from(&event.message),
+            None => {}
         }
-        lane.level.clone_from(&event.level);
     }
 
-    /// The line, no longer than this.
+    /// Formats the line with at most `width` characters.
     pub fn line(&self, width: usize) -> String {
-        let mut parts: Vec<String> = self.0.iter().map(|(cluster, lane)| lane.far(*cluster)).collect();
-        let mut waiting = self.0.values().flat_map(|lane| &lane.waiting);
+        let mut parts: Vec<String> =
+            self.0.iter().map(|(cluster, progress)| progress.describe(*cluster)).collect();
+        let mut waiting = self.0.values().flat_map(|progress| &progress.waiting);
         if let Some((object, seen)) = waiting.next() {
             let more = match waiting.count() {
                 0 => String::new(),
@@ -58,22 +48,37 @@ impl Board {
             };
             parts.push(format!("waiting for {object}: {seen}{more}"));
         }
-        shortened(&on_one_line(&parts.join(" · ")), width)
+        shorten(&single_line(&parts.join(" · ")), width)
     }
 }
 
-impl Lane {
-    fn far(&self, cluster: Cluster) -> String {
-        if !self.silent.is_empty() {
-            return format!("{}: {}", crate::apply::decide::event::name(cluster), self.silent);
+impl ClusterProgress {
+    fn update(&mut self, object: &ObjectId, event: &Event) {
+        match event.kind {
+            // Objects that are no longer rendered are not part of the total.
+            EventKind::Pruned | EventKind::Held => return,
+            EventKind::Waiting => {
+                self.waiting.insert(object.clone(), event.message.clone());
+            }
+            _ => {
+                self.waiting.remove(object);
+                self.done.insert(object.clone());
+            }
+        }
+        self.level.clone_from(&event.level);
+    }
+
+    fn describe(&self, cluster: Cluster) -> String {
+        let name = cluster_name(cluster);
+        if !self.unreachable.is_empty() {
+            return format!("{name}: {}", self.unreachable);
         }
         let level = if self.level.is_empty() { String::new() } else { format!(" at {}", self.level) };
-        format!("{} {} of {}{level}", crate::apply::decide::event::name(cluster), self.done.len(), self.total)
+        format!("{name} {} of {}{level}", self.done.len(), self.total)
     }
 }
 
-/// The end of a line is the least of it.
-fn shortened(line: &str, width: usize) -> String {
+fn shorten(line: &str, width: usize) -> String {
     if line.chars().count() <= width {
         return line.to_owned();
     }

@@ -1,70 +1,135 @@
-//! What left the payload, and whether it may be taken away.
+//! Decides which objects may be pruned.
 
-use crate::apply::decide::inventory::{Entry, Inventory};
+use std::fmt;
+
+use crate::apply::decide::inventory::{Inventory, InventoryEntry};
 use crate::object::ObjectId;
 
-/// So many may go without a word, or this share of all that is in a cluster.
-const FEW: usize = 2;
-const SHARE: usize = 5;
+/// This many objects may be pruned without approval, even from a small inventory.
+const MIN_UNAPPROVED: usize = 2;
+/// Otherwise, one in this many objects of a cluster may be pruned without approval.
+const UNAPPROVED_FRACTION: usize = 5;
 
-/// What somebody has allowed.
+/// What the user approved with `--approve-prune`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Approval {
-    /// Only what is harmless.
+    /// Nothing: only a few objects whose deletion does not cascade.
     #[default]
     Harmless,
-    /// Exactly this many in all clusters together, whatever they are.
+    /// Exactly this many objects in all clusters together.
     Count(usize),
     /// Everything.
     All,
 }
 
-/// What becomes of the objects that left.
+/// The inventory of a cluster and the objects that are rendered for it.
+#[derive(Clone, Copy, Debug)]
+pub struct PruneCandidates<'a> {
+    /// The inventory.
+    pub inventory: &'a Inventory,
+    /// The objects that are rendered.
+    pub rendered: &'a [ObjectId],
+}
+
+/// Which objects of a cluster are pruned and which are held.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Leaving {
-    /// They are taken away.
-    pub go: Vec<Entry>,
-    /// They stay until somebody approves, and why.
-    pub held: Vec<(Entry, String)>,
+pub struct PruneDecision {
+    /// The objects to delete.
+    pub prune: Vec<InventoryEntry>,
+    /// The objects that stay until someone approves their deletion.
+    pub held: Vec<HeldEntry>,
 }
 
-/// Decides about everything that is in the inventory of a cluster and not in what is rendered for it.
-pub fn leaving(clusters: &[(&Inventory, &[ObjectId])], approval: Approval) -> Vec<Leaving> {
-    let gone: Vec<Vec<&Entry>> = clusters
-        .iter()
-        .map(|(known, wanted)| known.entries.iter().filter(|entry| !wanted.contains(&entry.id)).collect())
-        .collect();
-    let total = gone.iter().map(Vec::len).sum();
-    clusters.iter().zip(gone).map(|((known, _), gone)| decided(known, &gone, approval, total)).collect()
+/// An object that is not pruned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeldEntry {
+    /// The object.
+    pub entry: InventoryEntry,
+    /// Why it is not pruned.
+    pub reason: HoldReason,
 }
 
-fn decided(known: &Inventory, gone: &[&Entry], approval: Approval, total: usize) -> Leaving {
-    let many = gone.len() > FEW.max(known.entries.len() / SHARE);
-    let mut leaving = Leaving::default();
-    for entry in gone {
-        let why = match approval {
-            Approval::All => None,
-            Approval::Count(count) if count == total => None,
-            Approval::Count(count) => Some(format!("{count} were approved, and {total} would go")),
-            Approval::Harmless if many => {
-                Some(format!("{} of {} objects would go at once", gone.len(), known.entries.len()))
+/// Why an object is not pruned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HoldReason {
+    /// `--prune` was not given.
+    NotRequested,
+    /// The rollout is incomplete.
+    RolloutIncomplete,
+    /// `--approve-prune` has another number.
+    ApprovedOther {
+        /// The approved number.
+        approved: usize,
+        /// The number of objects to prune in all clusters.
+        total: usize,
+    },
+    /// Too many objects would be pruned at once.
+    TooMany {
+        /// The number of objects to prune in the cluster.
+        pruned: usize,
+        /// The number of objects in its inventory.
+        total: usize,
+    },
+    /// Deleting the object deletes more than the object.
+    Cascades(&'static str),
+}
+
+impl fmt::Display for HoldReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotRequested => f.write_str("--prune deletes it"),
+            Self::RolloutIncomplete => f.write_str("the rollout is incomplete, so nothing is pruned"),
+            Self::ApprovedOther { approved, total } => {
+                write!(f, "--approve-prune allows {approved}, but {total} objects would be pruned")
             }
-            Approval::Harmless => precious(&entry.id.kind).map(str::to_owned),
-        };
-        match why {
-            None => leaving.go.push((*entry).clone()),
-            Some(why) => leaving.held.push(((*entry).clone(), why)),
+            Self::TooMany { pruned, total } => {
+                write!(f, "{pruned} of {total} objects would be pruned at once")
+            }
+            Self::Cascades(consequence) => f.write_str(consequence),
         }
     }
-    leaving
 }
 
-/// What takes more with it than itself.
-pub(in crate::apply) fn precious(kind: &str) -> Option<&'static str> {
+/// Decides about every object that is in the inventory of a cluster and no longer rendered for it.
+pub fn decide_prune(clusters: &[PruneCandidates<'_>], approval: Approval) -> Vec<PruneDecision> {
+    let gone: Vec<Vec<&InventoryEntry>> = clusters.iter().map(PruneCandidates::not_rendered).collect();
+    let total = gone.iter().map(Vec::len).sum();
+    let mut decisions = Vec::new();
+    for (cluster, gone) in clusters.iter().zip(gone) {
+        let in_inventory = cluster.inventory.entries.len();
+        let mut decision = PruneDecision::default();
+        for entry in &gone {
+            let reason = match approval {
+                Approval::All => None,
+                Approval::Count(approved) if approved == total => None,
+                Approval::Count(approved) => Some(HoldReason::ApprovedOther { approved, total }),
+                Approval::Harmless if gone.len() > MIN_UNAPPROVED.max(in_inventory / UNAPPROVED_FRACTION) => {
+                    Some(HoldReason::TooMany { pruned: gone.len(), total: in_inventory })
+                }
+                Approval::Harmless => deletion_cascade(&entry.id.kind).map(HoldReason::Cascades),
+            };
+            match reason {
+                None => decision.prune.push((*entry).clone()),
+                Some(reason) => decision.held.push(HeldEntry { entry: (*entry).clone(), reason }),
+            }
+        }
+        decisions.push(decision);
+    }
+    decisions
+}
+
+impl<'a> PruneCandidates<'a> {
+    fn not_rendered(&self) -> Vec<&'a InventoryEntry> {
+        self.inventory.entries.iter().filter(|entry| !self.rendered.contains(&entry.id)).collect()
+    }
+}
+
+/// Returns what else is deleted with an object of a kind whose deletion cascades.
+pub(crate) fn deletion_cascade(kind: &str) -> Option<&'static str> {
     match kind {
-        "Namespace" => Some("everything in it would go with it"),
-        "CustomResourceDefinition" => Some("every object of its kind would go with it"),
-        "PersistentVolumeClaim" | "PersistentVolume" => Some("its data would go with it"),
+        "Namespace" => Some("deleting it deletes everything in the namespace"),
+        "CustomResourceDefinition" => Some("deleting it deletes every object of its kind"),
+        "PersistentVolumeClaim" | "PersistentVolume" => Some("deleting it deletes its data"),
         _ => None,
     }
 }

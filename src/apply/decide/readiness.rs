@@ -1,50 +1,53 @@
-//! Whether an object has become what it says: kstatus' rules for Kubernetes' own kinds, the cluster-version-operator's for
-//! `ClusterOperator`, and conditions for the rest.
+//! Decides whether an object is ready: kstatus' rules for Kubernetes' own kinds, the cluster-version-operator's rules for
+//! `ClusterOperator`, and well-known conditions for everything else.
 
 use serde_json::Value;
 
-/// How far an object is.
+/// Whether an object is ready.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Readiness {
-    /// It is what it says.
+    /// It has reached its desired state.
     Ready,
-    /// Not yet: what is waited for, with what is seen.
+    /// Not yet. The text says what is missing.
     Waiting(String),
-    /// It will not be without help.
+    /// It reports a failure. The text says which.
     Failed(String),
 }
 
 use Readiness::{Failed, Ready, Waiting};
 
-/// Whether a live object is ready. `wanted` is the manifest, which says which versions an operator must report.
-pub fn readiness(live: &Value, wanted: &Value) -> Readiness {
+/// Returns whether a live object is ready. The manifest says which versions a `ClusterOperator` must report.
+pub fn readiness(live: &Value, manifest: &Value) -> Readiness {
     if live["metadata"]["deletionTimestamp"].is_string() {
         return Waiting("it is being deleted".to_owned());
     }
     let status = &live["status"];
     let generation = live["metadata"]["generation"].as_i64().unwrap_or_default();
-    let observed = status["observedGeneration"].as_i64();
     let (kind, group) = (text(&live["kind"]), group(live));
-    let fenced = matches!((kind, group), ("Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet", "apps"));
-    if observed.map_or(fenced, |observed| observed < generation) {
-        return Waiting(format!("generation {generation} has not been looked at yet"));
+    let is_observed = match status["observedGeneration"].as_i64() {
+        Some(observed) => observed >= generation,
+        // These controllers always report it.
+        None => !matches!((kind, group), ("Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet", "apps")),
+    };
+    if !is_observed {
+        return Waiting(format!("generation {generation} is not observed yet"));
     }
     match (kind, group) {
         ("Deployment", "apps") => deployment(live),
         ("StatefulSet", "apps") => stateful_set(live),
         ("DaemonSet", "apps") => daemon_set(status),
         ("ReplicaSet", "apps") => {
-            all(count(&live["spec"]["replicas"], 1), &[("ready", &status["readyReplicas"])])
+            require_replicas(count(&live["spec"]["replicas"], 1), "ready", &status["readyReplicas"])
         }
         ("Job", "batch") => job(status),
         ("Pod", "") => pod(status),
-        ("PersistentVolumeClaim", "") => phase(status, "Bound"),
-        ("Namespace", "") => phase(status, "Active"),
+        ("PersistentVolumeClaim", "") => require_phase(status, "Bound"),
+        ("Namespace", "") => require_phase(status, "Active"),
         ("Service", "") => service(live),
-        ("CustomResourceDefinition", _) => definition(status),
-        ("APIService", _) => needs(status, "Available"),
-        ("ClusterOperator", "config.openshift.io") => operator(status, &wanted["status"]),
-        _ => conditions(status),
+        ("CustomResourceDefinition", _) => crd(status),
+        ("APIService", _) => require_condition(status, "Available"),
+        ("ClusterOperator", "config.openshift.io") => cluster_operator(status, &manifest["status"]),
+        _ => well_known_conditions(status),
     }
 }
 
@@ -56,60 +59,63 @@ fn group(live: &Value) -> &str {
     text(&live["apiVersion"]).split_once('/').map_or("", |(group, _)| group)
 }
 
-fn count(value: &Value, otherwise: i64) -> i64 {
-    value.as_i64().unwrap_or(otherwise).max(0)
+fn count(value: &Value, default: i64) -> i64 {
+    value.as_i64().unwrap_or(default).max(0)
 }
 
 fn condition<'v>(status: &'v Value, name: &str) -> Option<&'v Value> {
     status["conditions"].as_array()?.iter().find(|condition| condition["type"] == name)
 }
 
-fn is(status: &Value, name: &str, wanted: &str) -> bool {
-    condition(status, name).is_some_and(|condition| condition["status"] == wanted)
+fn condition_is(status: &Value, name: &str, value: &str) -> bool {
+    condition(status, name).is_some_and(|condition| condition["status"] == value)
 }
 
-/// A condition in words, with what it says.
-fn told(status: &Value, name: &str) -> String {
-    match condition(status, name) {
-        None => format!("{name} is not reported yet"),
-        Some(condition) => {
-            let (value, reason, message) =
-                (text(&condition["status"]), text(&condition["reason"]), text(&condition["message"]));
-            let mut words = format!("{name} is {value}");
-            for part in [reason, message].iter().filter(|part| !part.is_empty()) {
-                words.push_str(if words.contains(": ") { ", " } else { ": " });
-                words.push_str(part);
-            }
-            words
+/// Describes a condition with its reason and message.
+fn describe_condition(status: &Value, name: &str) -> String {
+    let Some(condition) = condition(status, name) else { return format!("{name} is not reported yet") };
+    let mut description = format!("{name} is {}", text(&condition["status"]));
+    for detail in [text(&condition["reason"]), text(&condition["message"])] {
+        if !detail.is_empty() {
+            description.push_str(if description.contains(": ") { ", " } else { ": " });
+            description.push_str(detail);
         }
+    }
+    description
+}
+
+fn require_condition(status: &Value, name: &str) -> Readiness {
+    if condition_is(status, name, "True") { Ready } else { Waiting(describe_condition(status, name)) }
+}
+
+fn require_phase(status: &Value, wanted: &str) -> Readiness {
+    match text(&status["phase"]) {
+        phase if phase == wanted => Ready,
+        "" => Waiting(format!("its phase is not reported yet, expected {wanted}")),
+        phase => Waiting(format!("its phase is {phase}, expected {wanted}")),
     }
 }
 
-/// So many of the pods that are wanted must be there, in each of these ways.
-fn all(wanted: i64, counted: &[(&str, &Value)]) -> Readiness {
-    for (what, value) in counted {
-        let found = count(value, 0);
-        if found < wanted {
-            return Waiting(format!("{found} of {wanted} replicas are {what}"));
-        }
-    }
-    Ready
+fn require_replicas(wanted: i64, state: &str, reported: &Value) -> Readiness {
+    let found = count(reported, 0);
+    if found < wanted { Waiting(format!("{found} of {wanted} replicas are {state}")) } else { Ready }
 }
 
 fn deployment(live: &Value) -> Readiness {
     let status = &live["status"];
-    if condition(status, "Progressing").is_some_and(|one| one["reason"] == "ProgressDeadlineExceeded") {
-        return Failed(told(status, "Progressing"));
+    let progressing = condition(status, "Progressing");
+    if progressing.is_some_and(|condition| condition["reason"] == "ProgressDeadlineExceeded") {
+        return Failed(describe_condition(status, "Progressing"));
     }
     let wanted = count(&live["spec"]["replicas"], 1);
     let updated = count(&status["updatedReplicas"], 0);
     let old = count(&status["replicas"], 0).saturating_sub(updated);
-    match all(wanted, &[("updated", &status["updatedReplicas"])]) {
-        Ready if old > 0 => Waiting(format!("{old} old replicas are still there")),
+    match require_replicas(wanted, "updated", &status["updatedReplicas"]) {
+        Ready if old > 0 => Waiting(format!("{old} old replicas are pending termination")),
         Ready if updated > wanted => {
-            Waiting(format!("{} replicas too many are still there", updated - wanted))
+            Waiting(format!("{} surplus replicas are pending termination", updated - wanted))
         }
-        Ready => all(wanted, &[("available", &status["availableReplicas"])]),
+        Ready => require_replicas(wanted, "available", &status["availableReplicas"]),
         waiting => waiting,
     }
 }
@@ -121,100 +127,90 @@ fn stateful_set(live: &Value) -> Readiness {
     }
     let wanted = count(&spec["replicas"], 1);
     let partition = count(&spec["updateStrategy"]["rollingUpdate"]["partition"], 0);
-    match all(wanted, &[("ready", &status["readyReplicas"])]) {
-        Ready if partition > 0 => {
-            all(wanted.saturating_sub(partition), &[("updated", &status["updatedReplicas"])])
-        }
+    let updated = &status["updatedReplicas"];
+    match require_replicas(wanted, "ready", &status["readyReplicas"]) {
+        Ready if partition > 0 => require_replicas(wanted.saturating_sub(partition), "updated", updated),
         Ready if status["currentRevision"] != status["updateRevision"] => {
-            all(wanted, &[("updated", &status["updatedReplicas"])])
+            require_replicas(wanted, "updated", updated)
         }
         readiness => readiness,
     }
 }
 
-/// Without nodes it wants no pod, and has all that it wants.
+/// A `DaemonSet` without matching nodes wants no pods and is ready.
 fn daemon_set(status: &Value) -> Readiness {
     let wanted = count(&status["desiredNumberScheduled"], 0);
-    all(wanted, &[("updated", &status["updatedNumberScheduled"]), ("available", &status["numberAvailable"])])
+    match require_replicas(wanted, "updated", &status["updatedNumberScheduled"]) {
+        Ready => require_replicas(wanted, "available", &status["numberAvailable"]),
+        waiting => waiting,
+    }
 }
 
 fn job(status: &Value) -> Readiness {
-    if is(status, "Failed", "True") {
-        return Failed(told(status, "Failed"));
+    if condition_is(status, "Failed", "True") {
+        return Failed(describe_condition(status, "Failed"));
     }
-    if is(status, "Complete", "True") { Ready } else { Waiting("it has not completed".to_owned()) }
+    if condition_is(status, "Complete", "True") { Ready } else { Waiting("it is not complete".to_owned()) }
 }
 
 fn pod(status: &Value) -> Readiness {
     match text(&status["phase"]) {
         "Succeeded" => Ready,
         "Failed" => Failed(match text(&status["message"]) {
-            "" => "its pod failed".to_owned(),
-            message => format!("its pod failed: {message}"),
+            "" => "the pod failed".to_owned(),
+            message => format!("the pod failed: {message}"),
         }),
-        _ => needs(status, "Ready"),
-    }
-}
-
-fn phase(status: &Value, wanted: &str) -> Readiness {
-    match text(&status["phase"]) {
-        phase if phase == wanted => Ready,
-        "" => Waiting(format!("its phase is not reported yet, and must be {wanted}")),
-        phase => Waiting(format!("its phase is {phase}, and must be {wanted}")),
+        _ => require_condition(status, "Ready"),
     }
 }
 
 fn service(live: &Value) -> Readiness {
-    let has_address = live["status"]["loadBalancer"]["ingress"].as_array().is_some_and(|all| !all.is_empty());
-    if live["spec"]["type"] == "LoadBalancer" && !has_address {
+    let ingress = live["status"]["loadBalancer"]["ingress"].as_array();
+    if live["spec"]["type"] == "LoadBalancer" && ingress.is_none_or(Vec::is_empty) {
         return Waiting("its load balancer has no address yet".to_owned());
     }
     Ready
 }
 
-fn definition(status: &Value) -> Readiness {
-    if is(status, "NamesAccepted", "False") {
-        return Failed(told(status, "NamesAccepted"));
+fn crd(status: &Value) -> Readiness {
+    if condition_is(status, "NamesAccepted", "False") {
+        return Failed(describe_condition(status, "NamesAccepted"));
     }
-    needs(status, "Established")
+    require_condition(status, "Established")
 }
 
-fn needs(status: &Value, name: &str) -> Readiness {
-    if is(status, name, "True") { Ready } else { Waiting(told(status, name)) }
-}
-
-/// As the cluster-version-operator waits: available, not degraded, and at the versions that the manifest names.
-fn operator(status: &Value, wanted: &Value) -> Readiness {
-    if !is(status, "Available", "True") {
-        return Waiting(told(status, "Available"));
+/// The cluster-version-operator's rules: available, not degraded, and at the versions of the manifest.
+fn cluster_operator(status: &Value, manifest_status: &Value) -> Readiness {
+    if !condition_is(status, "Available", "True") {
+        return Waiting(describe_condition(status, "Available"));
     }
-    // One that does not say so may be.
-    if !is(status, "Degraded", "False") {
-        return Waiting(told(status, "Degraded"));
+    // An operator that does not report Degraded may be degraded.
+    if !condition_is(status, "Degraded", "False") {
+        return Waiting(describe_condition(status, "Degraded"));
     }
-    for version in wanted["versions"].as_array().into_iter().flatten() {
-        let reported = status["versions"].as_array().into_iter().flatten();
-        let found = reported.into_iter().find(|one| one["name"] == version["name"]);
-        let found = found.map_or("none", |one| text(&one["version"]));
-        if found != text(&version["version"]) {
-            let (name, wanted) = (text(&version["name"]), text(&version["version"]));
-            return Waiting(format!("the version of {name} is {found}, and must be {wanted}"));
+    for wanted in manifest_status["versions"].as_array().into_iter().flatten() {
+        let mut reported = status["versions"].as_array().into_iter().flatten();
+        let reported = reported.find(|version| version["name"] == wanted["name"]);
+        let reported = reported.map_or("none", |version| text(&version["version"]));
+        let (name, wanted) = (text(&wanted["name"]), text(&wanted["version"]));
+        if reported != wanted {
+            return Waiting(format!("the version of {name} is {reported}, expected {wanted}"));
         }
     }
     Ready
 }
 
-/// Conditions that everybody understands in the same way. An object without any has nothing to say.
-fn conditions(status: &Value) -> Readiness {
-    if is(status, "Stalled", "True") {
-        return Failed(told(status, "Stalled"));
+/// Conditions that many kinds use with the same meaning. An object without any of them is ready.
+fn well_known_conditions(status: &Value) -> Readiness {
+    if condition_is(status, "Stalled", "True") {
+        return Failed(describe_condition(status, "Stalled"));
     }
-    if is(status, "Reconciling", "True") {
-        return Waiting(told(status, "Reconciling"));
+    if condition_is(status, "Reconciling", "True") {
+        return Waiting(describe_condition(status, "Reconciling"));
     }
     for name in ["Ready", "Available"] {
-        if condition(status, name).is_some() && !is(status, name, "True") {
-            return Waiting(told(status, name));
+        if condition(status, name).is_some() && !condition_is(status, name, "True") {
+            return Waiting(describe_condition(status, name));
         }
     }
     Ready

@@ -1,201 +1,278 @@
-//! What is done in which order, in one cluster or two: a graph of steps, made of nothing but what was rendered.
+//! The rollout: the steps for all clusters of a topology, with their dependencies. A pure function of the rendered plans.
 //!
-//! Two things order steps. A run-level begins when everything at the levels before it, in the same cluster, is settled.
-//! And a step begins when what it needs is there, which may be in the other cluster. Within a level nothing else
-//! holds a step back.
+//! Two things order steps. A run level starts when all earlier levels of the same cluster are settled. And a step starts
+//! when its dependencies are met, which may be in the other cluster. Nothing else delays a step.
 
 use std::collections::HashMap;
+use std::fmt;
 
-use crate::object::{Annotations, Cluster, DependencyReason, Object, ObjectId, dependencies, is_tombstone};
-use crate::order;
+use crate::object::{self, Annotations, Cluster, Object, ObjectId, is_tombstone};
+use crate::order::Plan;
 use crate::yaml::Node;
 
-/// What a manifest of the payload asks for with this is created once and never changed.
+/// Annotation of a manifest that is created once and never changed.
 const CREATE_ONLY: &str = "release.openshift.io/create-only";
 
-/// The objects of one cluster.
-pub struct Half<'a> {
-    /// Which cluster.
+/// The objects of one cluster, in order.
+#[derive(Clone, Copy, Debug)]
+pub struct ClusterPlan<'a> {
+    /// The cluster.
     pub cluster: Cluster,
-    /// The objects in their order.
-    pub plan: &'a order::Plan,
+    /// The objects.
+    pub plan: &'a Plan,
 }
 
-/// All steps of both clusters.
+/// A cluster of a rollout: an index into its plans.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ClusterId(pub usize);
+
+/// A step of a rollout: an index into [`Rollout::steps`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StepId(pub usize);
+
+/// The steps for all clusters of a topology.
 #[derive(Debug)]
 pub struct Rollout<'a> {
-    /// The steps: those of one cluster after those of the other, each in the order of its plan.
+    /// The steps of each cluster after those of the cluster before, in the order of its plan.
     pub steps: Vec<Step<'a>>,
 }
 
-/// One object, and what becomes of it.
+/// One object and the action for it.
 #[derive(Debug)]
 pub struct Step<'a> {
-    /// The half that it belongs to.
-    pub half: usize,
+    /// The cluster of the object.
+    pub cluster: ClusterId,
     /// The object.
     pub object: &'a Object,
-    /// What is done with it.
+    /// The action.
     pub action: Action,
-    /// When: the number of its stage in its cluster.
+    /// The number of its stage in its cluster.
     pub stage: usize,
-    /// The run-level, as files name it.
+    /// The run level, as in the file name.
     pub level: Option<&'a str>,
-    /// The steps that must be done before it, and why.
-    pub needs: Vec<(usize, Need)>,
+    /// What must be done before it.
+    pub dependencies: Vec<Dependency>,
 }
 
-/// What is done with an object.
+/// What a step does with its object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// It is made as it is rendered.
+    /// Applies it.
     Apply,
-    /// It is made if it is not there.
+    /// Creates it if it does not exist.
     Create,
-    /// It is taken away.
+    /// Deletes it.
     Delete,
 }
 
-/// Why one step waits for another.
+/// A step that must be done before another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Need {
-    /// As objects of one cluster need each other.
-    Own(DependencyReason),
-    /// The guest calls a Service of the management cluster.
-    CalledAcross,
+pub struct Dependency {
+    /// The step that comes first.
+    pub on: StepId,
+    /// Why.
+    pub reason: DependencyReason,
 }
 
-impl Need {
-    /// Whether the other must be ready, not only there.
-    pub fn is_of_readiness(self) -> bool {
-        self == Self::Own(DependencyReason::CustomResourceDefinition)
-    }
+/// Why a step depends on another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DependencyReason {
+    /// The object refers to another object of its cluster.
+    SameCluster(object::DependencyReason),
+    /// The guest calls a Service of the management cluster.
+    CallsManagementService,
+}
 
-    /// In words: it waits for …
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Own(DependencyReason::Namespace) => "its namespace",
-            Self::Own(DependencyReason::CustomResourceDefinition) => "the definition of its kind",
-            Self::Own(DependencyReason::Pod) => "what its pods need",
-            Self::Own(DependencyReason::WebhookService) => "the Service that it calls",
-            Self::CalledAcross => "the Service that it calls in the management cluster",
-        }
+impl DependencyReason {
+    /// Returns whether the other object must be ready; otherwise it must only exist.
+    pub fn requires_readiness(self) -> bool {
+        self == Self::SameCluster(object::DependencyReason::CustomResourceDefinition)
+    }
+}
+
+impl fmt::Display for DependencyReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::SameCluster(object::DependencyReason::Namespace) => "its namespace",
+            Self::SameCluster(object::DependencyReason::CustomResourceDefinition) => "the CRD of its kind",
+            Self::SameCluster(object::DependencyReason::Pod) => "an object that its pods use",
+            Self::SameCluster(object::DependencyReason::WebhookService) => "the Service that it calls",
+            Self::CallsManagementService => "the Service that it calls in the management cluster",
+        })
+    }
+}
+
+/// Objects that depend on each other, so none of them can be applied first. The first object is also the last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DependencyCycle {
+    /// The objects; each depends on the next one.
+    pub objects: Vec<ObjectId>,
+}
+
+impl fmt::Display for DependencyCycle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let objects: Vec<String> = self.objects.iter().map(ToString::to_string).collect();
+        write!(f, "objects depend on each other: {}", objects.join(", which waits for "))
     }
 }
 
 impl<'a> Rollout<'a> {
-    /// Orders the objects of one cluster or two. A circle cannot be ordered: its members come back.
-    pub fn of(halves: &[Half<'a>]) -> Result<Self, Vec<String>> {
-        let mut steps = Vec::new();
-        for (half, Half { plan, .. }) in halves.iter().enumerate() {
-            let objects: Vec<&Object> = plan.objects.iter().collect();
-            let mut step_of = vec![0; objects.len()];
-            for (stage, chunks) in plan.stages.iter().enumerate() {
-                for chunk in &chunks.chunks {
-                    let level = chunk.run_level.as_deref();
-                    for at in chunk.objects.clone() {
-                        step_of[at] = steps.len();
-                        let (object, needs) = (objects[at], Vec::new());
-                        steps.push(Step { half, object, action: action(object), stage, level, needs });
-                    }
-                }
-            }
-            for dependency in dependencies(&objects) {
-                let need = (step_of[dependency.prerequisite], Need::Own(dependency.reason));
-                let needs = &mut steps[step_of[dependency.dependent]].needs;
-                if !needs.contains(&need) {
-                    needs.push(need);
-                }
-            }
+    /// Orders the objects of all clusters.
+    pub fn new(clusters: &[ClusterPlan<'a>]) -> Result<Self, DependencyCycle> {
+        let mut rollout = Self { steps: Vec::new() };
+        for (index, cluster) in clusters.iter().enumerate() {
+            rollout.add_cluster(ClusterId(index), cluster.plan);
         }
-        across(&mut steps, halves);
-        let rollout = Self { steps };
-        match rollout.circle() {
+        rollout.add_calls_to_management(clusters);
+        match rollout.find_cycle() {
             None => Ok(rollout),
-            Some(circle) => Err(circle.iter().map(|at| rollout.steps[*at].object.id.to_string()).collect()),
+            Some(cycle) => {
+                let objects = cycle.iter().map(|step| rollout.step(*step).object.id.clone()).collect();
+                Err(DependencyCycle { objects })
+            }
         }
     }
 
-    /// Steps that wait for each other: by what they need, and because a level waits for the ones before it.
-    fn circle(&self) -> Option<Vec<usize>> {
+    /// Returns a step.
+    pub fn step(&self, id: StepId) -> &Step<'a> {
+        &self.steps[id.0]
+    }
+
+    /// Returns all steps with their ids.
+    pub fn steps(&self) -> impl Iterator<Item = (StepId, &Step<'a>)> {
+        self.steps.iter().enumerate().map(|(index, step)| (StepId(index), step))
+    }
+
+    /// Returns the steps of a cluster with their ids.
+    pub fn steps_of(&self, cluster: ClusterId) -> impl Iterator<Item = (StepId, &Step<'a>)> {
+        self.steps().filter(move |(_, step)| step.cluster == cluster)
+    }
+
+    fn add_cluster(&mut self, cluster: ClusterId, plan: &'a Plan) {
+        let objects: Vec<&Object> = plan.objects.iter().collect();
+        let mut step_of_object = vec![StepId(0); objects.len()];
+        for (stage, chunks) in plan.stages.iter().enumerate() {
+            for chunk in &chunks.chunks {
+                for index in chunk.objects.clone() {
+                    step_of_object[index] = StepId(self.steps.len());
+                    let object = objects[index];
+                    self.steps.push(Step {
+                        cluster,
+                        object,
+                        action: Action::of(object),
+                        stage,
+                        level: chunk.run_level.as_deref(),
+                        dependencies: Vec::new(),
+                    });
+                }
+            }
+        }
+        for edge in object::dependencies(&objects) {
+            let reason = DependencyReason::SameCluster(edge.reason);
+            let dependency = Dependency { on: step_of_object[edge.prerequisite], reason };
+            self.steps[step_of_object[edge.dependent].0].add_dependency(dependency);
+        }
+    }
+
+    /// Adds the dependencies of the guest on Services of the management cluster: URLs such as
+    /// `https://name.namespace.svc:443/…`.
+    fn add_calls_to_management(&mut self, clusters: &[ClusterPlan<'_>]) {
+        let cluster_of = |step: &Step<'_>| clusters[step.cluster.0].cluster;
+        let mut services: HashMap<String, StepId> = HashMap::new();
+        for (id, step) in self.steps() {
+            let ObjectId { group, kind, namespace, name } = &step.object.id;
+            let is_service = kind == "Service" && group.is_empty() && step.action != Action::Delete;
+            if cluster_of(step) == Cluster::Management && is_service {
+                services.insert(format!("{name}.{namespace}.svc"), id);
+            }
+        }
+        for step in &mut self.steps {
+            if cluster_of(step) != Cluster::Guest || step.action == Action::Delete {
+                continue;
+            }
+            for url in called_urls(step.object) {
+                if let Some(service) = services.get(host(&url)) {
+                    let reason = DependencyReason::CallsManagementService;
+                    step.add_dependency(Dependency { on: *service, reason });
+                }
+            }
+        }
+    }
+
+    /// Returns steps that wait for each other, by their dependencies and because a level waits for earlier levels.
+    fn find_cycle(&self) -> Option<Vec<StepId>> {
         let mut done = vec![false; self.steps.len()];
         loop {
-            let mut open: HashMap<usize, usize> = HashMap::new();
-            for step in self.steps.iter().zip(&done).filter(|(_, done)| !**done).map(|(step, _)| step) {
-                let stage = open.entry(step.half).or_insert(step.stage);
-                *stage = step.stage.min(*stage);
-            }
-            let ready = |at: &usize| {
-                let step = &self.steps[*at];
-                let begun = open.get(&step.half).is_some_and(|stage| step.stage <= *stage);
-                begun && !done[*at] && step.needs.iter().all(|(other, _)| done[*other])
+            let open = self.first_open_stages(&done);
+            let can_start = |id: &StepId| {
+                let step = self.step(*id);
+                let level_started = open.get(&step.cluster).is_some_and(|stage| step.stage <= *stage);
+                level_started && !done[id.0] && step.dependencies.iter().all(|other| done[other.on.0])
             };
-            let next: Vec<usize> = (0..self.steps.len()).filter(ready).collect();
+            let next: Vec<StepId> = (0..self.steps.len()).map(StepId).filter(can_start).collect();
             if next.is_empty() {
                 break;
             }
-            for at in next {
-                done[at] = true;
+            for id in next {
+                done[id.0] = true;
             }
         }
         let first = done.iter().position(|done| !done)?;
-        Some(self.walk(first, &done))
+        Some(self.follow_cycle(StepId(first), &done))
     }
 
-    /// From a step that cannot begin along what holds it back, until one comes again.
-    fn walk(&self, first: usize, done: &[bool]) -> Vec<usize> {
+    /// Returns the first stage of each cluster that has a step to do.
+    fn first_open_stages(&self, done: &[bool]) -> HashMap<ClusterId, usize> {
+        let mut open: HashMap<ClusterId, usize> = HashMap::new();
+        for (_, step) in self.steps().filter(|(id, _)| !done[id.0]) {
+            let stage = open.entry(step.cluster).or_insert(step.stage);
+            *stage = step.stage.min(*stage);
+        }
+        open
+    }
+
+    /// Follows what delays a step that cannot start, until a step repeats.
+    fn follow_cycle(&self, first: StepId, done: &[bool]) -> Vec<StepId> {
         let mut path = vec![first];
         loop {
-            let step = &self.steps[path[path.len() - 1]];
-            let need = step.needs.iter().map(|(other, _)| *other).find(|other| !done[*other]);
-            let earlier = || {
-                let before = |o: &Step<'_>| o.half == step.half && o.stage < step.stage;
-                (0..self.steps.len()).find(|other| !done[*other] && before(&self.steps[*other]))
-            };
-            let Some(next) = need.or_else(earlier) else { return path };
-            if let Some(at) = path.iter().position(|seen| *seen == next) {
-                path.push(next);
-                return path.split_off(at);
-            }
+            let step = self.step(path[path.len() - 1]);
+            let dependency = step.dependencies.iter().map(|other| other.on).find(|other| !done[other.0]);
+            let next = dependency.or_else(|| {
+                let mut earlier = self.steps_of(step.cluster).filter(|(_, other)| other.stage < step.stage);
+                earlier.find(|(id, _)| !done[id.0]).map(|(id, _)| id)
+            });
+            let Some(next) = next else { return path };
+            let repeated = path.iter().position(|seen| *seen == next);
             path.push(next);
-        }
-    }
-}
-
-fn action(object: &Object) -> Action {
-    if is_tombstone(&object.root) {
-        Action::Delete
-    } else if Annotations::of(&object.root).get(CREATE_ONLY) == Some("true") {
-        Action::Create
-    } else {
-        Action::Apply
-    }
-}
-
-/// What the guest calls by a URL is a Service of the management cluster: `https://name.namespace.svc:443/…`.
-fn across(steps: &mut [Step<'_>], halves: &[Half<'_>]) {
-    let mut services: HashMap<String, usize> = HashMap::new();
-    for (at, step) in steps.iter().enumerate() {
-        let ObjectId { group, kind, namespace, name } = &step.object.id;
-        let is_service = kind == "Service" && group.is_empty() && step.action != Action::Delete;
-        if halves[step.half].cluster == Cluster::Management && is_service {
-            services.insert(format!("{name}.{namespace}.svc"), at);
-        }
-    }
-    let alive =
-        |step: &&mut Step<'_>| halves[step.half].cluster == Cluster::Guest && step.action != Action::Delete;
-    for step in steps.iter_mut().filter(alive) {
-        for url in urls(step.object) {
-            let need = services.get(host(&url)).map(|service| (*service, Need::CalledAcross));
-            if let Some(need) = need.filter(|need| !step.needs.contains(need)) {
-                step.needs.push(need);
+            if let Some(start) = repeated {
+                return path.split_off(start);
             }
         }
     }
 }
 
-/// The URLs that the API server calls because of an object: of webhooks, and of a definition's conversion.
-fn urls(object: &Object) -> Vec<String> {
+impl Step<'_> {
+    fn add_dependency(&mut self, dependency: Dependency) {
+        if !self.dependencies.contains(&dependency) {
+            self.dependencies.push(dependency);
+        }
+    }
+}
+
+impl Action {
+    fn of(object: &Object) -> Self {
+        if is_tombstone(&object.root) {
+            Self::Delete
+        } else if Annotations::of(&object.root).get(CREATE_ONLY) == Some("true") {
+            Self::Create
+        } else {
+            Self::Apply
+        }
+    }
+}
+
+/// Returns the URLs that the API server calls because of an object: those of webhooks and of a CRD's conversion.
+fn called_urls(object: &Object) -> Vec<String> {
     let webhooks = object.root.get("webhooks").and_then(Node::as_list).unwrap_or_default();
     let conversion = object.root.get("spec").and_then(|spec| spec.get("conversion")?.get("webhook"));
     let url = |webhook: &Node| Some(webhook.get("clientConfig")?.get("url")?.as_str()?.to_owned());

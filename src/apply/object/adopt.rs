@@ -1,143 +1,155 @@
-//! Taking an object over from those who made it: what it would become, as the API server says before anything is written.
+//! Adoption: takes over an object that someone else created, and releases fields that belong to others.
 
-use http::Method;
-use serde_json::{Map, Value};
+use serde_json::Value;
+use tracing::debug;
 
-use crate::apply::MANAGER;
-use crate::apply::decide::desired as body;
-use crate::apply::decide::managed_fields as fields;
-use crate::apply::decide::orphaned_fields as left_behind;
-use crate::apply::object::apply_object::One;
-use crate::apply::object::server_side_apply::{Rehearsal, union_loser};
-use crate::apply::wire::api_server::{Answer, Content};
-use crate::apply::wire::error::{Failure, Problem};
+use crate::apply::decide::desired::node;
+use crate::apply::decide::json_fields::{merge, merge_patch, without_server_fields};
+use crate::apply::decide::managed_fields::{self, MANAGER, SEED_MANAGER};
+use crate::apply::decide::object_error::ObjectError;
+use crate::apply::decide::orphaned_fields::without_orphaned_fields;
+use crate::apply::decide::ownership::{Adoption, OnConflict};
+use crate::apply::object::object_task::{MAX_ATTEMPTS, Mode, ObjectTask};
+use crate::apply::object::server_side_apply::{
+    DryRunOutcome, UnionField, Written, dry_run, dry_run_error, patch_managed_fields, recreate,
+};
+use crate::apply::wire::api_server::Response;
+use crate::apply::wire::error::RequestError;
 use crate::language::ItemPosition;
 use crate::object::Schema;
 use crate::transform::patch::strategic;
 use crate::yaml;
 
-impl One<'_> {
-    /// What an object would be that is written as ours, and taken over if it should be.
-    pub(in crate::apply) async fn rehearse_over(
-        &self,
-        fields: &Value,
-        force: bool,
-        live: &Value,
-    ) -> Result<Rehearsal, Problem> {
-        let all = self.with_given(fields, live);
-        if self.options.adopt && fields::migration(live).is_some() {
-            return self.rehearse_adoption(&all, live).await;
-        }
-        self.rehearse(&all, force).await
+/// Asks the API server what an apply would do to an existing object, with its adoption if that was asked for.
+pub(crate) async fn dry_run_existing(
+    task: &ObjectTask<'_>,
+    fields: &Value,
+    on_conflict: OnConflict,
+    live: &Value,
+) -> Result<DryRunOutcome, ObjectError> {
+    // Released fields keep their values.
+    let mut fields = fields.clone();
+    if let Some(released) = task.cluster.policy.fields_to_release(task.object, live, task.options.adoption) {
+        merge(&mut fields, &released);
     }
-
-    /// What only those before us have set leaves the object, and nothing but both together is what it will be: without
-    /// that, it may be nothing that an API server takes.
-    async fn rehearse_adoption(&self, fields: &Value, live: &Value) -> Result<Rehearsal, Problem> {
-        let whole = match self.try_out(fields, true).await {
-            Ok(answer) => match left_behind::without(&answer.value) {
-                Some(rest) => rest,
-                None => return Ok(Rehearsal::Written(answer.value)),
-            },
-            Err(Failure::Refused(refusal)) if refusal.code == 422 => {
-                let laid = laid_over(left_behind::without(live).as_ref().unwrap_or(live), fields);
-                laid.ok_or_else(|| self.refused(&refusal))?
-            }
-            Err(Failure::Refused(refusal)) => return self.rehearsed(&refusal, true),
-            Err(failure) => return Err(self.problem(&failure)),
-        };
-        match self.try_whole(live, &whole).await {
-            Ok(answer) => Ok(Rehearsal::Written(answer.value)),
-            Err(Failure::Refused(refusal)) if union_loser(&refusal, &self.object.id).is_some() => {
-                self.rehearse(fields, true).await
-            }
-            Err(Failure::Refused(refusal)) => self.rehearsed(&refusal, true),
-            Err(failure) => Err(self.problem(&failure)),
-        }
+    if needs_adoption(task, live) {
+        return dry_run_adoption(task, &fields, live).await;
     }
+    dry_run(task, &fields, on_conflict).await
+}
 
-    /// Tries what an object would become if it were all of this.
-    async fn try_whole(&self, live: &Value, whole: &Value) -> Result<Answer, Failure> {
-        let change = merge_patch(&essence(live.clone()), &essence(whole.clone()));
-        let path = format!("{}?fieldManager={MANAGER}&dryRun=All", self.path);
-        self.side.server.send(Method::PATCH, &path, Content::MergePatch(&change.to_string())).await
-    }
+/// Returns whether the fields of previous managers are to be transferred to transship.
+fn needs_adoption(task: &ObjectTask<'_>, live: &Value) -> bool {
+    task.options.adoption == Adoption::On && managed_fields::adoption_patch(live).is_some()
+}
 
-    /// What is sent, with what we give away before that: it stays as it is.
-    fn with_given(&self, fields: &Value, live: &Value) -> Value {
-        let mut all = fields.clone();
-        if let Some(given) = self.side.policy.given_away(self.object, live, self.options.adopt) {
-            body::merge(&mut all, &given);
+/// Asks the API server what an adoption would do. An adoption removes orphaned fields and applies the desired ones, but
+/// one without the other may not be a valid object. So the result is computed here and sent as one patch.
+async fn dry_run_adoption(
+    task: &ObjectTask<'_>,
+    fields: &Value,
+    live: &Value,
+) -> Result<DryRunOutcome, ObjectError> {
+    let adopted = match task.patch(fields, MANAGER, OnConflict::Force, Mode::DryRun).await {
+        Ok(response) => match without_orphaned_fields(&response.value) {
+            Some(adopted) => adopted,
+            None => return Ok(DryRunOutcome::Written(response.value)),
+        },
+        Err(RequestError::Api(error)) if error.code == 422 => {
+            let rest = without_orphaned_fields(live);
+            let merged = strategic_merge(rest.as_ref().unwrap_or(live), fields);
+            merged.ok_or_else(|| task.api_error(&error))?
         }
-        all
+        Err(RequestError::Api(error)) => return dry_run_error(task, &error, OnConflict::Force),
+        Err(error) => return Err(task.error(&error)),
+    };
+    match dry_run_replacement(task, live, &adopted).await {
+        Ok(response) => Ok(DryRunOutcome::Written(response.value)),
+        Err(RequestError::Api(error)) if UnionField::find(&error, &task.object.id).is_some() => {
+            dry_run(task, fields, OnConflict::Force).await
+        }
+        Err(RequestError::Api(error)) => dry_run_error(task, &error, OnConflict::Force),
+        Err(error) => Err(task.error(&error)),
     }
 }
 
-/// An object without what the server keeps for itself.
-pub(in crate::apply) fn essence(mut object: Value) -> Value {
-    if let Some(map) = object.as_object_mut() {
-        map.remove("status");
-    }
-    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-        for field in ["managedFields", "resourceVersion", "generation", "uid", "creationTimestamp"] {
-            metadata.remove(field);
-        }
-    }
-    object
+/// Asks the API server whether an object can become `after`.
+async fn dry_run_replacement(
+    task: &ObjectTask<'_>,
+    live: &Value,
+    after: &Value,
+) -> Result<Response, RequestError> {
+    let before = without_server_fields(live.clone());
+    let patch = merge_patch(&before, &without_server_fields(after.clone()));
+    task.merge_patch(&patch, Mode::DryRun).await
 }
 
-/// What we want, laid over what stays: lists as the schema of the kind says. Nothing where they do not fit together.
-fn laid_over(rest: &Value, fields: &Value) -> Option<Value> {
+/// Prepares an existing object for an apply: releases fields that belong to others, and transfers the fields of previous
+/// managers. A dry run checks first whether the object can be adopted; if it must be recreated for that, it is, and is
+/// returned.
+pub(crate) async fn prepare(
+    task: &ObjectTask<'_>,
+    fields: &Value,
+    live: &Value,
+) -> Result<Option<Written>, ObjectError> {
+    let adopts = needs_adoption(task, live);
+    if adopts {
+        let outcome = dry_run_existing(task, fields, OnConflict::Force, live).await?;
+        if matches!(outcome, DryRunOutcome::Recreated { .. }) {
+            return recreate(task, fields).await.map(Some);
+        }
+    }
+    release_fields(task, live).await?;
+    if adopts {
+        debug!(object = %task.object.id, "adopting an object");
+        patch_managed_fields(task, live.clone(), managed_fields::adoption_patch).await?;
+    }
+    Ok(None)
+}
+
+/// Moves fields that belong to others to `transship-seed`, with their live values.
+async fn release_fields(task: &ObjectTask<'_>, live: &Value) -> Result<(), ObjectError> {
+    let (policy, adoption) = (&task.cluster.policy, task.options.adoption);
+    let mut live = live.clone();
+    for _ in 0..MAX_ATTEMPTS {
+        let Some(released) = policy.fields_to_release(task.object, &live, adoption) else { break };
+        debug!(object = %task.object.id, "releasing fields that belong to others");
+        match task.patch(&released, SEED_MANAGER, OnConflict::Fail, Mode::Write).await {
+            Ok(_) => break,
+            // Someone changed a value since the object was read. That value counts.
+            Err(RequestError::Api(error)) if error.is_field_conflict() => {
+                live = task.read().await?.unwrap_or_default();
+            }
+            Err(error) => return Err(task.error(&error)),
+        }
+    }
+    Ok(())
+}
+
+/// Merges `fields` into an object, with lists merged as the schema of a built-in kind says. `None` if they do not fit.
+fn strategic_merge(object: &Value, fields: &Value) -> Option<Value> {
     let text = |key: &str| fields[key].as_str().unwrap_or_default();
-    let shape = Schema::built_in(text("apiVersion"), text("kind")).unwrap_or(Schema::Unknown);
-    let mut target = body::node(rest)?;
-    strategic(&mut target, &body::node(fields)?, shape, ItemPosition::Last).ok()?;
+    let schema = Schema::built_in(text("apiVersion"), text("kind")).unwrap_or(Schema::Unknown);
+    let mut target = node(object)?;
+    strategic(&mut target, &node(fields)?, schema, ItemPosition::Last).ok()?;
     serde_json::from_str(&yaml::json::write(&target)).ok()
-}
-
-/// The patch of RFC 7386 that makes one object of another.
-fn merge_patch(from: &Value, to: &Value) -> Value {
-    let (Value::Object(from), Value::Object(to)) = (from, to) else { return to.clone() };
-    let mut patch = Map::new();
-    for (key, value) in to {
-        match from.get(key) {
-            Some(before) if before == value => {}
-            Some(before) => _ = patch.insert(key.clone(), merge_patch(before, value)),
-            None => _ = patch.insert(key.clone(), value.clone()),
-        }
-    }
-    for key in from.keys().filter(|key| !to.contains_key(*key)) {
-        patch.insert(key.clone(), Value::Null);
-    }
-    Value::Object(patch)
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::{laid_over, merge_patch};
+    use super::strategic_merge;
 
     #[test]
-    fn a_patch_says_what_differs() {
-        let from = json!({"a": 1, "b": {"c": 1, "d": 2}, "l": [1, 2], "m": {"x": 1}});
-        let to = json!({"a": 1, "b": {"c": 3}, "l": [2], "m": "text", "n": {"o": 1}});
-        assert_eq!(
-            merge_patch(&from, &to),
-            json!({"b": {"c": 3, "d": null}, "l": [2], "m": "text", "n": {"o": 1}})
-        );
-        assert_eq!(merge_patch(&to, &to), json!({}));
-    }
-
-    #[test]
-    fn items_of_lists_meet_by_their_keys() {
+    fn list_items_are_merged_by_key() {
         let api = "admissionregistration.k8s.io/v1";
         let kind = "ValidatingWebhookConfiguration";
-        let rest = json!({"webhooks": [{"name": "a", "clientConfig": {"caBundle": "x"}}, {"name": "b"}]});
+        let object = json!({"webhooks": [{"name": "a", "clientConfig": {"caBundle": "x"}}, {"name": "b"}]});
         let fields = json!({"apiVersion": api, "kind": kind,
             "webhooks": [{"name": "a", "clientConfig": {"url": "https://a"}}]});
         assert_eq!(
-            laid_over(&rest, &fields).unwrap()["webhooks"],
+            strategic_merge(&object, &fields).unwrap()["webhooks"],
             json!([{"name": "a", "clientConfig": {"caBundle": "x", "url": "https://a"}}, {"name": "b"}])
         );
     }

@@ -1,4 +1,7 @@
+//! One object: server-side apply, conflicts, adoption and deletion.
+
 pub(super) mod adopt;
 pub(super) mod apply_object;
-pub(super) mod delete_objects;
+pub(super) mod delete;
+pub(super) mod object_task;
 pub(super) mod server_side_apply;

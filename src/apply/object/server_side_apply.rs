@@ -1,294 +1,315 @@
-//! How an object is written, and what is done where the API server refuses.
+//! Server-side apply of one object, and what to do if the API server rejects it.
 
 use std::time::Duration;
 
-use http::Method;
+use http::StatusCode;
+use kube::core::response::StatusCause;
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
+use tracing::{debug, info};
 
-use crate::apply::MANAGER;
-use crate::apply::decide::event::What;
-use crate::apply::decide::managed_fields as fields;
-use crate::apply::decide::prune::precious;
-use crate::apply::object::adopt::essence;
-use crate::apply::object::apply_object::{One, early};
-use crate::apply::wire::api_server::{Answer, Content};
-use crate::apply::wire::error::{Failure, Problem, Refusal};
+use crate::apply::decide::event::EventKind;
+use crate::apply::decide::json_fields::without_server_fields;
+use crate::apply::decide::managed_fields::{self, MANAGER};
+use crate::apply::decide::object_error::ObjectError;
+use crate::apply::decide::ownership::{Adoption, OnConflict};
+use crate::apply::decide::prune::deletion_cascade;
+use crate::apply::object::object_task::{MAX_ATTEMPTS, Mode, ObjectTask};
+use crate::apply::wire::api_server::Response;
+use crate::apply::wire::error::{ApiError, RequestError};
 use crate::object::ObjectId;
 
-/// How often a write that another one has overtaken is tried.
-pub(in crate::apply) const TRIES: usize = 5;
-const PAUSE: Duration = Duration::from_millis(300);
+const RETRY_INTERVAL: Duration = Duration::from_millis(300);
+/// How often to take over a union field before the error is reported.
+const MAX_UNION_ATTEMPTS: usize = 3;
 
-/// What a write would come to.
-pub(in crate::apply) enum Rehearsal {
-    /// The object would be this.
+/// An object after it was written.
+pub(crate) struct Written {
+    pub(crate) kind: EventKind,
+    pub(crate) live: Value,
+}
+
+/// The outcome of a dry run.
+pub(crate) enum DryRunOutcome {
+    /// The object after the write.
     Written(Value),
-    /// It would be taken away and made again, because of these fields.
-    Recreated(String),
-    /// It would be something, once what is recorded of its fields is no longer in this version, which is gone.
-    Unknown(String),
+    /// The object would be recreated because these fields are immutable.
+    Recreated { fields: String },
+    /// Unknown: managed fields are recorded in this API version, which is no longer served.
+    VersionNotServed(String),
 }
 
-impl One<'_> {
-    /// Applies a body, and does what is needed where that is refused.
-    pub(in crate::apply) async fn write(
-        &self,
-        body: &Value,
-        manager: &str,
-        force: bool,
-        before: Option<&Value>,
-    ) -> Result<(What, Value), Problem> {
-        let deadline = Instant::now() + self.options.patience;
-        let mut tries = 0;
-        loop {
-            let refusal = match self.send(body, manager, force).await {
-                Ok(answer) => return Ok((what(&answer, before), answer.value)),
-                Err(Failure::Refused(refusal)) => refusal,
-                Err(failure) => return Err(self.problem(&failure)),
-            };
-            tries += 1;
-            if refusal.is_conflict_of_managers() {
-                return Err(conflict(&refusal));
-            }
-            if let Some(loser) = union_loser(&refusal, &self.object.id) {
-                self.take_over(body, loser).await?;
-                if tries < 3 {
-                    continue;
-                }
-            }
-            if let Some(gone) = refusal.version_that_is_gone()
-                && tries < TRIES
-            {
-                self.move_from(gone, body).await?;
-                continue;
-            }
-            if !refusal.immutable_fields().is_empty() {
-                if !force {
-                    return Err(foreign(&refusal));
-                }
-                self.may_recreate(&refusal)?;
-                return self.remake(body).await;
-            }
-            // A definition can be established some time before its kind is served.
-            let not_served = refusal.code == 404 && refusal.reason.is_empty();
-            let overtaken = refusal.code == 409 && tries < TRIES;
-            if (not_served && Instant::now() < deadline) || overtaken {
-                sleep(PAUSE).await;
-                continue;
-            }
-            return Err(self.refused(&refusal));
-        }
-    }
+/// A server-side apply request.
+pub(crate) struct ApplyRequest<'f> {
+    pub(crate) fields: &'f Value,
+    pub(crate) manager: &'f str,
+    pub(crate) on_conflict: OnConflict,
+}
 
-    pub(in crate::apply) fn refused(&self, refusal: &Refusal) -> Problem {
-        let namespace = &self.object.id.namespace;
-        if refusal.is_without_namespace() {
-            return early(format!("its namespace {namespace} is not there"), self.options);
-        }
-        if refusal.causes.iter().any(|cause| cause.reason == "NamespaceTerminating") {
-            return Problem::new(format!(
-                "its namespace {namespace} is being deleted, so nothing can be put into it"
-            ));
-        }
-        Problem::of(&Failure::Refused(refusal.clone()), &self.object.id)
-    }
+/// What follows from an error of the API server.
+enum Recovery {
+    /// Send the request again.
+    Repeat,
+    /// Send the request again after a short delay.
+    RepeatLater,
+    /// Delete the object and create it again.
+    Recreate,
+}
 
-    pub(in crate::apply) async fn send(
-        &self,
-        body: &Value,
-        manager: &str,
-        force: bool,
-    ) -> Result<Answer, Failure> {
-        self.patch(body, &format!("fieldManager={manager}&force={force}")).await
-    }
-
-    pub(in crate::apply) async fn try_out(&self, body: &Value, force: bool) -> Result<Answer, Failure> {
-        self.patch(body, &format!("fieldManager={MANAGER}&force={force}&dryRun=All")).await
-    }
-
-    async fn patch(&self, body: &Value, query: &str) -> Result<Answer, Failure> {
-        let path = format!("{}?{query}&fieldValidation=Strict", self.path);
-        self.side.server.send(Method::PATCH, &path, Content::Apply(&body.to_string())).await
-    }
-
-    /// What a write would come to, as the API server says: by a dry run.
-    pub(in crate::apply) async fn rehearse(&self, body: &Value, force: bool) -> Result<Rehearsal, Problem> {
-        let refusal = match self.try_out(body, force).await {
-            Ok(answer) => return Ok(Rehearsal::Written(answer.value)),
-            Err(Failure::Refused(refusal)) => refusal,
-            Err(failure) => return Err(self.problem(&failure)),
-        };
-        if let Some(loser) = union_loser(&refusal, &self.object.id)
-            && let Some(as_it_is) = as_it_is(body, &self.now().await?.unwrap_or_default(), loser)
+/// Applies fields to an object. `before` is the object as it was read; `None` if it did not exist.
+pub(crate) async fn write(
+    task: &ObjectTask<'_>,
+    request: &ApplyRequest<'_>,
+    before: Option<&Value>,
+) -> Result<Written, ObjectError> {
+    let deadline = Instant::now() + task.options.retry_timeout;
+    let mut attempt = 0;
+    loop {
+        attempt += 1;
+        let error = match task.patch(request.fields, request.manager, request.on_conflict, Mode::Write).await
         {
-            let answer = self.try_out(&as_it_is, true).await.map_err(|failure| self.problem(&failure))?;
-            let mut written = answer.value;
+            Ok(response) => {
+                return Ok(Written { kind: change(&response, before), live: response.value });
+            }
+            Err(RequestError::Api(error)) => error,
+            Err(error) => return Err(task.error(&error)),
+        };
+        let recovery = recover(task, request, &error, attempt).await?;
+        info!(object = %task.object.id, code = error.code, reason = error.status.reason, attempt, "apply was rejected");
+        match recovery {
+            Some(Recovery::Repeat) => {}
+            Some(Recovery::Recreate) => return recreate(task, request.fields).await,
+            Some(Recovery::RepeatLater) if error.code == 409 || Instant::now() < deadline => {
+                sleep(RETRY_INTERVAL).await;
+            }
+            Some(Recovery::RepeatLater) | None => return Err(task.api_error(&error)),
+        }
+    }
+}
+
+/// Decides what to do after the API server rejected an apply, and prepares the next attempt. `None` if nothing helps.
+async fn recover(
+    task: &ObjectTask<'_>,
+    request: &ApplyRequest<'_>,
+    error: &ApiError,
+    attempt: usize,
+) -> Result<Option<Recovery>, ObjectError> {
+    if error.is_field_conflict() {
+        return Err(conflict(error));
+    }
+    if let Some(field) = UnionField::find(error, &task.object.id) {
+        take_over_union_field(task, request.fields, field).await?;
+        if attempt < MAX_UNION_ATTEMPTS {
+            return Ok(Some(Recovery::Repeat));
+        }
+    }
+    if let Some(version) = error.version_not_served()
+        && attempt < MAX_ATTEMPTS
+    {
+        migrate_api_version(task, version, request.fields).await?;
+        return Ok(Some(Recovery::Repeat));
+    }
+    if !error.immutable_fields().is_empty() {
+        if request.on_conflict == OnConflict::Fail {
+            return Err(immutable_not_ours(error));
+        }
+        check_recreate(task, error)?;
+        return Ok(Some(Recovery::Recreate));
+    }
+    // A CRD can be established some time before its resource is served.
+    let not_served_yet = error.code == 404 && error.status.reason.is_empty();
+    let overtaken = error.code == 409 && attempt < MAX_ATTEMPTS;
+    Ok((not_served_yet || overtaken).then_some(Recovery::RepeatLater))
+}
+
+/// Asks the API server what an apply would do.
+pub(crate) async fn dry_run(
+    task: &ObjectTask<'_>,
+    fields: &Value,
+    on_conflict: OnConflict,
+) -> Result<DryRunOutcome, ObjectError> {
+    let error = match task.patch(fields, MANAGER, on_conflict, Mode::DryRun).await {
+        Ok(response) => return Ok(DryRunOutcome::Written(response.value)),
+        Err(RequestError::Api(error)) => error,
+        Err(error) => return Err(task.error(&error)),
+    };
+    if let Some(field) = UnionField::find(&error, &task.object.id) {
+        let live = task.read().await?.unwrap_or_default();
+        if let Some(unchanged) = field.keep_live_value(fields, &live) {
+            let response = task.patch(&unchanged, MANAGER, OnConflict::Force, Mode::DryRun).await;
+            let mut written = response.map_err(|error| task.error(&error))?.value;
             if let Some(spec) = written.get_mut("spec").and_then(Value::as_object_mut) {
-                spec.insert(loser.0.to_owned(), body["spec"][loser.0].clone());
+                spec.insert(field.parent.to_owned(), fields["spec"][field.parent].clone());
             }
-            return Ok(Rehearsal::Written(written));
-        }
-        self.rehearsed(&refusal, force)
-    }
-
-    /// What a refusal of a dry run comes to.
-    pub(in crate::apply) fn rehearsed(&self, refusal: &Refusal, force: bool) -> Result<Rehearsal, Problem> {
-        if refusal.is_conflict_of_managers() {
-            return Err(conflict(refusal));
-        }
-        if !refusal.immutable_fields().is_empty() {
-            if !force {
-                return Err(foreign(refusal));
-            }
-            return self.may_recreate(refusal).map(Rehearsal::Recreated);
-        }
-        match refusal.version_that_is_gone() {
-            Some(gone) => Ok(Rehearsal::Unknown(gone.to_owned())),
-            None => Err(self.refused(refusal)),
+            return Ok(DryRunOutcome::Written(written));
         }
     }
+    dry_run_error(task, &error, on_conflict)
+}
 
-    /// Server-side apply cannot clear a field that nobody owns. So it is made ours as it is, and left out the next time.
-    async fn take_over(&self, body: &Value, loser: Loser) -> Result<(), Problem> {
-        let live = self.now().await?.unwrap_or_default();
-        if let Some(as_it_is) = as_it_is(body, &live, loser) {
-            self.send(&as_it_is, MANAGER, true).await.map_err(|failure| self.problem(&failure))?;
-        }
-        Ok(())
+/// Returns what an error of a dry run says about the real apply.
+pub(crate) fn dry_run_error(
+    task: &ObjectTask<'_>,
+    error: &ApiError,
+    on_conflict: OnConflict,
+) -> Result<DryRunOutcome, ObjectError> {
+    if error.is_field_conflict() {
+        return Err(conflict(error));
     }
-
-    /// The fields for which an object must be taken away and made again, if that is allowed.
-    fn may_recreate(&self, refusal: &Refusal) -> Result<String, Problem> {
-        if self.is_lent() && !self.options.adopt {
-            return Err(foreign(refusal));
+    if !error.immutable_fields().is_empty() {
+        if on_conflict == OnConflict::Fail {
+            return Err(immutable_not_ours(error));
         }
-        let ObjectId { kind, name, .. } = &self.object.id;
-        let fields = refusal.immutable_fields().join(", ");
-        if let Some(loss) = precious(kind) {
-            return Err(Problem::new(format!(
-                "{fields} cannot be changed on an object that is there, and it is never taken away for that: {loss}"
-            )));
-        }
-        if self.options.may_recreate(&self.object.id) {
-            return Ok(fields);
-        }
-        let with = if self.options.adopt { " with --adopt" } else { "" };
-        Err(Problem::new(format!(
-            "{fields} cannot be changed on an object that is there; --recreate {kind}/{name}{with} takes it away and makes it again"
-        )))
+        check_recreate(task, error)?;
+        return Ok(DryRunOutcome::Recreated { fields: error.immutable_fields().join(", ") });
     }
-
-    /// What cannot be changed is taken away and made again.
-    pub(in crate::apply) async fn remake(&self, body: &Value) -> Result<(What, Value), Problem> {
-        self.could_be_made(body).await?;
-        if let Some(live) = self.now().await? {
-            self.take_away(&live["metadata"]["uid"]).await?;
-        }
-        let answer = self.send(body, MANAGER, true).await.map_err(|failure| self.problem(&failure))?;
-        Ok((What::Recreated, answer.value))
-    }
-
-    /// Nothing is taken away that could not be made again: what is wrong is told before that it is there already.
-    async fn could_be_made(&self, body: &Value) -> Result<(), Problem> {
-        let collection = self.path.rsplit_once('/').map_or(self.path.as_str(), |(collection, _)| collection);
-        let path = format!("{collection}?fieldManager={MANAGER}&fieldValidation=Strict&dryRun=All");
-        match self.side.server.send(Method::POST, &path, Content::Json(&body.to_string())).await {
-            Ok(_) => Ok(()),
-            Err(failure) if failure.code() == Some(409) => Ok(()),
-            Err(failure) => Err(self.problem(&failure)),
-        }
-    }
-
-    /// Makes the fields of those who wrote the object before us ours, so that what we do not want leaves it.
-    pub(in crate::apply) async fn migrate(&self, live: &Value) -> Result<(), Problem> {
-        self.record(live.clone(), fields::migration).await
-    }
-
-    /// Records fields in the version that we apply where that of their owner is not served any more.
-    async fn move_from(&self, gone: &str, body: &Value) -> Result<(), Problem> {
-        let now = body["apiVersion"].as_str().unwrap_or_default();
-        let live = self.now().await?.unwrap_or_default();
-        self.record(live, |live| fields::in_version(live, gone, now)).await
-    }
-
-    /// Changes what is recorded of everybody's fields, if there is anything to change.
-    async fn record(&self, mut live: Value, change: impl Fn(&Value) -> Option<Value>) -> Result<(), Problem> {
-        for _ in 0..TRIES {
-            let Some(change) = change(&live) else { return Ok(()) };
-            let path = format!("{}?fieldManager={MANAGER}", self.path);
-            match self.side.server.send(Method::PATCH, &path, Content::JsonPatch(&change.to_string())).await {
-                Ok(_) => return Ok(()),
-                Err(failure) if failure.code() == Some(409) => {
-                    live = self.now().await?.unwrap_or_default();
-                }
-                Err(failure) => return Err(self.problem(&failure)),
-            }
-        }
-        Err(Problem::new("it is written all the time, so what is recorded of its fields cannot be changed"))
+    match error.version_not_served() {
+        Some(version) => Ok(DryRunOutcome::VersionNotServed(version.to_owned())),
+        None => Err(task.api_error(error)),
     }
 }
 
-fn what(answer: &Answer, before: Option<&Value>) -> What {
-    // Somebody may have written it meanwhile, as controllers do with a status: that was not us.
-    let now = &answer.value;
-    let same = |before: &Value| {
-        before["metadata"]["resourceVersion"] == now["metadata"]["resourceVersion"]
-            || fields::ours(before) == fields::ours(now) && essence(before.clone()) == essence(now.clone())
-    };
-    match before {
-        _ if answer.created => What::Created,
-        Some(before) if same(before) => What::Unchanged,
-        _ => What::Changed,
+/// Checks whether an object may be recreated because of immutable fields.
+fn check_recreate(task: &ObjectTask<'_>, error: &ApiError) -> Result<(), ObjectError> {
+    let adopts = task.options.adoption == Adoption::On;
+    if task.is_found() && !adopts {
+        return Err(immutable_not_ours(error));
+    }
+    let ObjectId { kind, name, .. } = &task.object.id;
+    let fields = error.immutable_fields().join(", ");
+    if let Some(consequence) = deletion_cascade(kind) {
+        return Err(ObjectError::ImmutableCascades { fields, consequence });
+    }
+    if task.options.may_recreate(&task.object.id) {
+        return Ok(());
+    }
+    let flags = format!("--recreate {kind}/{name}{}", if adopts { " with --adopt" } else { "" });
+    Err(ObjectError::ImmutableNeedsRecreate { fields, flags })
+}
+
+/// Deletes an object and creates it again.
+pub(crate) async fn recreate(task: &ObjectTask<'_>, fields: &Value) -> Result<Written, ObjectError> {
+    check_can_be_created(task, fields).await?;
+    info!(object = %task.object.id, "recreating an object, because a field is immutable");
+    if let Some(live) = task.read().await? {
+        task.delete(&live).await?;
+    }
+    let response = task.patch(fields, MANAGER, OnConflict::Force, Mode::Write).await;
+    let response = response.map_err(|error| task.error(&error))?;
+    Ok(Written { kind: EventKind::Recreated, live: response.value })
+}
+
+/// Checks with a dry run that an object can be created, before it is deleted. The API server validates an object before it
+/// reports that it exists already.
+async fn check_can_be_created(task: &ObjectTask<'_>, fields: &Value) -> Result<(), ObjectError> {
+    match task.post(fields, MANAGER, Mode::DryRun).await {
+        Ok(_) => Ok(()),
+        Err(error) if error.is_conflict() => Ok(()),
+        Err(error) => Err(task.error(&error)),
     }
 }
 
-fn conflict(refusal: &Refusal) -> Problem {
-    let causes: Vec<String> =
-        refusal.causes.iter().map(|cause| format!("{} ({})", cause.field, cause.message)).collect();
-    Problem::new(format!(
-        "it was there before us, and others own what we would set: {}; --adopt takes it over",
-        causes.join(", ")
-    ))
+/// Rewrites managed fields from an API version that is no longer served to the one that transship applies.
+async fn migrate_api_version(task: &ObjectTask<'_>, from: &str, fields: &Value) -> Result<(), ObjectError> {
+    let to = fields["apiVersion"].as_str().unwrap_or_default();
+    let live = task.read().await?.unwrap_or_default();
+    patch_managed_fields(task, live, |live| managed_fields::api_version_patch(live, from, to)).await
 }
 
-/// What others made and cannot be changed is theirs, however little we would change of it.
-fn foreign(refusal: &Refusal) -> Problem {
-    let fields = refusal.immutable_fields().join(", ");
-    Problem::new(format!(
-        "it was there before us, and {fields} cannot be changed on an object that is there; --adopt takes it over"
-    ))
+/// Changes the managed fields of an object, if `patch` returns a change.
+pub(crate) async fn patch_managed_fields(
+    task: &ObjectTask<'_>,
+    mut live: Value,
+    patch: impl Fn(&Value) -> Option<Value>,
+) -> Result<(), ObjectError> {
+    for _ in 0..MAX_ATTEMPTS {
+        let Some(change) = patch(&live) else { return Ok(()) };
+        debug!(object = %task.object.id, "changing managed fields");
+        match task.merge_patch(&change, Mode::Write).await {
+            Ok(_) => return Ok(()),
+            Err(error) if error.is_conflict() => live = task.read().await?.unwrap_or_default(),
+            Err(error) => return Err(task.error(&error)),
+        }
+    }
+    Err(ObjectError::ChangesAllTheTime { action: "change its managed fields" })
 }
 
-/// A field that the server fills in for one way of rolling out and refuses for another: where it is, and what it is.
-pub(in crate::apply) type Loser = (&'static str, &'static str);
-
-pub(in crate::apply) fn union_loser(refusal: &Refusal, id: &ObjectId) -> Option<Loser> {
-    let parent = match (id.group.as_str(), id.kind.as_str()) {
-        ("apps", "Deployment") => "strategy",
-        ("apps", "DaemonSet" | "StatefulSet") => "updateStrategy",
-        _ => return None,
-    };
-    let field = format!("spec.{parent}.rollingUpdate");
-    let forbidden =
-        refusal.causes.iter().any(|cause| cause.field == field && cause.reason == "FieldValueForbidden");
-    (refusal.code == 422 && forbidden).then_some((parent, "rollingUpdate"))
+/// Returns whether a write created, changed or did not change an object. Someone else may have written it meanwhile, for
+/// example its status; that does not count as a change.
+fn change(response: &Response, before: Option<&Value>) -> EventKind {
+    if response.status == StatusCode::CREATED {
+        return EventKind::Created;
+    }
+    let Some(before) = before else { return EventKind::Changed };
+    let now = &response.value;
+    let is_same = before["metadata"]["resourceVersion"] == now["metadata"]["resourceVersion"]
+        || managed_fields::ours(before) == managed_fields::ours(now)
+            && without_server_fields(before.clone()) == without_server_fields(now.clone());
+    if is_same { EventKind::Unchanged } else { EventKind::Changed }
 }
 
-/// What we want, with that field's surroundings as they are; nothing if it is not there.
-fn as_it_is(body: &Value, live: &Value, (parent, field): Loser) -> Option<Value> {
-    let strategy = &live["spec"][parent];
-    strategy.get(field)?;
-    let mut as_it_is = body.clone();
-    as_it_is["spec"][parent] = strategy.clone();
-    Some(as_it_is)
+fn conflict(error: &ApiError) -> ObjectError {
+    let describe = |cause: &StatusCause| format!("{} ({})", cause.field, cause.message);
+    ObjectError::Conflict(error.causes().iter().map(describe).collect())
+}
+
+fn immutable_not_ours(error: &ApiError) -> ObjectError {
+    ObjectError::ImmutableNotOurs { fields: error.immutable_fields().join(", ") }
+}
+
+/// A field that the API server sets for one rollout strategy and forbids for another: `spec.PARENT.rollingUpdate`.
+#[derive(Clone, Copy)]
+pub(crate) struct UnionField {
+    parent: &'static str,
+}
+
+impl UnionField {
+    const NAME: &'static str = "rollingUpdate";
+
+    /// Returns the field if the API server rejected an apply because of it.
+    pub(crate) fn find(error: &ApiError, id: &ObjectId) -> Option<Self> {
+        let parent = match (id.group.as_str(), id.kind.as_str()) {
+            ("apps", "Deployment") => "strategy",
+            ("apps", "DaemonSet" | "StatefulSet") => "updateStrategy",
+            _ => return None,
+        };
+        let field = format!("spec.{parent}.{}", Self::NAME);
+        let is_forbidden =
+            |cause: &StatusCause| cause.field == field && cause.reason == "FieldValueForbidden";
+        (error.code == 422 && error.causes().iter().any(is_forbidden)).then_some(Self { parent })
+    }
+
+    /// Returns `fields` with the live value of the strategy; `None` if the live object does not have the field.
+    fn keep_live_value(self, fields: &Value, live: &Value) -> Option<Value> {
+        let strategy = &live["spec"][self.parent];
+        strategy.get(Self::NAME)?;
+        let mut unchanged = fields.clone();
+        unchanged["spec"][self.parent] = strategy.clone();
+        Some(unchanged)
+    }
+}
+
+/// Takes over a union field with its live value. Server-side apply cannot remove a field that no manager owns; the next
+/// apply, which does not have the field, removes it.
+async fn take_over_union_field(
+    task: &ObjectTask<'_>,
+    fields: &Value,
+    field: UnionField,
+) -> Result<(), ObjectError> {
+    let live = task.read().await?.unwrap_or_default();
+    if let Some(unchanged) = field.keep_live_value(fields, &live) {
+        let response = task.patch(&unchanged, MANAGER, OnConflict::Force, Mode::Write).await;
+        response.map_err(|error| task.error(&error))?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
+    use http::StatusCode;
     use serde_json::{Value, json};
 
-    use super::{Answer, What, what};
+    use super::{EventKind, Response, change};
 
     fn object(version: &str, mode: &str, replicas: u64) -> Value {
         let ours =
@@ -300,19 +321,20 @@ mod tests {
     }
 
     #[test]
-    fn what_others_write_meanwhile_is_not_our_change() {
+    fn writes_of_others_do_not_count_as_a_change() {
         let before = object("1", "one", 0);
-        let mut taken = object("2", "one", 0);
-        taken["metadata"]["managedFields"][0]["fieldsV1"]["f:data"]["f:other"] = json!({});
-        for (created, value, expected) in [
-            (false, object("1", "one", 0), What::Unchanged),
-            (false, object("2", "one", 3), What::Unchanged),
-            (false, object("2", "two", 0), What::Changed),
-            (false, taken, What::Changed),
-            (true, object("1", "one", 0), What::Created),
+        let mut more_fields = object("2", "one", 0);
+        more_fields["metadata"]["managedFields"][0]["fieldsV1"]["f:data"]["f:other"] = json!({});
+        for (status, value, expected) in [
+            (StatusCode::OK, object("1", "one", 0), EventKind::Unchanged),
+            (StatusCode::OK, object("2", "one", 3), EventKind::Unchanged),
+            (StatusCode::OK, object("2", "two", 0), EventKind::Changed),
+            (StatusCode::OK, more_fields, EventKind::Changed),
+            (StatusCode::CREATED, object("1", "one", 0), EventKind::Created),
         ] {
-            assert_eq!(what(&Answer { created, value }, Some(&before)), expected);
+            assert_eq!(change(&Response { status, value }, Some(&before)), expected);
         }
-        assert_eq!(what(&Answer { created: false, value: before }, None), What::Changed);
+        let response = Response { status: StatusCode::OK, value: before };
+        assert_eq!(change(&response, None), EventKind::Changed);
     }
 }

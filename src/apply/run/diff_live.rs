@@ -1,135 +1,153 @@
-//! What an apply would change, field by field, as the API server itself says: by a dry run of the same requests.
+//! `diff --live`: shows which fields an apply would change, according to the API server: with dry-run requests.
 
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use crate::apply::cluster::live_cluster::Side;
-use crate::apply::decide::decision::{Deed, deed};
-use crate::apply::decide::desired as body;
+use crate::apply::cluster::error::object_error;
+use crate::apply::cluster::live_cluster::{LiveCluster, TargetCluster};
+use crate::apply::cluster::options::Options;
+use crate::apply::decide::decision::{Decision, Subject};
+use crate::apply::decide::desired::node;
+use crate::apply::decide::event::{Event, cluster_name, single_line};
+use crate::apply::decide::json_fields::without_server_fields;
+use crate::apply::decide::object_error::{ObjectError, WaitHint};
 use crate::apply::decide::rollout::Step;
-use crate::apply::object::adopt::essence;
-use crate::apply::object::apply_object::One;
-use crate::apply::object::server_side_apply::Rehearsal;
-use crate::apply::wire::error::Problem;
-use crate::apply::{Event, Options, Target, look};
+use crate::apply::object::adopt::dry_run_existing;
+use crate::apply::object::object_task::ObjectTask;
+use crate::apply::object::server_side_apply::DryRunOutcome;
+use crate::apply::run::clusters::{plan_rollout, read_clusters};
+use crate::diagnostic::Diagnostic;
 use crate::object::{Cluster, ObjectId};
 use crate::show;
 use crate::yaml::Node;
 
-/// One object that would change.
-pub struct Change {
-    /// Where it is.
+/// An object that an apply would change.
+pub struct LiveChange {
+    /// The cluster.
     pub cluster: Cluster,
-    /// Which one.
+    /// The object.
     pub object: ObjectId,
-    /// As it is; none if it is not there.
-    pub before: Option<Value>,
-    /// As it would be; none if it would be taken away.
-    pub after: Option<Value>,
-    /// Why nobody can say how it would be.
-    pub unknown: Option<String>,
+    /// The object before and after, or why it is unknown.
+    result: Result<BeforeAfter, String>,
 }
 
-impl Change {
-    /// The change as a line of JSON.
+/// An object before and after an apply; `None` if it does not exist.
+#[derive(PartialEq)]
+struct BeforeAfter {
+    before: Option<Value>,
+    after: Option<Value>,
+}
+
+impl BeforeAfter {
+    fn nodes(&self) -> (Option<Node>, Option<Node>) {
+        (self.before.as_ref().and_then(node), self.after.as_ref().and_then(node))
+    }
+}
+
+impl LiveChange {
+    /// Formats the change as a line of JSON.
     pub fn json(&self) -> String {
         let ObjectId { group, kind, namespace, name } = &self.object;
-        let (change, fields) = match (&self.unknown, self.sides()) {
-            (Some(_), _) => ("unknown", Vec::new()),
-            (None, (Some(before), Some(after))) => ("changed", show::fields(&before, &after)),
-            (None, (None, Some(_))) => ("created", Vec::new()),
-            _ => ("deleted", Vec::new()),
+        let (change, fields, message) = match &self.result {
+            Err(reason) => ("unknown", Vec::new(), reason.as_str()),
+            Ok(objects) => match objects.nodes() {
+                (Some(before), Some(after)) => ("changed", show::fields(&before, &after), ""),
+                (None, Some(_)) => ("created", Vec::new(), ""),
+                (_, None) => ("deleted", Vec::new(), ""),
+            },
         };
         json!({
-            "cluster": self.cluster.name(), "change": change, "fields": fields,
-            "message": self.unknown.as_deref().unwrap_or_default(),
+            "cluster": self.cluster.name(), "change": change, "fields": fields, "message": message,
             "object": {"group": group, "kind": kind, "namespace": namespace, "name": name},
         })
         .to_string()
     }
 
-    fn sides(&self) -> (Option<Node>, Option<Node>) {
-        (self.before.as_ref().and_then(body::node), self.after.as_ref().and_then(body::node))
-    }
-
-    /// The change for people: the object, and what would differ of it, field by field.
+    /// Formats the change as text: the object, and one line per field.
     pub fn text(&self) -> String {
-        let title = format!("{:<10} {}", crate::apply::decide::event::name(self.cluster), self.object);
-        match (self.sides(), &self.unknown) {
-            (_, Some(why)) => format!("{title} {}\n", crate::apply::decide::event::on_one_line(why)),
-            ((Some(before), Some(after)), _) => {
-                let lines = show::fields(&before, &after);
-                format!("{title}\n  {}\n", lines.join("\n  "))
-            }
-            ((None, Some(_)), _) => format!("{title} would be created\n"),
-            _ => format!("{title} would be deleted\n"),
+        let title = format!("{:<10} {}", cluster_name(self.cluster), self.object);
+        match &self.result {
+            Err(reason) => format!("{title} {}\n", single_line(reason)),
+            Ok(objects) => match objects.nodes() {
+                (Some(before), Some(after)) => {
+                    format!("{title}\n  {}\n", show::fields(&before, &after).join("\n  "))
+                }
+                (None, Some(_)) => format!("{title} would be created\n"),
+                (_, None) => format!("{title} would be deleted\n"),
+            },
         }
     }
 }
 
-/// Asks the clusters what would change. What happens meanwhile is told.
-pub async fn changes(
-    targets: Vec<Target<'_>>,
+/// Asks the clusters what an apply would change. Events report clusters that cannot be read.
+pub async fn diff_live(
+    targets: Vec<TargetCluster<'_>>,
     options: &Options,
-    mut tell: impl FnMut(&Event),
-) -> Result<Vec<Change>, String> {
-    let rollout = crate::apply::rollout(&targets)?;
-    let sides = look(targets, options, &mut |event: Event| tell(&event)).await;
-    let asked = rollout.steps.iter().filter_map(|step| Some((sides[step.half].as_ref()?, step)));
-    let found = futures_util::future::join_all(asked.map(|(side, step)| change(side, step, options))).await;
-    Ok(found.into_iter().flatten().collect())
-}
-
-async fn change(side: &Side<'_>, step: &Step<'_>, options: &Options) -> Option<Change> {
-    let change = Change {
-        cluster: side.cluster,
-        object: step.object.id.clone(),
-        before: None,
-        after: None,
-        unknown: None,
-    };
-    match would(side, step, options).await {
-        Ok((before, after)) if before == after => None,
-        Ok((before, after)) => Some(Change { before, after, ..change }),
-        Err(why) => Some(Change { unknown: Some(why), ..change }),
+    mut on_event: impl FnMut(&Event) + Send,
+) -> Result<Vec<LiveChange>, Diagnostic> {
+    let rollout = plan_rollout(&targets)?;
+    let clusters = read_clusters(&targets, options, &mut |event: Event| on_event(&event)).await;
+    let mut changes = Vec::new();
+    for step in &rollout.steps {
+        if let Some(cluster) = &clusters[step.cluster.0] {
+            changes.push(find_change(cluster, step, options));
+        }
     }
+    Ok(join_all(changes).await.into_iter().flatten().collect())
 }
 
-/// An object before and after; or why nobody can say how it would be.
-async fn would(
-    side: &Side<'_>,
+/// Returns what an apply would change in an object; `None` if nothing.
+async fn find_change(cluster: &LiveCluster<'_>, step: &Step<'_>, options: &Options) -> Option<LiveChange> {
+    let result = predict(cluster, step, options).await;
+    if result.as_ref().is_ok_and(|objects| objects.before == objects.after) {
+        return None;
+    }
+    Some(LiveChange { cluster: cluster.cluster, object: step.object.id.clone(), result })
+}
+
+/// Returns an object before and after an apply, or why it is unknown.
+async fn predict(
+    cluster: &LiveCluster<'_>,
     step: &Step<'_>,
     options: &Options,
-) -> Result<(Option<Value>, Option<Value>), String> {
+) -> Result<BeforeAfter, String> {
     let Step { object, action, .. } = *step;
-    let live = side.find(object).await;
-    let live = live
-        .map_err(|failure| format!("cannot be looked at: {}", Problem::of(&failure, &object.id).message))?;
-    let refused = |problem: Problem| format!("would be refused: {}", problem.message);
-    let body = side.body(object);
-    let deed = deed(side, (&object.id, action), &body, live.as_ref(), options.adopt).map_err(refused)?;
-    let path = side.path(object).unwrap_or_default();
-    let one = One { side, object, path, options };
-    let after = match (deed, &live) {
-        (Deed::Leave, live) => live.clone(),
-        (Deed::TakeAway, _) => None,
-        // In a namespace or of a kind that is not there yet nothing can be tried.
-        (Deed::Make | Deed::Write { .. }, None) => Some(body.whole()),
-        (Deed::Make, Some(live)) => Some(live.clone()),
-        (Deed::Write { fields, force, .. }, Some(live)) => {
-            match one.rehearse_over(&fields, force, live).await.map_err(refused)? {
-                Rehearsal::Written(after) => Some(after),
-                Rehearsal::Unknown(version) => {
-                    return Err(format!(
-                        "would be changed; what is recorded of its fields is in {version}, which is not served any more, so nobody can say how"
-                    ));
-                }
-                Rehearsal::Recreated(fields) => {
-                    return Err(format!(
-                        "would be taken away and made again: {fields} cannot be changed on an object that is there"
-                    ));
-                }
-            }
+    let live = cluster.find(object).await;
+    let live = live.map_err(|error| format!("cannot be read: {}", object_error(&error, &object.id)))?;
+    let desired = cluster.desired(object);
+    let subject = Subject { id: &object.id, action, desired: &desired };
+    let decision = cluster.decision_context(options).decide(&subject, live.as_ref());
+    let decision = decision.map_err(|error| rejected(&error))?;
+    let after = match (decision, &live, cluster.path(object)) {
+        (Decision::Skip, live, _) => live.clone(),
+        (Decision::Delete, _, _) => None,
+        // A dry run is not possible if the namespace or the kind does not exist yet.
+        (Decision::Create | Decision::Apply { .. }, None, _) => Some(desired.with_seed()),
+        (Decision::Create, Some(live), _) => Some(live.clone()),
+        (Decision::Apply { .. }, Some(_), None) => {
+            let (kind, hint) = (object.id.kind_and_group(), WaitHint::Omit);
+            return Err(rejected(&ObjectError::KindNotServed { kind, hint }));
+        }
+        (Decision::Apply { fields, on_conflict, .. }, Some(live), Some(path)) => {
+            let task = ObjectTask { cluster, object, path, options };
+            let outcome = dry_run_existing(&task, &fields, on_conflict, live).await;
+            Some(object_after(outcome.map_err(|error| rejected(&error))?)?)
         }
     };
-    Ok((live.map(essence), after.map(essence)))
+    Ok(BeforeAfter { before: live.map(without_server_fields), after: after.map(without_server_fields) })
+}
+
+fn rejected(error: &ObjectError) -> String {
+    format!("would be rejected: {error}")
+}
+
+fn object_after(outcome: DryRunOutcome) -> Result<Value, String> {
+    match outcome {
+        DryRunOutcome::Written(after) => Ok(after),
+        DryRunOutcome::VersionNotServed(version) => Err(format!(
+            "would be changed, but the API server cannot say how: its managed fields are recorded in {version}, \
+             which is no longer served"
+        )),
+        DryRunOutcome::Recreated { fields } => Err(format!("would be recreated: {fields} is immutable")),
+    }
 }

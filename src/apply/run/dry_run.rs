@@ -1,82 +1,112 @@
-//! What a rollout would do, from what is in the clusters now. Nothing is written, not even as a dry run.
+//! `apply --dry-run`: reports what a rollout would do. Sends no writes, not even dry-run requests.
 
 use futures_util::future::join_all;
+use tracing::debug;
 
-use crate::apply::cluster::live_cluster::Side;
-use crate::apply::decide::decision::{Deed, deed};
-use crate::apply::decide::event::{Event, Summary, What};
-use crate::apply::decide::rollout::{Need, Rollout, Step};
-use crate::apply::run::inventory_update::what_leaves;
-use crate::apply::wire::error::Problem;
-use crate::apply::{Options, Target, guest_first, look};
+use crate::apply::cluster::error::object_error;
+use crate::apply::cluster::live_cluster::{LiveCluster, TargetCluster};
+use crate::apply::cluster::options::Options;
+use crate::apply::decide::decision::{Decision, Subject};
+use crate::apply::decide::event::{Event, EventKind, Summary};
+use crate::apply::decide::object_error::ObjectError;
+use crate::apply::decide::ownership::OnConflict;
+use crate::apply::decide::prune::HoldReason;
+use crate::apply::decide::rollout::{ClusterId, Rollout, Step};
+use crate::apply::run::clusters::{OnEvent, guest_first, plan_rollout, read_clusters};
+use crate::apply::run::inventory_update::decide_prune_after;
+use crate::diagnostic::Diagnostic;
 
-/// What is said about an object that others made.
-const FOREIGN: &str =
-    "it was there before us, so it is refused if others own what we would set, and never taken away";
+/// The note of an object that others created.
+const FOUND_NOTE: &str =
+    "it existed before, so apply fails if others own its fields, and transship never deletes it";
 
-/// Tells what would happen, in the order in which it would begin.
-pub async fn preview(
-    targets: Vec<Target<'_>>,
+/// Reports what `apply` would do, in the order in which it would start.
+pub async fn dry_run(
+    targets: Vec<TargetCluster<'_>>,
     options: &Options,
-    mut tell: impl FnMut(&Event),
-) -> Result<Summary, String> {
-    let rollout = crate::apply::rollout(&targets)?;
+    mut on_event: impl FnMut(&Event) + Send,
+) -> Result<Summary, Diagnostic> {
+    let rollout = plan_rollout(&targets)?;
     let mut summary = Summary::default();
-    let mut tell = |event: Event| {
+    let mut on_event = |event: Event| {
         summary.count(&event);
-        tell(&event);
+        on_event(&event);
     };
-    let sides = look(targets, options, &mut tell).await;
-    for (half, side) in sides.iter().enumerate() {
-        let Some(side) = side else { continue };
-        let own = rollout.steps.iter().filter(|step| step.half == half);
-        let all = join_all(own.clone().map(|step| would(side, step, options))).await;
-        for (step, would) in own.zip(all) {
-            let (what, message) = match would {
-                Ok((what, note)) => {
-                    let mut parts = vec![note.to_owned(), after(step, &rollout)];
-                    parts.retain(|part| !part.is_empty());
-                    (what, parts.join("; "))
-                }
-                Err(problem) => (What::Failed, problem.message),
-            };
-            let level = step.level.unwrap_or_default().to_owned();
-            tell(Event { level, ..Event::of_object(side.cluster, &step.object.id, what, message) });
+    let clusters = read_clusters(&targets, options, &mut on_event).await;
+    for (index, cluster) in clusters.iter().enumerate() {
+        if let Some(cluster) = cluster {
+            report_steps(&rollout, ClusterId(index), cluster, options, &mut on_event).await;
         }
     }
-    let sides = guest_first(sides.iter().map(Option::as_ref));
-    let leaving = what_leaves(&rollout, &sides, options.approval, |_| true);
-    for ((_, side), leaving) in sides.into_iter().zip(leaving) {
-        for entry in leaving.go {
-            let (what, message) =
-                if options.prune { (What::Pruned, "") } else { (What::Held, "--prune takes it away") };
-            tell(Event::of_object(side.cluster, &entry.id, what, message));
+    let clusters = guest_first(clusters.iter().map(Option::as_ref));
+    let decisions = decide_prune_after(&rollout, &clusters, options.approval, |_| true);
+    for ((_, cluster), decision) in clusters.into_iter().zip(decisions) {
+        for entry in decision.prune {
+            let (kind, message) = if options.prune {
+                (EventKind::Pruned, String::new())
+            } else {
+                (EventKind::Held, HoldReason::NotRequested.to_string())
+            };
+            on_event(Event::for_object(cluster.cluster, &entry.id, kind, message));
         }
-        for (entry, message) in leaving.held {
-            tell(Event::of_object(side.cluster, &entry.id, What::Held, message));
+        for held in decision.held {
+            let message = held.reason.to_string();
+            on_event(Event::for_object(cluster.cluster, &held.entry.id, EventKind::Held, message));
         }
     }
     Ok(summary)
 }
 
-/// What it comes after, beside everything at the levels before it.
-fn after(step: &Step<'_>, rollout: &Rollout<'_>) -> String {
-    let need =
-        |(other, need): &(usize, Need)| format!("{}, {}", need.words(), rollout.steps[*other].object.id);
-    let needs: Vec<String> = step.needs.iter().map(need).collect();
-    if needs.is_empty() { String::new() } else { format!("after {}", needs.join("; ")) }
+async fn report_steps(
+    rollout: &Rollout<'_>,
+    id: ClusterId,
+    cluster: &LiveCluster<'_>,
+    options: &Options,
+    on_event: &mut OnEvent<'_>,
+) {
+    let steps: Vec<&Step<'_>> = rollout.steps_of(id).map(|(_, step)| step).collect();
+    let results = join_all(steps.iter().map(|step| predict(cluster, step, options))).await;
+    for (step, result) in steps.into_iter().zip(results) {
+        let (kind, message) = match result {
+            Ok((kind, note)) => (kind, describe(note, step, rollout)),
+            Err(error) => (EventKind::Failed, error.to_string()),
+        };
+        let level = step.level.unwrap_or_default().to_owned();
+        on_event(Event { level, ..Event::for_object(cluster.cluster, &step.object.id, kind, message) });
+    }
 }
 
-/// What would become of an object, and what there is to say about that.
-async fn would(side: &Side<'_>, step: &Step<'_>, options: &Options) -> Result<(What, &'static str), Problem> {
+/// Joins a note with the dependencies of a step.
+fn describe(note: &str, step: &Step<'_>, rollout: &Rollout<'_>) -> String {
+    let mut parts = Vec::new();
+    if !note.is_empty() {
+        parts.push(note.to_owned());
+    }
+    for (index, dependency) in step.dependencies.iter().enumerate() {
+        let after = if index == 0 { "after " } else { "" };
+        let object = &rollout.step(dependency.on).object.id;
+        parts.push(format!("{after}{}, {object}", dependency.reason));
+    }
+    parts.join("; ")
+}
+
+/// Returns what would happen to an object, with a note.
+async fn predict(
+    cluster: &LiveCluster<'_>,
+    step: &Step<'_>,
+    options: &Options,
+) -> Result<(EventKind, &'static str), ObjectError> {
     let Step { object, action, .. } = *step;
-    let live = side.find(object).await.map_err(|failure| Problem::of(&failure, &object.id))?;
-    let body = side.body(object);
-    Ok(match (deed(side, (&object.id, action), &body, live.as_ref(), options.adopt)?, live) {
-        (Deed::Leave, _) => (What::Unchanged, ""),
-        (Deed::TakeAway, _) => (What::Deleted, ""),
-        (Deed::Make | Deed::Write { .. }, None) => (What::Created, ""),
-        (Deed::Write { force: false, .. }, Some(_)) => (What::Changed, FOREIGN),
-        (Deed::Make | Deed::Write { .. }, Some(_)) => (What::Changed, ""),
+    let live = cluster.find(object).await.map_err(|error| object_error(&error, &object.id))?;
+    let desired = cluster.desired(object);
+    let subject = Subject { id: &object.id, action, desired: &desired };
+    let decision = cluster.decision_context(options).decide(&subject, live.as_ref())?;
+    debug!(object = %object.id, decision = decision.name(), reason = decision.reason(), "decision");
+    Ok(match (decision, live) {
+        (Decision::Skip, _) => (EventKind::Unchanged, ""),
+        (Decision::Delete, _) => (EventKind::Deleted, ""),
+        (Decision::Create | Decision::Apply { .. }, None) => (EventKind::Created, ""),
+        (Decision::Apply { on_conflict: OnConflict::Fail, .. }, Some(_)) => (EventKind::Changed, FOUND_NOTE),
+        (Decision::Create | Decision::Apply { .. }, Some(_)) => (EventKind::Changed, ""),
     })
 }

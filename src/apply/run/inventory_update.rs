@@ -1,137 +1,158 @@
-//! What the inventory says before a rollout and after it: nothing is ever there that it does not name.
+//! Updates the inventory before and after a rollout, so that it always lists every object that exists.
 
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
-use crate::apply::Options;
-use crate::apply::cluster::live_cluster::{Side, version_of};
-use crate::apply::decide::desired::hex;
-use crate::apply::decide::event::{Event, What};
-use crate::apply::decide::inventory::{Entry, Inventory};
-use crate::apply::decide::prune::{Approval, Leaving, leaving};
-use crate::apply::decide::rollout::{Action, Rollout, Step};
-use crate::apply::object::delete_objects as remove;
-use crate::apply::run::rollout_run::Ended;
-use crate::apply::wire::error::Failure;
-use crate::object::is_tombstone;
+use crate::apply::cluster::error::ClusterError;
+use crate::apply::cluster::live_cluster::LiveCluster;
+use crate::apply::cluster::options::Options;
+use crate::apply::decide::desired::version_of;
+use crate::apply::decide::digest;
+use crate::apply::decide::event::{Event, EventKind};
+use crate::apply::decide::inventory::{Inventory, InventoryEntry};
+use crate::apply::decide::prune::{Approval, HoldReason, PruneCandidates, PruneDecision, decide_prune};
+use crate::apply::decide::rollout::{Action, ClusterId, Rollout, StepId};
+use crate::apply::run::clusters::OnEvent;
+use crate::apply::run::delete::PhasedDeletion;
+use crate::apply::run::rollout_result::RolloutResult;
+use crate::object::{ObjectId, is_tombstone};
 use crate::yaml;
 
-/// Everything that will be there is in the inventory before it is: whatever cuts us off, nothing is forgotten. And whoever
-/// is on the way with something else sees that he is not the last one.
-pub(in crate::apply) async fn write_ahead(
-    side: &Side<'_>,
+/// Marks the revision of an inventory while objects are pruned.
+const PRUNING: &str = "-pruning";
+
+/// Adds everything that will exist to the inventory before it is created: an interrupted rollout leaves nothing behind
+/// that the next one does not know. A rollout of other objects that is running notices the new revision.
+pub(crate) async fn write_ahead(
+    cluster: &LiveCluster<'_>,
     rollout: &Rollout<'_>,
-    half: usize,
-) -> Result<(), Failure> {
-    let mut ahead = Inventory { revision: revision(rollout, half), ..side.known.clone() };
-    for step in rollout.steps.iter().filter(|step| step.half == half && step.action != Action::Delete) {
+    id: ClusterId,
+) -> Result<(), ClusterError> {
+    let mut ahead = Inventory { revision: revision(rollout, id), ..cluster.inventory.initial().clone() };
+    for (_, step) in rollout.steps_of(id).filter(|(_, step)| step.action != Action::Delete) {
         if ahead.find(&step.object.id).is_none() {
-            ahead.entries.push(Entry::ahead(&step.object.id, version_of(step.object)));
+            ahead.entries.push(InventoryEntry::planned(&step.object.id, version_of(step.object)));
         }
     }
-    side.keep(&ahead).await
+    cluster.inventory.save_if_changed(&ahead).await
 }
 
-/// What tells one render for a cluster from another.
-fn revision(rollout: &Rollout<'_>, half: usize) -> String {
+/// Returns a digest of all objects that are rendered for a cluster.
+fn revision(rollout: &Rollout<'_>, cluster: ClusterId) -> String {
     let mut hash = Sha256::new();
-    for step in rollout.steps.iter().filter(|step| step.half == half) {
+    for (_, step) in rollout.steps_of(cluster) {
         hash.update(yaml::json::write(&step.object.root));
         hash.update([0]);
     }
-    hex(&hash.finalize())
+    digest::of_hash(hash)
 }
 
-/// What left the payload, in each cluster. What the payload itself has taken away is not there to leave.
-pub(in crate::apply) fn what_leaves(
+/// Decides what to prune in each cluster. An object that a tombstone deleted is not there to prune.
+pub(crate) fn decide_prune_after(
     rollout: &Rollout<'_>,
-    sides: &[(usize, &Side<'_>)],
+    clusters: &[(ClusterId, &LiveCluster<'_>)],
     approval: Approval,
-    is_done: impl Fn(usize) -> bool,
-) -> Vec<Leaving> {
-    let mut sets = Vec::new();
-    for (half, side) in sides {
-        let (mut known, mut wanted) = (side.known.clone(), Vec::new());
-        for (at, step) in rollout.steps.iter().enumerate().filter(|(_, step)| step.half == *half) {
+    is_done: impl Fn(StepId) -> bool,
+) -> Vec<PruneDecision> {
+    let mut inventories: Vec<(Inventory, Vec<ObjectId>)> = Vec::new();
+    for (cluster_id, cluster) in clusters {
+        let mut inventory = cluster.inventory.initial().clone();
+        let mut rendered = Vec::new();
+        for (step_id, step) in rollout.steps_of(*cluster_id) {
             let id = &step.object.id;
             match step.action {
-                Action::Delete if is_done(at) => known.entries.retain(|entry| entry.id != *id),
+                Action::Delete if is_done(step_id) => inventory.entries.retain(|entry| entry.id != *id),
                 Action::Delete => {}
-                Action::Apply | Action::Create => wanted.push(id.clone()),
+                Action::Apply | Action::Create => rendered.push(id.clone()),
             }
         }
-        sets.push((known, wanted));
+        inventories.push((inventory, rendered));
     }
-    let sets: Vec<_> = sets.iter().map(|(known, wanted)| (known, wanted.as_slice())).collect();
-    leaving(&sets, approval)
+    let candidates: Vec<PruneCandidates<'_>> =
+        inventories.iter().map(|(inventory, rendered)| PruneCandidates { inventory, rendered }).collect();
+    decide_prune(&candidates, approval)
 }
 
 /// The end of a rollout.
-pub(in crate::apply) struct Ending<'e, 'a> {
-    pub(in crate::apply) rollout: &'e Rollout<'a>,
-    pub(in crate::apply) ended: &'e Ended,
-    pub(in crate::apply) options: &'e Options,
+pub(crate) struct RolloutEnd<'e, 'a> {
+    pub(crate) rollout: &'e Rollout<'a>,
+    pub(crate) result: &'e RolloutResult<'a>,
+    pub(crate) options: &'e Options,
 }
 
-impl Ending<'_, '_> {
-    fn all_done(&self) -> bool {
-        self.ended.done.iter().all(|done| *done)
-    }
-
-    /// Takes away what left, if all went well, and says in the inventory what is there now.
-    pub(in crate::apply) async fn settle(
+impl RolloutEnd<'_, '_> {
+    /// Prunes a cluster if the rollout is complete, and writes its inventory.
+    pub(crate) async fn finish(
         &self,
-        (half, side): (usize, &Side<'_>),
-        leaving: Leaving,
+        id: ClusterId,
+        cluster: &LiveCluster<'_>,
+        decision: PruneDecision,
         deadline: Instant,
-        tell: &mut dyn FnMut(Event),
+        on_event: &mut OnEvent<'_>,
     ) {
-        let mut now = Inventory {
-            installed: side.known.installed || self.all_done(),
-            revision: revision(self.rollout, half),
-            entries: self.there(side, half),
+        let is_complete = self.result.is_complete();
+        let mut inventory = Inventory {
+            installed: cluster.inventory.initial().installed || is_complete,
+            revision: revision(self.rollout, id),
+            entries: self.entries(cluster, id),
         };
-        for (entry, why) in leaving.held {
-            tell(held(side, &entry, &why));
-            now.entries.push(entry);
+        for held in decision.held {
+            on_event(held_event(cluster, &held.entry, held.reason));
+            inventory.entries.push(held.entry);
         }
-        if self.options.prune && self.all_done() {
-            // Whoever has written the inventory since we read it wants what we would take away, and whoever reads it now
-            // sees that we do.
-            let mut still_ours = now.clone();
-            still_ours.entries.extend(leaving.go.iter().cloned());
-            // A write that changes nothing is seen by nobody.
-            still_ours.revision.push_str("-pruning");
-            if !leaving.go.is_empty()
-                && let Err(failure) = side.write(&still_ours).await
-            {
-                return tell(Event::of_cluster(side.cluster, What::Failed, failure.words(false)));
+        if self.options.prune && is_complete {
+            if let Err(error) = announce_pruning(cluster, &inventory, &decision.prune).await {
+                on_event(Event::for_cluster(cluster.cluster, EventKind::Failed, error.to_string()));
+                return;
             }
-            now.entries.extend(remove::remove(side, leaving.go, What::Pruned, deadline, tell).await);
+            let deletion = PhasedDeletion { cluster, kind: EventKind::Pruned, deadline };
+            inventory.entries.extend(deletion.run(decision.prune, on_event).await);
         } else {
-            let why =
-                if self.options.prune { "not everything else is done" } else { "--prune takes it away" };
-            leaving.go.iter().for_each(|entry| tell(held(side, entry, why)));
-            now.entries.extend(leaving.go);
+            let reason =
+                if self.options.prune { HoldReason::RolloutIncomplete } else { HoldReason::NotRequested };
+            for entry in decision.prune {
+                on_event(held_event(cluster, &entry, reason));
+                inventory.entries.push(entry);
+            }
         }
-        if let Err(failure) = side.keep(&now).await {
-            tell(Event::of_cluster(side.cluster, What::Failed, failure.words(false)));
+        if let Err(error) = cluster.inventory.save_if_changed(&inventory).await {
+            on_event(Event::for_cluster(cluster.cluster, EventKind::Failed, error.to_string()));
         }
     }
 
-    /// What the inventory says from now on of the objects that are rendered for a cluster.
-    fn there(&self, side: &Side<'_>, half: usize) -> Vec<Entry> {
-        let steps = self.rollout.steps.iter().enumerate().filter(|(_, step)| step.half == half);
-        let alive = steps.filter(|(_, step)| !is_tombstone(&step.object.root));
-        let entry = |(at, step): (usize, &Step<'_>)| {
+    /// Returns the new entries of the objects that are rendered for a cluster.
+    fn entries(&self, cluster: &LiveCluster<'_>, id: ClusterId) -> Vec<InventoryEntry> {
+        let mut entries = Vec::new();
+        for (step_id, step) in self.rollout.steps_of(id) {
             let id = &step.object.id;
-            let known = self.ended.entries.get(&at).or_else(|| side.known.find(id));
-            known.cloned().unwrap_or_else(|| Entry::ahead(id, version_of(step.object)))
-        };
-        alive.map(entry).collect()
+            if is_tombstone(&step.object.root) {
+                continue;
+            }
+            let known = self.result.entries.get(&step_id).or_else(|| cluster.inventory.initial().find(id));
+            let planned = || InventoryEntry::planned(id, version_of(step.object));
+            entries.push(known.cloned().unwrap_or_else(planned));
+        }
+        entries
     }
 }
 
-fn held(side: &Side<'_>, entry: &Entry, why: &str) -> Event {
-    Event::of_object(side.cluster, &entry.id, What::Held, why)
+/// Writes the inventory before objects are pruned. The write fails if another rollout wrote the inventory, which may want
+/// the objects; and a rollout that starts now sees that they are being pruned. The marked revision makes sure that the
+/// write changes something.
+async fn announce_pruning(
+    cluster: &LiveCluster<'_>,
+    inventory: &Inventory,
+    prune: &[InventoryEntry],
+) -> Result<(), ClusterError> {
+    if prune.is_empty() {
+        return Ok(());
+    }
+    let mut announced = inventory.clone();
+    announced.entries.extend(prune.iter().cloned());
+    announced.revision.push_str(PRUNING);
+    cluster.inventory.save(&announced).await
+}
+
+fn held_event(cluster: &LiveCluster<'_>, entry: &InventoryEntry, reason: HoldReason) -> Event {
+    Event::for_object(cluster.cluster, &entry.id, EventKind::Held, reason.to_string())
 }

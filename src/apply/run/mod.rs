@@ -1,7 +1,14 @@
+//! Whole commands: the order and progress of all objects in all clusters.
+
+pub(super) mod apply;
+pub(super) mod clusters;
+pub(super) mod delete;
 pub(super) mod diff_live;
 pub(super) mod dry_run;
 pub(super) mod inventory_update;
 pub(super) mod readiness_poll;
 pub(super) mod retry;
+pub(super) mod rollout_result;
 pub(super) mod rollout_run;
+pub(super) mod step_states;
 pub(super) mod wait_for;

@@ -1,4 +1,4 @@
-//! What is waited for: it is looked at until it is ready, and not for ever.
+//! Polls the objects that are not ready yet.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,157 +7,104 @@ use futures_util::future::{join, join_all};
 use serde_json::Value;
 use tokio::time::{sleep, timeout_at};
 
-use crate::apply::cluster::crd::{self as definition, DEFINITION};
-use crate::apply::cluster::live_cluster::Side;
-use crate::apply::decide::event::What;
-use crate::apply::decide::readiness::{Readiness, readiness};
-use crate::apply::decide::rollout::{Action, Rollout};
-use crate::apply::run::retry::may_pass;
-use crate::apply::run::rollout_run::{Outcome, Run, State, Work};
-use crate::apply::wire::error::Problem;
+use crate::apply::cluster::error::object_error;
+use crate::apply::cluster::live_cluster::LiveCluster;
+use crate::apply::cluster::options::Options;
+use crate::apply::decide::object_error::ObjectError;
+use crate::apply::decide::rollout::{ClusterId, Rollout, StepId};
+use crate::apply::wire::backoff::Backoff;
 use crate::object::ObjectId;
 
-/// How soon what is waited for is looked at: soon at first, since definitions are established in no time.
-pub(in crate::apply) const FIRST_LOOK: Duration = Duration::from_millis(100);
-pub(in crate::apply) const LAST_LOOK: Duration = Duration::from_secs(1);
+/// CRDs are established almost at once, so the first polls follow quickly.
+const FIRST_POLL: Duration = Duration::from_millis(100);
+const MAX_POLL: Duration = Duration::from_secs(1);
 
-/// When what is waited for in a cluster is looked at.
-#[derive(Clone)]
-pub(in crate::apply) struct Looks {
-    pub(in crate::apply) under_way: bool,
-    /// Before the next one.
-    pub(in crate::apply) pause: Duration,
+/// When to poll a cluster.
+pub(crate) struct PollTimer {
+    pub(crate) in_flight: bool,
+    backoff: Backoff,
 }
 
-/// What is seen of all that is waited for in a cluster.
-pub(in crate::apply) struct Looked {
-    pub(in crate::apply) half: usize,
-    pub(in crate::apply) objects: Vec<(usize, Result<Value, Problem>)>,
-    /// Whether another rollout has begun there.
-    pub(in crate::apply) overtaken: bool,
+impl PollTimer {
+    pub(crate) fn new() -> Self {
+        Self { in_flight: false, backoff: Backoff::new(FIRST_POLL, MAX_POLL) }
+    }
+
+    /// Starts a poll. Returns the delay before it.
+    pub(crate) fn start(&mut self) -> Duration {
+        self.in_flight = true;
+        self.backoff.next_delay()
+    }
+
+    /// Polls quickly again, because an object was applied.
+    pub(crate) fn restart(&mut self) {
+        self.backoff = Backoff::new(FIRST_POLL, MAX_POLL);
+    }
 }
 
-impl<'r, 'a> Run<'r, 'a> {
-    /// A definition must be served before objects of its kind can be there; the rest if somebody waits.
-    pub(in crate::apply) fn waits_for_readiness(&self, at: usize) -> bool {
-        let step = self.step(at);
-        step.action == Action::Apply && (self.options.wait || step.object.id.kind == DEFINITION)
+/// A live object; `None` if it does not exist.
+pub(crate) type Observation = Result<Option<Value>, ObjectError>;
+
+/// The result of a poll.
+pub(crate) struct Poll {
+    pub(crate) cluster: ClusterId,
+    pub(crate) objects: Vec<(StepId, Observation)>,
+    /// Whether a rollout of other objects started in the cluster.
+    pub(crate) taken_over: bool,
+}
+
+/// What to poll.
+pub(crate) struct PollRequest<'p, 'a> {
+    pub(crate) rollout: &'p Rollout<'a>,
+    pub(crate) cluster_id: ClusterId,
+    pub(crate) cluster: &'p LiveCluster<'a>,
+    pub(crate) steps: Vec<StepId>,
+}
+
+impl PollRequest<'_, '_> {
+    /// Reads all objects, with one list per kind.
+    pub(crate) async fn send(self, delay: Duration, options: &Options) -> Poll {
+        sleep(delay).await;
+        let mut by_kind: BTreeMap<(&str, &str), Vec<StepId>> = BTreeMap::new();
+        for step in &self.steps {
+            let ObjectId { group, kind, .. } = &self.rollout.step(*step).object.id;
+            by_kind.entry((group, kind)).or_default().push(*step);
+        }
+        let reads = join_all(by_kind.into_values().map(|steps| self.read_kind(steps)));
+        // Without --wait only CRDs are polled, and only for a moment.
+        let taken_over = async { options.wait && self.cluster.inventory.is_taken_over().await };
+        let result = timeout_at(options.deadline(), join(reads, taken_over)).await;
+        let (objects, taken_over) = result.unwrap_or_default();
+        Poll { cluster: self.cluster_id, objects: objects.into_iter().flatten().collect(), taken_over }
     }
 
-    /// Whether anything is waited for in a cluster.
-    pub(in crate::apply) fn is_waiting(&self, half: usize) -> bool {
-        let waits = |state: &State| matches!(state, State::There { .. } | State::Later);
-        (0..self.states.len()).any(|at| self.step(at).half == half && waits(&self.states[at]))
-    }
-
-    /// What is there and is not ready yet.
-    fn unready(&self, half: usize) -> Vec<usize> {
-        let waits =
-            |at: &usize| self.step(*at).half == half && matches!(self.states[*at], State::There { .. });
-        (0..self.states.len()).filter(waits).collect()
-    }
-
-    /// Looks at everything that is waited for in a cluster: one list for every kind.
-    pub(in crate::apply) fn look(&self, half: usize, pause: Duration) -> Work<'r, 'a> {
-        let (rollout, options, side) = (self.rollout, self.options, self.side(half));
-        let waiting = self.unready(half);
-        Box::pin(async move {
-            sleep(pause).await;
-            let mut by_kind: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
-            for at in waiting {
-                let ObjectId { group, kind, .. } = &rollout.steps[at].object.id;
-                by_kind.entry((group, kind)).or_default().push(at);
-            }
-            let Some(side) = side else {
-                return Outcome::Looked(Looked { half, objects: Vec::new(), overtaken: false });
-            };
-            let looks = join_all(by_kind.into_values().map(|steps| look_at(rollout, side, steps)));
-            // Definitions are there in no time; nobody else begins meanwhile.
-            let overtaken = async { options.wait && side.is_overtaken().await };
-            let looked = timeout_at(options.deadline(), join(looks, overtaken)).await;
-            let (objects, overtaken) = looked.unwrap_or_default();
-            Outcome::Looked(Looked { half, objects: objects.into_iter().flatten().collect(), overtaken })
-        })
-    }
-
-    pub(in crate::apply) fn looked(
-        &mut self,
-        at: usize,
-        live: Result<Value, Problem>,
-    ) -> Option<Work<'r, 'a>> {
-        let State::There { manifest, seen, .. } = &mut self.states[at] else { return None };
-        let readiness = match &live {
-            Ok(Value::Null) => Readiness::Waiting("it is not there any more".to_owned()),
-            Ok(live) => readiness(live, manifest),
-            Err(problem) if may_pass(problem, self.options) => Readiness::Waiting(problem.message.clone()),
-            Err(problem) => {
-                self.failed(at, problem);
-                return None;
-            }
+    /// Reads objects of one kind.
+    async fn read_kind(&self, steps: Vec<StepId>) -> Vec<(StepId, Observation)> {
+        let Some(resource) = self.cluster.resource(self.rollout.step(steps[0]).object) else {
+            return Vec::new();
         };
-        match readiness {
-            Readiness::Ready => return self.served(at, live.unwrap_or_default()),
-            Readiness::Failed(why) => self.failed(at, &Problem::new(why)),
-            Readiness::Waiting(why) if why != *seen => {
-                seen.clone_from(&why);
-                self.tell(at, What::Waiting, why);
+        // An object that cannot be listed, or has lost its label, is read by itself.
+        let list = self.cluster.list_labelled(&resource).await.unwrap_or_default();
+        let mut list: BTreeMap<ObjectId, Value> = list.into_iter().collect();
+        let mut observations = Vec::new();
+        let mut missing = Vec::new();
+        for step in steps {
+            match list.remove(&self.rollout.step(step).object.id) {
+                Some(live) => observations.push((step, Ok(Some(live)))),
+                None => missing.push(step),
             }
-            Readiness::Waiting(_) => {}
         }
-        None
+        observations.extend(join_all(missing.into_iter().map(|step| self.read_one(step))).await);
+        observations
     }
 
-    /// A definition is ready when what it defines is served.
-    fn served(&mut self, at: usize, live: Value) -> Option<Work<'r, 'a>> {
-        let step = self.step(at);
-        // Only who has heard that it is waited for wants to hear the end of it.
-        let waited = matches!(&self.states[at], State::There { seen, .. } if !seen.is_empty());
-        if step.object.id.kind != DEFINITION {
-            self.ready(at, waited);
-            return None;
-        }
-        let (side, options) = (self.side(step.half)?, self.options);
-        self.states[at] = State::Runs;
-        Some(Box::pin(
-            async move { Outcome::Served(at, waited, definition::served(side, &live, options).await) },
-        ))
+    async fn read_one(&self, step: StepId) -> (StepId, Observation) {
+        let object = self.rollout.step(step).object;
+        let Some(path) = self.cluster.path(object) else { return (step, Ok(None)) };
+        let observation = match self.cluster.get(&path).await {
+            Ok(live) => Ok(live),
+            Err(error) => Err(self.cluster.check_outlook(object_error(&error, &object.id)).await),
+        };
+        (step, observation)
     }
-
-    pub(in crate::apply) fn ready(&mut self, at: usize, waited: bool) {
-        self.states[at] = State::Done;
-        if waited {
-            self.tell(at, What::Ready, String::new());
-        }
-    }
-}
-
-/// Looks at some objects of one kind in one cluster; null stands for one that is not there.
-async fn look_at(
-    rollout: &Rollout<'_>,
-    side: &Side<'_>,
-    steps: Vec<usize>,
-) -> Vec<(usize, Result<Value, Problem>)> {
-    let Some(resource) = side.resource(rollout.steps[steps[0]].object) else { return Vec::new() };
-    let list = match side.list(&resource).await {
-        Ok(list) => list.into_iter().collect::<BTreeMap<ObjectId, Value>>(),
-        // Objects that cannot be listed are asked for one after the other.
-        Err(_) => return join_all(steps.into_iter().map(|at| look_at_one(rollout, side, at))).await,
-    };
-    // One that has lost its label is not in it.
-    let look = |at: usize| async move { look_at_one(rollout, side, at).await };
-    let of = |at: usize| list.get(&rollout.steps[at].object.id).cloned();
-    let (listed, missing): (Vec<_>, Vec<_>) =
-        steps.into_iter().map(|at| (at, of(at))).partition(|(_, live)| live.is_some());
-    let listed = listed.into_iter().filter_map(|(at, live)| Some((at, Ok(live?))));
-    let asked = join_all(missing.into_iter().map(|(at, _)| look(at))).await;
-    listed.chain(asked).collect()
-}
-
-async fn look_at_one(rollout: &Rollout<'_>, side: &Side<'_>, at: usize) -> (usize, Result<Value, Problem>) {
-    let object = rollout.steps[at].object;
-    let live = match side.get(&side.path(object).unwrap_or_default()).await {
-        Ok(live) => Ok(live.unwrap_or_default()),
-        Err(failure) => Err(Problem::of(&failure, &object.id).unless_others_are_answered(side).await),
-    };
-    (at, live)
 }

@@ -1,81 +1,57 @@
-//! What could not be done yet is tried again while somebody waits, and not for ever.
+//! Steps that failed transiently and are tried again, with `--wait`.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 
-use crate::apply::Options;
-use crate::apply::decide::event::What;
-use crate::apply::run::rollout_run::{Outcome, Run, State, Work};
-use crate::apply::wire::error::{Problem, Verdict};
+use crate::apply::cluster::options::Options;
+use crate::apply::decide::object_error::{ObjectError, Outlook};
+use crate::apply::decide::rollout::StepId;
+use crate::apply::wire::backoff::Backoff;
 
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(8);
+const FIRST_DELAY: Duration = Duration::from_secs(1);
+const MAX_DELAY: Duration = Duration::from_secs(8);
 
-/// What is known of a step that could not be done yet.
-pub(in crate::apply) struct Tried {
+/// Returns whether to try again later: the error may go away, and the user waits.
+pub(crate) fn may_retry(error: &ObjectError, options: &Options) -> bool {
+    options.wait && error.outlook() != Outlook::Permanent && Instant::now() < options.deadline()
+}
+
+/// The steps that failed transiently.
+#[derive(Default)]
+pub(crate) struct Retries(BTreeMap<StepId, Retry>);
+
+struct Retry {
     since: Instant,
-    /// Why, as it was told last.
-    seen: String,
-    /// Before the next try.
-    pause: Duration,
+    /// The reason of the last failure.
+    reason: String,
+    backoff: Backoff,
 }
 
-/// Whether it is worth waiting until something is otherwise, and somebody does.
-pub(in crate::apply) fn may_pass(problem: &Problem, options: &Options) -> bool {
-    options.wait && problem.verdict != Verdict::Failed && Instant::now() < options.deadline()
+/// When to try a step again.
+pub(crate) struct NextAttempt {
+    pub(crate) delay: Duration,
+    /// Whether the reason differs from the one before.
+    pub(crate) is_news: bool,
 }
 
-impl<'r, 'a> Run<'r, 'a> {
-    /// Puts a step off until the next try.
-    pub(in crate::apply) fn later(&mut self, at: usize, problem: Problem) -> Work<'r, 'a> {
-        let new = || Tried { since: Instant::now(), seen: String::new(), pause: FIRST_PAUSE };
-        let tried = self.tried.entry(at).or_insert_with(new);
-        let pause = tried.pause;
-        tried.pause = (pause * 2).min(LONGEST_PAUSE);
-        let is_news = tried.seen != problem.message;
-        tried.seen.clone_from(&problem.message);
-        self.states[at] = State::Later;
-        if is_news {
-            self.tell(at, What::Waiting, problem.message);
-        }
-        let until_late = self.options.deadline().saturating_duration_since(Instant::now());
-        Box::pin(async move {
-            sleep(pause.min(until_late)).await;
-            Outcome::Again(at)
-        })
+impl Retries {
+    /// Records a failed attempt.
+    pub(crate) fn record(&mut self, step: StepId, reason: &str) -> NextAttempt {
+        let retry = self.0.entry(step).or_insert_with(|| Retry {
+            since: Instant::now(),
+            reason: String::new(),
+            backoff: Backoff::new(FIRST_DELAY, MAX_DELAY),
+        });
+        let is_news = retry.reason != reason;
+        reason.clone_into(&mut retry.reason);
+        NextAttempt { delay: retry.backoff.next_delay(), is_news }
     }
 
-    /// It is time for the next try, unless the step was given up meanwhile.
-    pub(in crate::apply) fn again(&mut self, at: usize) {
-        if matches!(self.states[at], State::Later) {
-            self.states[at] = State::Waits;
-        }
-    }
-
-    /// At the deadline everything that is waited for is told, with what was seen last and since when.
-    pub(in crate::apply) fn give_up_if_late(&mut self) {
-        if Instant::now() < self.options.deadline() {
-            return;
-        }
-        for at in 0..self.states.len() {
-            let message = match (&self.states[at], self.tried.get(&at)) {
-                (State::There { since, seen, .. }, _) => {
-                    format!("it is not ready after {} s: {seen}", since.elapsed().as_secs())
-                }
-                (State::Waits | State::Later, Some(Tried { since, seen, .. })) => {
-                    format!("{seen}, for {} s", since.elapsed().as_secs())
-                }
-                _ => continue,
-            };
-            self.failed(at, &Problem::new(message));
-        }
-        self.block();
-        for at in 0..self.states.len() {
-            if matches!(self.states[at], State::Waits) && self.side(self.step(at).half).is_some() {
-                self.states[at] = State::Failed;
-                self.tell(at, What::Blocked, "the time was over before it could begin".to_owned());
-            }
-        }
+    /// Describes the failures of a step; `None` if it did not fail.
+    pub(crate) fn describe(&self, step: StepId) -> Option<String> {
+        let Retry { since, reason, .. } = self.0.get(&step)?;
+        Some(format!("{reason}, for {} s", since.elapsed().as_secs()))
     }
 }

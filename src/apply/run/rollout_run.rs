@@ -1,328 +1,407 @@
-//! Walks a rollout: whatever can be done is under way, what fails holds back only what needs it, and nothing waits for ever.
+//! Runs a rollout: starts every step whose dependencies are met, retries and polls, until all steps are done or failed.
 
-use std::cell::OnceCell;
 use std::collections::BTreeMap;
-use std::future::Future;
-use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout_at};
+use tracing::{debug, info};
 
-use crate::apply::cluster::live_cluster::Side;
-use crate::apply::decide::desired as body;
-use crate::apply::decide::event::{Event, What};
-use crate::apply::decide::inventory::Entry;
-use crate::apply::decide::rollout::{Need, Rollout, Step};
-use crate::apply::object::apply_object::{self as step, Done};
-use crate::apply::run::inventory_update as settle;
-use crate::apply::run::readiness_poll::{FIRST_LOOK, LAST_LOOK, Looked, Looks};
-use crate::apply::run::retry::{Tried, may_pass};
-use crate::apply::wire::error::{Failure, Problem, Verdict};
-use crate::apply::{OVERTAKEN, Options, Target};
+use crate::apply::cluster::crd::{self, CRD};
+use crate::apply::cluster::error::ClusterError;
+use crate::apply::cluster::live_cluster::{LiveCluster, TargetCluster};
+use crate::apply::cluster::options::Options;
+use crate::apply::decide::desired::manifest;
+use crate::apply::decide::event::{Event, EventKind};
+use crate::apply::decide::inventory::InventoryEntry;
+use crate::apply::decide::object_error::ObjectError;
+use crate::apply::decide::readiness::{Readiness, readiness};
+use crate::apply::decide::rollout::{Action, ClusterId, Rollout, Step, StepId};
+use crate::apply::object::apply_object::{Applied, apply_object};
+use crate::apply::run::clusters::{OTHER_ROLLOUT_STARTED, OnEvent, RETRY_DELAY, unusable};
+use crate::apply::run::inventory_update::write_ahead;
+use crate::apply::run::readiness_poll::{Observation, Poll, PollRequest, PollTimer};
+use crate::apply::run::retry::{Retries, may_retry};
+use crate::apply::run::rollout_result::RolloutResult;
+use crate::apply::run::step_states::{LevelRule, StepState, StepStates};
+use crate::apply::wire::error::RequestError;
 
-/// How far a step is.
-pub(in crate::apply) enum State {
-    /// It has not begun.
-    Waits,
-    /// A request is under way.
-    Runs,
-    /// It could not be done yet, and is tried again.
-    Later,
-    /// Its object is there, and is not ready yet.
-    There { manifest: Value, since: Instant, seen: String },
-    /// Done, and ready where that matters.
-    Done,
-    /// It failed, or cannot begin.
-    Failed,
+/// The result of work that was in flight.
+enum Outcome<'a> {
+    ClusterRead(ClusterId, Box<Result<LiveCluster<'a>, ClusterError>>),
+    StepApplied(StepId, Box<Result<Applied, ObjectError>>),
+    /// Whether the resources of a CRD are served.
+    CrdServed {
+        step: StepId,
+        announced: Announced,
+        result: Result<(), ObjectError>,
+    },
+    Polled(Poll),
+    RetryDue(StepId),
 }
 
-/// What comes back from what was under way.
-pub(in crate::apply) enum Outcome<'a> {
-    /// A cluster, if it answers.
-    Entered(usize, Box<Result<Side<'a>, Failure>>),
-    Performed(usize, Box<Result<Done, Problem>>),
-    /// Whether what a definition defines is served, and whether somebody was told to wait for that.
-    Served(usize, bool, Result<(), Problem>),
-    Looked(Looked),
-    /// It is time to try a step again.
-    Again(usize),
+/// Whether an event said that transship waits for an object. Only then is there an event when it is ready.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Announced {
+    Yes,
+    No,
 }
 
-pub(in crate::apply) type Work<'r, 'a> = Pin<Box<dyn Future<Output = Outcome<'a>> + 'r>>;
-
-pub(in crate::apply) struct Run<'r, 'a> {
-    pub(in crate::apply) rollout: &'r Rollout<'a>,
-    targets: &'r [Target<'a>],
+/// A rollout in progress.
+pub(crate) struct RolloutRun<'r, 'a> {
+    rollout: &'r Rollout<'a>,
+    targets: &'r [TargetCluster<'a>],
+    options: &'r Options,
+    on_event: &'r mut OnEvent<'r>,
     /// The clusters, as soon as they answer.
-    pub(in crate::apply) sides: &'r [OnceCell<Side<'a>>],
-    pub(in crate::apply) options: &'r Options,
-    pub(in crate::apply) states: Vec<State>,
-    /// For each half, why nothing can be done there yet.
-    silent: Vec<Option<Failure>>,
-    /// Whether anything was written, so that what was seen before may not be so any more.
+    clusters: Vec<Option<Arc<LiveCluster<'a>>>>,
+    /// Why a cluster cannot be used yet.
+    cluster_errors: Vec<Option<ClusterError>>,
+    polls: Vec<PollTimer>,
+    states: StepStates<'r, 'a>,
+    retries: Retries,
+    entries: BTreeMap<StepId, InventoryEntry>,
+    /// Whether anything was written, so that objects seen earlier may have changed.
     wrote: bool,
-    /// What could not be done at first.
-    pub(in crate::apply) tried: BTreeMap<usize, Tried>,
-    /// What the inventory will say of each step.
-    entries: BTreeMap<usize, Entry>,
-    tell: &'r mut dyn FnMut(Event),
+    work: FuturesUnordered<BoxFuture<'r, Outcome<'a>>>,
 }
 
-/// What became of all steps.
-pub(in crate::apply) struct Ended {
-    /// Entries for the inventory, by step.
-    pub(in crate::apply) entries: BTreeMap<usize, Entry>,
-    /// For each step, whether it is done.
-    pub(in crate::apply) done: Vec<bool>,
-}
-
-impl<'r, 'a> Run<'r, 'a> {
-    pub(in crate::apply) fn new(
+impl<'r, 'a> RolloutRun<'r, 'a> {
+    pub(crate) fn new(
         rollout: &'r Rollout<'a>,
-        targets: &'r [Target<'a>],
-        sides: &'r [OnceCell<Side<'a>>],
+        targets: &'r [TargetCluster<'a>],
         options: &'r Options,
-        tell: &'r mut dyn FnMut(Event),
+        on_event: &'r mut OnEvent<'r>,
     ) -> Self {
         Self {
-            states: rollout.steps.iter().map(|_| State::Waits).collect(),
-            silent: vec![None; targets.len()],
-            wrote: false,
-            tried: BTreeMap::new(),
+            clusters: targets.iter().map(|_| None).collect(),
+            cluster_errors: targets.iter().map(|_| None).collect(),
+            polls: targets.iter().map(|_| PollTimer::new()).collect(),
+            states: StepStates::new(rollout),
+            retries: Retries::default(),
             entries: BTreeMap::new(),
+            wrote: false,
+            work: FuturesUnordered::new(),
             rollout,
             targets,
-            sides,
             options,
-            tell,
+            on_event,
         }
     }
 
-    pub(in crate::apply) async fn walk(mut self) -> Ended {
-        let mut work: FuturesUnordered<Work<'r, 'a>> = FuturesUnordered::new();
-        work.extend((0..self.sides.len()).map(|half| self.enter(half, Duration::ZERO)));
-        let mut looks = vec![Looks { under_way: false, pause: FIRST_LOOK }; self.sides.len()];
+    /// Runs the rollout to its end.
+    pub(crate) async fn run(mut self) -> RolloutResult<'a> {
+        for index in 0..self.targets.len() {
+            self.read_cluster(ClusterId(index), Duration::ZERO);
+        }
         loop {
-            self.block();
-            for at in self.startable() {
-                self.states[at] = State::Runs;
-                work.push(self.perform(at));
+            self.block_dependents();
+            for step in self.startable_steps() {
+                self.start(step);
             }
-            for (half, looks) in looks.iter_mut().enumerate().filter(|(_, looks)| !looks.under_way) {
-                if self.is_waiting(half) {
-                    work.push(self.look(half, looks.pause));
-                    *looks = Looks { under_way: true, pause: (looks.pause * 2).min(LAST_LOOK) };
-                }
-            }
-            let Some(outcome) = work.next().await else { break };
+            self.start_polls();
+            let Some(outcome) = self.work.next().await else { break };
             match outcome {
-                Outcome::Entered(half, side) => work.extend(self.entered(half, *side)),
-                Outcome::Performed(at, result) => {
-                    looks[self.step(at).half].pause = FIRST_LOOK;
-                    work.extend(self.performed(at, *result));
+                Outcome::ClusterRead(cluster, result) => self.cluster_read(cluster, *result),
+                Outcome::StepApplied(step, result) => {
+                    let cluster = self.step(step).cluster;
+                    self.polls[cluster.0].restart();
+                    self.step_applied(step, *result);
                 }
-                Outcome::Served(at, waited, Ok(())) => self.ready(at, waited),
-                Outcome::Served(at, _, Err(problem)) => self.failed(at, &problem),
-                Outcome::Again(at) => self.again(at),
-                Outcome::Looked(seen) => {
-                    looks[seen.half].under_way = false;
-                    work.extend(seen.objects.into_iter().filter_map(|(at, live)| self.looked(at, live)));
-                    if seen.overtaken {
-                        self.abandon(seen.half, OVERTAKEN);
+                Outcome::CrdServed { step, announced, result: Ok(()) } => self.ready(step, announced),
+                Outcome::CrdServed { step, result: Err(error), .. } => self.fail(step, &error),
+                Outcome::Polled(poll) => self.polled(poll),
+                Outcome::RetryDue(step) => {
+                    // The step may have failed meanwhile.
+                    if matches!(self.states.get(step), StepState::Retrying) {
+                        self.states.set(step, StepState::Pending);
                     }
                 }
             }
-            self.give_up_if_late();
+            self.give_up_after_deadline();
         }
-        let done = self.states.iter().map(|state| matches!(state, State::Done)).collect();
-        Ended { entries: self.entries, done }
+        RolloutResult { clusters: self.clusters, entries: self.entries, done: self.states.done() }
     }
 
-    pub(in crate::apply) fn side(&self, half: usize) -> Option<&'r Side<'a>> {
-        self.sides[half].get()
+    fn step(&self, id: StepId) -> &'r Step<'a> {
+        self.rollout.step(id)
     }
 
-    /// Looks at a cluster, and says there what will be in it. Others do not wait for that.
-    fn enter(&self, half: usize, pause: Duration) -> Work<'r, 'a> {
-        let (target, rollout, options) = (&self.targets[half], self.rollout, self.options);
-        Box::pin(async move {
-            let entered = timeout_at(options.deadline(), async {
-                sleep(pause).await;
-                let mut side = crate::apply::enter(target, options).await?;
-                side.find_strangers(&target.plan.objects).await;
-                settle::write_ahead(&side, rollout, half).await?;
-                Ok(side)
-            });
-            Outcome::Entered(half, Box::new(entered.await.unwrap_or_else(|_| Err(Failure::late()))))
-        })
+    fn step_ids(&self) -> impl Iterator<Item = StepId> + use<> {
+        (0..self.rollout.steps.len()).map(StepId)
     }
 
-    /// A cluster answers, or is asked again: for as long as a request, or for as long as everything if somebody waits.
-    fn entered(&mut self, half: usize, side: Result<Side<'a>, Failure>) -> Option<Work<'r, 'a>> {
-        let (options, cluster) = (self.options, self.targets[half].profile.cluster);
-        let patience = if options.wait { options.timeout } else { options.patience.min(options.timeout) };
-        // Whoever waits, waits for a place for the inventory, too.
-        let is_passing =
-            |failure: &Failure| failure.is_passing() || options.wait && matches!(failure, Failure::NoHome(_));
-        match side {
-            Ok(side) => {
-                if self.silent[half].is_some() {
-                    let now = "objects can go there now".to_owned();
-                    (self.tell)(Event::of_cluster(cluster, What::Ready, now));
-                }
-                let _ = self.sides[half].set(side);
-                None
-            }
-            Err(failure) if is_passing(&failure) && options.begun.elapsed() < patience => {
-                let (why, pause) =
-                    (failure.words(false), failure.retry_after().unwrap_or(crate::apply::PAUSE));
-                if self.silent[half].as_ref().is_none_or(|before| before.words(false) != why) {
-                    (self.tell)(Event::of_cluster(cluster, What::Waiting, why));
-                }
-                self.silent[half] = Some(failure);
-                Some(self.enter(half, pause))
-            }
-            Err(failure) => {
-                // When the time is over, what was seen until then says more.
-                let failure = self.silent[half].take().unwrap_or(failure);
-                (self.tell)(crate::apply::lost(cluster, &failure));
-                self.abandon(half, &format!("nothing can be done in its cluster: {}", failure.words(false)));
-                None
-            }
-        }
+    fn cluster_of(&self, step: StepId) -> Option<Arc<LiveCluster<'a>>> {
+        self.clusters[self.step(step).cluster.0].clone()
     }
 
-    pub(in crate::apply) fn step(&self, at: usize) -> &'r Step<'a> {
-        &self.rollout.steps[at]
-    }
-
-    pub(in crate::apply) fn tell(&mut self, at: usize, what: What, message: String) {
-        let step = self.step(at);
-        let cluster = self.targets[step.half].profile.cluster;
+    fn report(&mut self, id: StepId, kind: EventKind, message: impl Into<String>) {
+        let step = self.step(id);
+        let cluster = self.targets[step.cluster.0].profile.cluster;
         let level = step.level.unwrap_or_default().to_owned();
-        (self.tell)(Event { level, ..Event::of_object(cluster, &step.object.id, what, message) });
+        let event = Event::for_object(cluster, &step.object.id, kind, message);
+        (self.on_event)(Event { level, ..event });
     }
 
-    /// Whether others that need a step may begin: it is there, or ready where that is what they need.
-    fn is_met(&self, at: usize, readiness: bool) -> bool {
-        match self.states[at] {
-            State::Done => true,
-            State::There { .. } => !readiness,
-            _ => false,
-        }
-    }
-
-    /// Steps that need something which will not come, and what needs those in turn.
-    pub(in crate::apply) fn block(&mut self) {
-        while let Some((at, other, need)) = self.blocked() {
-            let message = format!("it needs {}, {}", need.words(), self.step(other).object.id);
-            self.states[at] = State::Failed;
-            self.tell(at, What::Blocked, message);
-        }
-    }
-
-    fn blocked(&self) -> Option<(usize, usize, Need)> {
-        let waits = (0..self.states.len()).filter(|at| matches!(self.states[*at], State::Waits));
-        let mut missing =
-            waits.flat_map(|at| self.step(at).needs.iter().map(move |need| (at, need.0, need.1)));
-        missing.find(|(_, other, _)| matches!(self.states[*other], State::Failed))
-    }
-
-    fn startable(&self) -> Vec<usize> {
-        let open: Vec<usize> = (0..self.sides.len()).map(|half| self.open_stage(half)).collect();
-        let begins = |at: &usize| {
-            let step = self.step(*at);
-            matches!(self.states[*at], State::Waits)
-                && self.side(step.half).is_some()
-                && step.stage <= open[step.half]
-                && step.needs.iter().all(|(other, need)| self.is_met(*other, need.is_of_readiness()))
-        };
-        (0..self.states.len()).filter(begins).collect()
-    }
-
-    /// The first stage of a cluster that is not settled.
-    fn open_stage(&self, half: usize) -> usize {
-        // A level waits for the readiness of those before it once everything was there.
-        let strict = self.options.wait && self.side(half).is_some_and(|side| side.known.installed);
-        let unsettled = |(at, step): (usize, &Step<'_>)| {
-            let settled = match self.states[at] {
-                // What others must bring may be what those behind it are for.
-                State::Done | State::Failed | State::Later => true,
-                State::There { .. } => !strict,
-                State::Waits | State::Runs => false,
+    /// Reads a cluster and writes its inventory ahead. Steps of other clusters do not wait for that.
+    fn read_cluster(&mut self, id: ClusterId, delay: Duration) {
+        let (target, rollout, options) = (&self.targets[id.0], self.rollout, self.options);
+        self.work.push(Box::pin(async move {
+            let read = async {
+                sleep(delay).await;
+                let mut cluster = LiveCluster::read(target, options).await?;
+                cluster.find_existing(&target.plan.objects).await;
+                write_ahead(&cluster, rollout, id).await?;
+                Ok(cluster)
             };
-            (step.half == half && !settled).then_some(step.stage)
-        };
-        self.rollout.steps.iter().enumerate().filter_map(unsettled).min().unwrap_or(usize::MAX)
+            let result = match timeout_at(options.deadline(), read).await {
+                Ok(result) => result,
+                Err(_) => Err(RequestError::DeadlineExceeded.into()),
+            };
+            Outcome::ClusterRead(id, Box::new(result))
+        }));
     }
 
-    fn perform(&self, at: usize) -> Work<'r, 'a> {
-        let (step, options) = (self.step(at), self.options);
-        let side = self.side(step.half);
-        Box::pin(async move {
-            let Some(side) = side else {
-                return Outcome::Performed(at, Box::new(Err(Problem::new("no cluster"))));
-            };
-            let result = match step::perform(side, step.object, step.action, options).await {
-                Err(problem) => Err(problem.unless_others_are_answered(side).await),
-                done => done,
-            };
-            Outcome::Performed(at, Box::new(result))
-        })
-    }
-
-    fn performed(&mut self, at: usize, result: Result<Done, Problem>) -> Option<Work<'r, 'a>> {
-        let done = match result {
-            Ok(done) => done,
-            Err(problem) => return self.missed(at, problem),
-        };
-        self.tell(at, done.what, done.note.to_owned());
-        self.wrote |= done.what != What::Unchanged;
-        if let Some(entry) = done.entry {
-            self.entries.insert(at, entry);
-        }
-        match done.live {
-            Some(live) if self.waits_for_readiness(at) => {
-                let manifest = body::manifest(self.step(at).object);
-                self.states[at] = State::There { manifest, since: Instant::now(), seen: String::new() };
-                // What is as it was may have been broken by what was changed before it.
-                if self.wrote && done.what == What::Unchanged { None } else { self.looked(at, Ok(live)) }
+    /// Starts to use a cluster, or reads it again: for as long as a request is retried, or until the deadline with
+    /// `--wait`.
+    fn cluster_read(&mut self, id: ClusterId, result: Result<LiveCluster<'a>, ClusterError>) {
+        let (options, cluster) = (self.options, self.targets[id.0].profile.cluster);
+        let error = match result {
+            Ok(live) => {
+                if self.cluster_errors[id.0].is_some() {
+                    let message = "the cluster answers, and objects can be applied";
+                    (self.on_event)(Event::for_cluster(cluster, EventKind::Ready, message));
+                }
+                self.clusters[id.0] = Some(Arc::new(live));
+                return;
             }
-            _ => {
-                self.states[at] = State::Done;
-                None
+            Err(error) => error,
+        };
+        let limit = if options.wait { options.timeout } else { options.retry_timeout.min(options.timeout) };
+        let may_change = error.is_transient()
+            || options.wait && matches!(error, ClusterError::InventoryNamespaceMissing { .. });
+        if may_change && options.started.elapsed() < limit {
+            let message = error.to_string();
+            let before = self.cluster_errors[id.0].as_ref().map(ToString::to_string);
+            if before.as_ref() != Some(&message) {
+                (self.on_event)(Event::for_cluster(cluster, EventKind::Waiting, message));
+            }
+            let delay = error.retry_after().unwrap_or(RETRY_DELAY);
+            info!(cluster = cluster.name(), %error, ?delay, "reading the cluster again");
+            self.cluster_errors[id.0] = Some(error);
+            self.read_cluster(id, delay);
+            return;
+        }
+        // After the deadline, an earlier error says more.
+        let error = self.cluster_errors[id.0].take().unwrap_or(error);
+        (self.on_event)(unusable(cluster, &error));
+        self.abandon_cluster(id, &format!("its cluster cannot be used: {error}"));
+    }
+
+    /// Fails all steps that depend on a step that failed.
+    fn block_dependents(&mut self) {
+        while let Some((step, dependency)) = self.states.find_blocked() {
+            let object = &self.step(dependency.on).object.id;
+            let message = format!("it needs {}, {object}", dependency.reason);
+            self.states.set(step, StepState::Failed);
+            self.report(step, EventKind::Blocked, message);
+        }
+    }
+
+    fn startable_steps(&self) -> Vec<StepId> {
+        let mut steps = Vec::new();
+        for (index, cluster) in self.clusters.iter().enumerate() {
+            if let Some(cluster) = cluster {
+                // Run levels wait for readiness only after the first installation.
+                let is_upgrade = self.options.wait && cluster.inventory.initial().installed;
+                let rule = if is_upgrade { LevelRule::Ready } else { LevelRule::Exists };
+                steps.extend(self.states.startable(ClusterId(index), rule));
             }
         }
+        steps
     }
 
-    /// A step could not be done: now, or at all.
-    fn missed(&mut self, at: usize, problem: Problem) -> Option<Work<'r, 'a>> {
-        if may_pass(&problem, self.options) {
-            return Some(self.later(at, problem));
+    fn start(&mut self, id: StepId) {
+        let Some(cluster) = self.cluster_of(id) else { return };
+        let (step, options) = (self.step(id), self.options);
+        self.states.set(id, StepState::Running);
+        self.work.push(Box::pin(async move {
+            let result = match apply_object(&cluster, step.object, step.action, options).await {
+                Ok(applied) => Ok(applied),
+                Err(error) => Err(cluster.check_outlook(error).await),
+            };
+            Outcome::StepApplied(id, Box::new(result))
+        }));
+    }
+
+    fn step_applied(&mut self, id: StepId, result: Result<Applied, ObjectError>) {
+        let applied = match result {
+            Ok(applied) => applied,
+            Err(error) if may_retry(&error, self.options) => return self.retry_later(id, &error),
+            Err(error) => return self.fail(id, &error),
+        };
+        self.report(id, applied.kind, applied.note);
+        self.wrote |= applied.kind != EventKind::Unchanged;
+        if let Some(entry) = applied.entry {
+            self.entries.insert(id, entry);
         }
-        self.failed(at, &problem);
-        None
-    }
-
-    pub(in crate::apply) fn failed(&mut self, at: usize, problem: &Problem) {
-        self.states[at] = State::Failed;
-        self.tell(at, What::Failed, problem.message.clone());
-        if problem.verdict == Verdict::Lost {
-            // A cluster that stopped to answer is not asked for everything else as well.
-            self.abandon(self.step(at).half, &format!("its cluster does not answer: {}", problem.message));
+        let Some(live) = applied.live.filter(|_| self.needs_readiness(id)) else {
+            self.states.set(id, StepState::Done);
+            return;
+        };
+        let manifest = manifest(self.step(id).object);
+        self.states.set(id, StepState::Applied { manifest, since: Instant::now(), seen: String::new() });
+        // An unchanged object was read at the start. A change since may have affected its readiness, so it is polled.
+        if !(self.wrote && applied.kind == EventKind::Unchanged) {
+            self.observe(id, Ok(Some(live)));
         }
     }
 
-    /// What has not begun in a cluster, and what is waited for there, is left as it is.
-    fn abandon(&mut self, half: usize, why: &str) {
-        for at in 0..self.states.len() {
-            let ends = matches!(self.states[at], State::Waits | State::Later | State::There { .. });
-            if ends && self.step(at).half == half {
-                self.states[at] = State::Failed;
-                self.tell(at, What::Blocked, why.to_owned());
+    fn retry_later(&mut self, id: StepId, error: &ObjectError) {
+        let message = error.to_string();
+        let attempt = self.retries.record(id, &message);
+        info!(object = %self.step(id).object.id, reason = message, delay = ?attempt.delay, "retrying a step");
+        self.states.set(id, StepState::Retrying);
+        if attempt.is_news {
+            self.report(id, EventKind::Waiting, message);
+        }
+        let until_deadline = self.options.deadline().saturating_duration_since(Instant::now());
+        let delay = attempt.delay.min(until_deadline);
+        self.work.push(Box::pin(async move {
+            sleep(delay).await;
+            Outcome::RetryDue(id)
+        }));
+    }
+
+    fn fail(&mut self, id: StepId, error: &ObjectError) {
+        self.states.set(id, StepState::Failed);
+        self.report(id, EventKind::Failed, error.to_string());
+        if error.is_cluster_unreachable() {
+            let message = format!("its cluster does not answer: {error}");
+            self.abandon_cluster(self.step(id).cluster, &message);
+        }
+    }
+
+    /// Fails all steps of a cluster that are not in flight.
+    fn abandon_cluster(&mut self, cluster: ClusterId, reason: &str) {
+        for id in self.step_ids() {
+            let is_open = matches!(
+                self.states.get(id),
+                StepState::Pending | StepState::Retrying | StepState::Applied { .. }
+            );
+            if is_open && self.step(id).cluster == cluster {
+                self.states.set(id, StepState::Failed);
+                self.report(id, EventKind::Blocked, reason);
+            }
+        }
+    }
+
+    /// Returns whether to wait until an object is ready: always for a CRD, because its kind must be served, and for
+    /// everything else with `--wait`.
+    fn needs_readiness(&self, id: StepId) -> bool {
+        let step = self.step(id);
+        step.action == Action::Apply && (self.options.wait || step.object.id.kind == CRD)
+    }
+
+    /// Starts a poll in each cluster that has something to wait for and no poll in flight.
+    fn start_polls(&mut self) {
+        for index in 0..self.clusters.len() {
+            let id = ClusterId(index);
+            let Some(cluster) = self.clusters[index].clone() else { continue };
+            if self.polls[index].in_flight || !self.states.is_waiting(id) {
+                continue;
+            }
+            let delay = self.polls[index].start();
+            let (rollout, options) = (self.rollout, self.options);
+            let steps = self.states.not_ready(id);
+            self.work.push(Box::pin(async move {
+                let request = PollRequest { rollout, cluster_id: id, cluster: &cluster, steps };
+                Outcome::Polled(request.send(delay, options).await)
+            }));
+        }
+    }
+
+    fn polled(&mut self, poll: Poll) {
+        self.polls[poll.cluster.0].in_flight = false;
+        for (step, observation) in poll.objects {
+            self.observe(step, observation);
+        }
+        if poll.taken_over {
+            self.abandon_cluster(poll.cluster, OTHER_ROLLOUT_STARTED);
+        }
+    }
+
+    /// Checks whether an object is ready.
+    fn observe(&mut self, id: StepId, observation: Observation) {
+        let StepState::Applied { manifest, seen, .. } = self.states.get_mut(id) else { return };
+        let readiness = match &observation {
+            Ok(None) => Readiness::Waiting("it no longer exists".to_owned()),
+            Ok(Some(live)) => readiness(live, manifest),
+            Err(error) if may_retry(error, self.options) => Readiness::Waiting(error.to_string()),
+            Err(error) => return self.fail(id, error),
+        };
+        debug!(object = %self.rollout.step(id).object.id, ?readiness, "readiness");
+        match readiness {
+            Readiness::Ready => {
+                let announced = if seen.is_empty() { Announced::No } else { Announced::Yes };
+                self.reached_readiness(id, announced, observation.ok().flatten());
+            }
+            Readiness::Failed(reason) => self.fail(id, &ObjectError::NotReady(reason)),
+            Readiness::Waiting(reason) if reason != *seen => {
+                seen.clone_from(&reason);
+                self.report(id, EventKind::Waiting, reason);
+            }
+            Readiness::Waiting(_) => {}
+        }
+    }
+
+    /// A CRD is ready when its resources are served.
+    fn reached_readiness(&mut self, id: StepId, announced: Announced, live: Option<Value>) {
+        let is_crd = self.step(id).object.id.kind == CRD;
+        let (Some(cluster), Some(live), true) = (self.cluster_of(id), live, is_crd) else {
+            return self.ready(id, announced);
+        };
+        let options = self.options;
+        self.states.set(id, StepState::Running);
+        self.work.push(Box::pin(async move {
+            let result = crd::wait_until_served(&cluster, &live, options).await;
+            Outcome::CrdServed { step: id, announced, result }
+        }));
+    }
+
+    fn ready(&mut self, id: StepId, announced: Announced) {
+        self.states.set(id, StepState::Done);
+        if announced == Announced::Yes {
+            self.report(id, EventKind::Ready, "");
+        }
+    }
+
+    /// After the deadline, fails everything that transship waits for, with what was seen last.
+    fn give_up_after_deadline(&mut self) {
+        if Instant::now() < self.options.deadline() {
+            return;
+        }
+        for id in self.step_ids() {
+            let message = match self.states.get(id) {
+                StepState::Applied { since, seen, .. } => {
+                    Some(format!("it is not ready after {} s: {seen}", since.elapsed().as_secs()))
+                }
+                StepState::Pending | StepState::Retrying => self.retries.describe(id),
+                _ => None,
+            };
+            if let Some(message) = message {
+                self.fail(id, &ObjectError::DeadlineExceeded(message));
+            }
+        }
+        self.block_dependents();
+        for id in self.step_ids() {
+            if matches!(self.states.get(id), StepState::Pending) && self.cluster_of(id).is_some() {
+                self.states.set(id, StepState::Failed);
+                self.report(id, EventKind::Blocked, "the timeout ended before it could start");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Waits until objects exist. That a custom resource exists implies that its kind is served.
+//! `wait-for`: waits until objects exist. A custom resource that exists implies that its kind is served.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,36 +9,52 @@ use kube::core::ApiResource;
 use kube::discovery::{ApiCapabilities, Scope};
 use kube::{Client, Error, discovery};
 use tokio::time::{Instant, sleep, timeout_at};
+use tracing::debug;
 
-use crate::apply::wire::client::reason;
+use crate::apply::wire::client::root_cause;
 use crate::diagnostic::Diagnostic;
 
-/// Looked at again after this long: hundreds of control planes start at once, and none is in that much of a hurry.
-const PAUSE: Duration = Duration::from_secs(1);
+/// The delay between polls. Hundreds of control planes may start at once, so it is not short.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// An object that must exist: `Kind/name`, `Kind.group/name`, or either with a namespace before the name.
+/// An object to wait for: `Kind/name`, `Kind.group/name` or `Kind.group/namespace/name`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Awaited {
+pub struct WaitTarget {
     kind: String,
     group: String,
     namespace: Option<String>,
     name: String,
 }
 
-impl FromStr for Awaited {
-    type Err = String;
+/// A text that is not a [`WaitTarget`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InvalidWaitTarget;
+
+impl fmt::Display for InvalidWaitTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "write Kind.group/name or Kind.group/namespace/name, such as \
+             ClusterOperator.config.openshift.io/storage",
+        )
+    }
+}
+
+impl std::error::Error for InvalidWaitTarget {}
+
+impl FromStr for WaitTarget {
+    type Err = InvalidWaitTarget;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let parts: Vec<&str> = text.split('/').collect();
         let (kind, namespace, name) = match parts[..] {
             [kind, name] => (kind, None, name),
             [kind, namespace, name] => (kind, Some(namespace), name),
-            _ => return Err(how_to_write()),
+            _ => return Err(InvalidWaitTarget),
         };
         let (kind, group) = kind.split_once('.').unwrap_or((kind, ""));
         let is_kind = kind.starts_with(|first: char| first.is_ascii_uppercase());
         if !is_kind || name.is_empty() || namespace == Some("") {
-            return Err(how_to_write());
+            return Err(InvalidWaitTarget);
         }
         Ok(Self {
             kind: kind.to_owned(),
@@ -49,12 +65,7 @@ impl FromStr for Awaited {
     }
 }
 
-fn how_to_write() -> String {
-    "write Kind.group/name or Kind.group/namespace/name, such as ClusterOperator.config.openshift.io/storage"
-        .to_owned()
-}
-
-impl fmt::Display for Awaited {
+impl fmt::Display for WaitTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.kind)?;
         if !self.group.is_empty() {
@@ -67,105 +78,114 @@ impl fmt::Display for Awaited {
     }
 }
 
-/// What was seen of an object when it was last looked for.
+/// The state of an object when it was last polled.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Seen {
+pub enum WaitState {
     /// It exists.
-    There,
-    /// It does not.
-    Missing,
-    /// Nor does its kind.
+    Exists,
+    /// It does not exist.
+    NotFound,
+    /// Its kind is not served.
     KindNotServed,
-    /// The server does not let us look; its words.
-    Refused(String),
-    /// No answer, or none that can be read.
+    /// The API server rejects the request. The text is its message.
+    Rejected(String),
+    /// The API server does not answer, or the answer cannot be read.
     Unreachable(String),
 }
 
-impl fmt::Display for Seen {
+impl fmt::Display for WaitState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::There => f.write_str("there"),
-            Self::Missing => f.write_str("not there yet"),
+            Self::Exists => f.write_str("exists"),
+            Self::NotFound => f.write_str("does not exist yet"),
             Self::KindNotServed => f.write_str("its kind is not served yet"),
-            Self::Refused(words) => write!(f, "the server refuses: {words}"),
-            Self::Unreachable(words) => write!(f, "the server cannot be reached: {words}"),
+            Self::Rejected(message) => write!(f, "the API server rejects the request: {message}"),
+            Self::Unreachable(reason) => write!(f, "the API server does not answer: {reason}"),
         }
     }
 }
 
-/// One object, what is seen of it now, and since when it is waited for.
+/// A change of an object's state.
 #[derive(Debug)]
-pub struct Progress<'a> {
+pub struct WaitProgress<'a> {
     /// The object.
-    pub object: &'a Awaited,
-    /// What is seen of it.
-    pub seen: &'a Seen,
+    pub object: &'a WaitTarget,
+    /// Its state.
+    pub state: &'a WaitState,
     /// The time since the start.
-    pub after: Duration,
+    pub elapsed: Duration,
 }
 
-/// Waits until all objects exist, and tells each change of what is seen. What is still missing at the deadline comes
-/// back, with what was seen of it last. An object that can never exist, because its kind has no namespace or has one,
-/// is an error at once.
+/// Waits until all objects exist, and reports each change of their state. Returns the objects that do not exist at the
+/// deadline, with their last state. Fails at once for an object that can never exist: its name has a namespace although
+/// its kind is cluster-scoped, or the other way round.
 pub async fn wait_for(
     client: &Client,
-    objects: &[Awaited],
+    objects: &[WaitTarget],
     timeout: Duration,
-    mut tell: impl FnMut(&Progress<'_>),
-) -> Result<Vec<(Awaited, Seen)>, Diagnostic> {
-    let begun = Instant::now();
-    let deadline = begun + timeout;
-    let mut waiting: Vec<(&Awaited, Option<Seen>)> = objects.iter().map(|object| (object, None)).collect();
+    mut on_progress: impl FnMut(&WaitProgress<'_>) + Send,
+) -> Result<Vec<(WaitTarget, WaitState)>, Diagnostic> {
+    let started = Instant::now();
+    let deadline = started + timeout;
+    let mut waiting: Vec<(&WaitTarget, Option<WaitState>)> =
+        objects.iter().map(|object| (object, None)).collect();
     loop {
         for (object, last) in &mut waiting {
-            let silent = |_| Ok(Seen::Unreachable("no answer before the deadline".to_owned()));
-            let seen = timeout_at(deadline, look(client, object)).await.unwrap_or_else(silent)?;
-            if last.as_ref() != Some(&seen) {
-                tell(&Progress { object, seen: &seen, after: begun.elapsed() });
+            let state = match timeout_at(deadline, poll(client, object)).await {
+                Ok(state) => state?,
+                Err(_) => WaitState::Unreachable("no answer before the deadline".to_owned()),
+            };
+            debug!(%object, ?state, "poll");
+            if last.as_ref() != Some(&state) {
+                on_progress(&WaitProgress { object, state: &state, elapsed: started.elapsed() });
             }
-            *last = Some(seen);
+            *last = Some(state);
         }
-        waiting.retain(|(_, seen)| *seen != Some(Seen::There));
-        if waiting.is_empty() || Instant::now() + PAUSE > deadline {
-            let missing = waiting.into_iter().filter_map(|(object, seen)| Some((object.clone(), seen?)));
+        waiting.retain(|(_, state)| *state != Some(WaitState::Exists));
+        if waiting.is_empty() || Instant::now() + POLL_INTERVAL > deadline {
+            let missing = waiting.into_iter().filter_map(|(object, state)| Some((object.clone(), state?)));
             return Ok(missing.collect());
         }
-        sleep(PAUSE).await;
+        sleep(POLL_INTERVAL).await;
     }
 }
 
-async fn look(client: &Client, object: &Awaited) -> Result<Seen, Diagnostic> {
-    let found = match kind_of(client, object).await {
+async fn poll(client: &Client, object: &WaitTarget) -> Result<WaitState, Diagnostic> {
+    let found = match find_resource(client, object).await {
         Ok(Some((resource, capabilities))) => {
-            let api = api_of(client, object, &resource, &capabilities)?;
-            api.get_metadata_opt(&object.name).await.map(|found| found.map_or(Seen::Missing, |_| Seen::There))
+            let api = api(client, object, &resource, &capabilities)?;
+            api.get_metadata_opt(&object.name).await
         }
-        Ok(None) => Ok(Seen::KindNotServed),
+        Ok(None) => return Ok(WaitState::KindNotServed),
         Err(error) => Err(error),
     };
-    Ok(found.unwrap_or_else(|error| match error {
-        // Waiting may cure it, as rights and namespaces are made too.
-        Error::Api(status) if (400..500).contains(&status.code) => Seen::Refused(status.message),
-        error => Seen::Unreachable(reason(&error)),
-    }))
+    Ok(match found {
+        Ok(Some(_)) => WaitState::Exists,
+        Ok(None) => WaitState::NotFound,
+        // Someone may grant the permission or create the namespace later.
+        Err(Error::Api(status)) if (400..500).contains(&status.code) => WaitState::Rejected(status.message),
+        Err(error) => WaitState::Unreachable(root_cause(&error)),
+    })
 }
 
-/// The most stable version of a kind that is served, if any is.
-async fn kind_of(client: &Client, object: &Awaited) -> Result<Option<(ApiResource, ApiCapabilities)>, Error> {
+/// Returns the most stable version of a kind that is served.
+async fn find_resource(
+    client: &Client,
+    object: &WaitTarget,
+) -> Result<Option<(ApiResource, ApiCapabilities)>, Error> {
     match discovery::group(client, &object.group).await {
         Ok(group) => {
-            let mut kinds = group.resources_by_stability().into_iter();
-            Ok(kinds.find(|(resource, _)| resource.kind == object.kind))
+            let resources = group.resources_by_stability();
+            Ok(resources.into_iter().find(|(resource, _)| resource.kind == object.kind))
         }
         Err(Error::Discovery(_)) => Ok(None),
         Err(error) => Err(error),
     }
 }
 
-fn api_of(
+fn api(
     client: &Client,
-    object: &Awaited,
+    object: &WaitTarget,
     resource: &ApiResource,
     capabilities: &ApiCapabilities,
 ) -> Result<Api<DynamicObject>, Diagnostic> {
@@ -173,11 +193,11 @@ fn api_of(
     match (&object.namespace, &capabilities.scope) {
         (Some(namespace), Scope::Namespaced) => Ok(Api::namespaced_with(client, namespace, resource)),
         (None, Scope::Cluster) => Ok(Api::all_with(client, resource)),
-        (None, Scope::Namespaced) => Err(Diagnostic::error(format!("`{object}` names no object"))
-            .note(format!("a {} is always in a namespace", object.kind))
+        (None, Scope::Namespaced) => Err(Diagnostic::error(format!("`{object}` has no namespace"))
+            .note(format!("the kind {} is namespaced", object.kind))
             .help("write the namespace before the name")),
-        (Some(_), Scope::Cluster) => Err(Diagnostic::error(format!("`{object}` names no object"))
-            .note(format!("a {} is in no namespace", object.kind))
-            .help("leave the namespace out")),
+        (Some(_), Scope::Cluster) => Err(Diagnostic::error(format!("`{object}` has a namespace"))
+            .note(format!("the kind {} is cluster-scoped", object.kind))
+            .help("remove the namespace")),
     }
 }

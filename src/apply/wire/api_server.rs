@@ -1,179 +1,154 @@
-//! One API server: requests go out, answers come back, and what passes by itself is tried again.
+//! One API server: sends requests with limits on size, time and load, and retries those that fail transiently.
 
 use std::time::Duration;
 
-use http::{Method, Request};
+use http::header::{ACCEPT, RETRY_AFTER};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use kube::Client;
 use kube::client::Body;
 use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tracing::{debug, warn};
 
-use crate::apply::wire::client::reason;
-use crate::apply::wire::error::{Failure, Refusal};
-use crate::apply::wire::throttle::Gate;
+use crate::apply::wire::backoff::Backoff;
+use crate::apply::wire::client::root_cause;
+use crate::apply::wire::error::{ApiError, RequestError};
+use crate::apply::wire::request::{ApiRequest, with_query};
+use crate::apply::wire::throttle::Throttle;
 
 /// How long one answer may take.
-const ANSWER: Duration = Duration::from_secs(20);
-/// No answer may be larger: the guest's users decide what is in it.
-const LARGEST: usize = 64 << 20;
-/// How long a server is asked that may not be there yet, before that is told.
-const KNOCK: Duration = Duration::from_secs(2);
-/// So long the server itself may take over a write, and then says so: whatever it leans on, be it a webhook that hangs, is
-/// no reason to think that the server is gone.
-const WRITE: &str = "timeout=12s";
-/// What is asked when the time is over has this long, so that the last word can be said.
-const LAST_WORD: Duration = Duration::from_secs(2);
-/// Whatever a server says, it is asked again after this long.
-const LATEST: Duration = Duration::from_secs(60);
-const FIRST_PAUSE: Duration = Duration::from_millis(100);
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
+/// The largest answer. Users of the guest decide what is in it.
+const MAX_ANSWER_SIZE: usize = 64 << 20;
+/// How long to retry a request to an API server that may not be running yet.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long the API server may work on a write before it gives up. This is shorter than our own timeout, so a webhook
+/// that hangs is not mistaken for an API server that does not answer.
+const WRITE_TIMEOUT: &str = "timeout=12s";
+/// How long a request may take after the deadline, so that the inventory can still be written.
+const LAST_REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
+/// The longest `Retry-After` that is obeyed.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(60);
+const FIRST_DELAY: Duration = Duration::from_millis(100);
+const MAX_DELAY: Duration = Duration::from_secs(5);
 
-/// An answer that was no refusal.
-pub(in crate::apply) struct Answer {
-    /// Whether the object was made by the request.
-    pub(in crate::apply) created: bool,
-    pub(in crate::apply) value: Value,
+/// A successful answer.
+pub(crate) struct Response {
+    pub(crate) status: StatusCode,
+    pub(crate) value: Value,
 }
 
-/// What goes into a request, and how it is to be read.
-#[derive(Clone, Copy)]
-pub(in crate::apply) enum Content<'b> {
-    Nothing,
-    /// Nothing either, and of the objects in the answer only what they are called.
-    Names,
-    Json(&'b str),
-    /// Server-side apply.
-    Apply(&'b str),
-    /// RFC 6902.
-    JsonPatch(&'b str),
-    /// RFC 7386.
-    MergePatch(&'b str),
-}
-
-pub(in crate::apply) struct Server {
+/// A connection to an API server.
+pub(crate) struct ApiServer {
     client: Client,
-    gate: Gate,
-    /// How long a request is tried again, and until when all of them are.
-    patience: Duration,
+    throttle: Throttle,
+    /// How long to retry a request that fails transiently.
+    retry_timeout: Duration,
+    /// The deadline for all requests.
     deadline: Instant,
 }
 
-impl Server {
-    pub(in crate::apply) fn new(client: Client, patience: Duration, deadline: Instant) -> Self {
-        Self { client, gate: Gate::new(), patience, deadline }
+impl ApiServer {
+    pub(crate) fn new(client: Client, retry_timeout: Duration, deadline: Instant) -> Self {
+        Self { client, throttle: Throttle::new(), retry_timeout, deadline }
     }
 
-    pub(in crate::apply) async fn get(&self, path: &str) -> Result<Value, Failure> {
-        Ok(self.send(Method::GET, path, Content::Nothing).await?.value)
+    /// Sends a request and retries transient errors.
+    pub(crate) async fn send(&self, request: ApiRequest) -> Result<Response, RequestError> {
+        self.send_until(Instant::now() + self.retry_timeout, request).await
     }
 
-    /// Asks a server that may not be there yet, without much patience.
-    pub(in crate::apply) async fn knock(&self, path: &str) -> Result<Value, Failure> {
-        let deadline = Instant::now() + self.patience.min(KNOCK);
-        Ok(self.send_until(deadline, Method::GET, path, Content::Nothing).await?.value)
+    /// Sends a GET request. Returns `None` if the answer is 404.
+    pub(crate) async fn get(&self, request: ApiRequest) -> Result<Option<Value>, RequestError> {
+        match self.send(request).await {
+            Ok(response) => Ok(Some(response.value)),
+            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
-    /// Sends a request until it is answered for good, or patience ends.
-    pub(in crate::apply) async fn send(
-        &self,
-        method: Method,
-        path: &str,
-        content: Content<'_>,
-    ) -> Result<Answer, Failure> {
-        self.send_until(Instant::now() + self.patience, method, path, content).await
+    /// Sends a request to an API server that may not be running yet, and gives up soon.
+    pub(crate) async fn probe(&self, request: ApiRequest) -> Result<Value, RequestError> {
+        let deadline = Instant::now() + self.retry_timeout.min(PROBE_TIMEOUT);
+        Ok(self.send_until(deadline, request).await?.value)
     }
 
-    async fn send_until(
-        &self,
-        deadline: Instant,
-        method: Method,
-        path: &str,
-        content: Content<'_>,
-    ) -> Result<Answer, Failure> {
+    async fn send_until(&self, deadline: Instant, mut request: ApiRequest) -> Result<Response, RequestError> {
+        if request.method() != Method::GET {
+            request = with_query(request, WRITE_TIMEOUT)?;
+        }
+        request.headers_mut().entry(ACCEPT).or_insert(HeaderValue::from_static("application/json"));
         let deadline = deadline.min(self.deadline);
-        let mut pause = FIRST_PAUSE;
+        let mut backoff = Backoff::new(FIRST_DELAY, MAX_DELAY);
+        let mut attempt = 0;
         loop {
-            let failure = match self.once(method.clone(), path, content).await {
-                Ok(value) => return Ok(value),
-                Err(failure) => failure,
+            attempt += 1;
+            let error = match self.attempt(&request, attempt).await {
+                Ok(response) => return Ok(response),
+                Err(error) => error,
             };
-            let wanted = failure.retry_after().unwrap_or_else(|| jittered(pause));
-            if !failure.is_passing() || Instant::now() + wanted > deadline {
-                return Err(failure);
+            let delay = error.retry_after().unwrap_or_else(|| backoff.next_jittered_delay());
+            let may_retry = error.is_transient() && Instant::now() + delay <= deadline;
+            if !may_retry || timeout_at(deadline, self.throttle.acquire_retry()).await.is_err() {
+                return Err(error);
             }
-            if timeout_at(deadline, self.gate.retry()).await.is_err() {
-                return Err(failure);
-            }
-            sleep(wanted).await;
-            pause = (pause * 2).min(LONGEST_PAUSE);
+            warn!(
+                method = %request.method(), path = request.uri().path(), attempt, ?delay,
+                reason = error.message_without_values(), "retrying a request"
+            );
+            sleep(delay).await;
         }
     }
 
-    async fn once(&self, method: Method, path: &str, content: Content<'_>) -> Result<Answer, Failure> {
-        let pass = self.gate.enter().await;
-        let left = self.deadline.saturating_duration_since(Instant::now());
-        let limit = ANSWER.min(left.max(LAST_WORD));
-        let answer = timeout(limit, self.exchange(method, path, content)).await;
-        let none = |_| Err(Failure::NoAnswer(format!("none within {} s", limit.as_secs())));
-        let answer = answer.unwrap_or_else(none);
-        match &answer {
-            Err(Failure::Refused(Refusal { code: 429, .. })) => pass.too_much(),
-            _ => pass.answered(),
+    /// Sends a request once, within the limits of the throttle.
+    async fn attempt(&self, request: &ApiRequest, attempt: usize) -> Result<Response, RequestError> {
+        let permit = self.throttle.acquire().await;
+        let started = Instant::now();
+        let left = self.deadline.saturating_duration_since(started);
+        let limit = ANSWER_TIMEOUT.min(left.max(LAST_REQUEST_TIMEOUT));
+        let result = match timeout(limit, self.exchange(request.clone())).await {
+            Ok(result) => result,
+            Err(_) => Err(RequestError::Timeout(limit)),
+        };
+        let status = match &result {
+            Ok(response) => Some(response.status.as_u16()),
+            Err(error) => error.code(),
+        };
+        debug!(
+            method = %request.method(), path = %request.uri(), status, duration = ?started.elapsed(), attempt,
+            "request"
+        );
+        if status == Some(429) {
+            permit.rejected();
+        } else {
+            permit.succeeded();
         }
-        answer
+        result
     }
 
-    async fn exchange(&self, method: Method, path: &str, content: Content<'_>) -> Result<Answer, Failure> {
-        let (kind, body) = match content {
-            Content::Nothing | Content::Names | Content::Json("") => ("application/json", ""),
-            Content::Json(body) => ("application/json", body),
-            Content::Apply(body) => ("application/apply-patch+yaml", body),
-            Content::JsonPatch(body) => ("application/json-patch+json", body),
-            Content::MergePatch(body) => ("application/merge-patch+json", body),
-        };
-        let path = match (&method, path.contains('?')) {
-            (&Method::GET, _) => path.to_owned(),
-            (_, true) => format!("{path}&{WRITE}"),
-            (_, false) => format!("{path}?{WRITE}"),
-        };
-        let request = Request::builder().method(method).uri(&path);
-        let request = request.header("content-type", kind).header("accept", accept(&path, content));
-        let request = request.body(Body::from(body.as_bytes().to_vec()));
-        let request = request.map_err(|error| Failure::NoAnswer(error.to_string()))?;
-        let answer = self.client.send(request).await.map_err(|error| Failure::NoAnswer(reason(&error)))?;
-        let (head, body) = answer.into_parts();
-        let body = Limited::new(body, LARGEST).collect().await.map_err(|error| {
-            if error.is::<LengthLimitError>() {
-                return Failure::Unreadable(format!("an answer of more than {LARGEST} bytes"));
+    async fn exchange(&self, request: ApiRequest) -> Result<Response, RequestError> {
+        let response = self.client.send(request.map(Body::from)).await;
+        let response = response.map_err(|error| RequestError::Connection(root_cause(&error)))?;
+        let (head, body) = response.into_parts();
+        let body = match Limited::new(body, MAX_ANSWER_SIZE).collect().await {
+            Ok(body) => body.to_bytes(),
+            Err(error) if error.is::<LengthLimitError>() => {
+                return Err(RequestError::TooLarge(MAX_ANSWER_SIZE));
             }
-            Failure::NoAnswer(reason(&*error))
-        })?;
-        let body = body.to_bytes();
-        if head.status.is_success() {
-            let broken = |_| Failure::NoAnswer("the answer is not JSON".to_owned());
-            let value = serde_json::from_slice(&body).map_err(broken)?;
-            return Ok(Answer { created: head.status.as_u16() == 201, value });
+            Err(error) => return Err(RequestError::Connection(root_cause(&*error))),
+        };
+        if !head.status.is_success() {
+            let code = head.status.as_u16();
+            let error = ApiError::parse(code, retry_after(&head.headers), &body);
+            return Err(RequestError::Api(Box::new(error)));
         }
-        let retry_after = head.headers.get("retry-after").and_then(|value| value.to_str().ok()?.parse().ok());
-        let retry_after = retry_after.map(|seconds| Duration::from_secs(seconds).min(LATEST));
-        Err(Failure::Refused(Refusal::read(head.status.as_u16(), retry_after, &body)))
+        let value = serde_json::from_slice(&body).map_err(|_| RequestError::NotJson)?;
+        Ok(Response { status: head.status, value })
     }
 }
 
-/// All groups and their kinds come in one answer if they are asked for so.
-fn accept(path: &str, content: Content<'_>) -> &'static str {
-    match path {
-        _ if matches!(content, Content::Names) => {
-            "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
-        }
-        "/api" | "/apis" => "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
-        _ => "application/json",
-    }
-}
-
-/// Between half of a time and all of it, so that many who wait do not come back at once.
-fn jittered(time: Duration) -> Duration {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    time.mul_f64(0.5 + f64::from(now.subsec_nanos() % 1000) / 2000.0)
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let seconds = headers.get(RETRY_AFTER)?.to_str().ok()?.parse().ok()?;
+    Some(Duration::from_secs(seconds).min(MAX_RETRY_AFTER))
 }

@@ -1,4 +1,8 @@
-//! A kubeconfig in, a client out; and what a failed request says, without anything secret.
+//! Connects to a cluster: builds a client from a kubeconfig.
+//!
+//! The client consists of kube's own layers over a connector that sets `TCP_NODELAY`. kube's connector does not, which
+//! costs 40 ms on each new connection. This module becomes `Client::try_from` when
+//! [kube-rs/kube#2056](https://github.com/kube-rs/kube/issues/2056) is fixed.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -17,33 +21,32 @@ use tower::{BoxError, Service, ServiceBuilder};
 use crate::apply::wire::proxy;
 use crate::diagnostic::{Diagnostic, Location};
 
-/// How long a connection may take.
-const CONNECTION: Duration = Duration::from_secs(10);
-/// How long an answer may take: longer than a webhook that the server asks has by default. A server that says nothing for so
-/// long is as good as gone.
-const ANSWER: Duration = Duration::from_secs(15);
+/// How long connecting may take.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long the API server may send nothing. This is longer than the default timeout of an admission webhook.
+const READ_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Which cluster is meant, as kubectl's flags say it.
+/// How to reach a cluster, as in kubectl's flags.
 #[derive(Clone, Debug, Default)]
 pub struct Endpoint {
-    /// A kubeconfig; without it `KUBECONFIG`, `~/.kube/config`, or the pod's own token.
+    /// The kubeconfig; by default `KUBECONFIG`, `~/.kube/config` or the token of the pod.
     pub kubeconfig: Option<PathBuf>,
-    /// A context of it; without it the current one.
+    /// The context of the kubeconfig; by default the current one.
     pub context: Option<String>,
-    /// Somebody to act as.
+    /// The user to impersonate.
     pub act_as: Option<String>,
 }
 
 impl Endpoint {
-    /// Connects as kubectl would. Nothing is sent yet.
+    /// Creates a client. Sends no request.
     pub async fn connect(&self) -> Result<Client, Diagnostic> {
         let options = KubeConfigOptions { context: self.context.clone(), ..KubeConfigOptions::default() };
         let mut config = match &self.kubeconfig {
             Some(path) => from_file(path, &options).await?,
             None if self.context.is_some() => {
-                Config::from_kubeconfig(&options).await.map_err(|error| unusable(&error))?
+                Config::from_kubeconfig(&options).await.map_err(|error| invalid_kubeconfig(&error))?
             }
-            None => Config::infer().await.map_err(|error| nowhere(&error))?,
+            None => Config::infer().await.map_err(|error| no_cluster(&error))?,
         };
         let agent = concat!("transship/", env!("CARGO_PKG_VERSION"));
         config.headers.push((http::header::USER_AGENT, http::HeaderValue::from_static(agent)));
@@ -51,7 +54,7 @@ impl Endpoint {
             config.auth_info.impersonate.clone_from(&self.act_as);
         }
         client(config).map_err(|error| {
-            let error = Diagnostic::error(format!("no client can be made: {}", reason(&error)));
+            let error = Diagnostic::error(format!("cannot create a client: {}", root_cause(&error)));
             match &self.kubeconfig {
                 Some(path) => error.at(Location::file(path.display().to_string())),
                 None => error,
@@ -60,25 +63,26 @@ impl Endpoint {
     }
 }
 
-/// A client whose connections send at once what is written: otherwise each would begin with a pause of 40 ms, in which
-/// either end waits for the other. Nothing is tried again here: that is done with a deadline and a budget.
+/// Creates a client, with a proxy if the kubeconfig or the environment has one. The client does not retry: `ApiServer`
+/// does, with a deadline and a budget.
 fn client(config: Config) -> Result<Client, kube::Error> {
     let mut http = HttpConnector::new();
     http.enforce_http(false);
     http.set_nodelay(true);
-    let Some(proxy) = proxy::of(&config) else { return over(http, config) };
+    let Some(proxy) = proxy::find(&config) else { return with_connector(http, config) };
     match proxy.uri().scheme_str() {
-        Some("http") => over(proxy::tunnel(&proxy, http), config),
+        Some("http") => with_connector(proxy::tunnel(&proxy, http), config),
         Some("https") => {
-            over(proxy::tunnel(&proxy, config.rustls_https_connector_with_connector(http)?), config)
+            let https = config.rustls_https_connector_with_connector(http)?;
+            with_connector(proxy::tunnel(&proxy, https), config)
         }
-        Some("socks5" | "socks5h") => over(proxy::socks(&proxy, http), config),
+        Some("socks5" | "socks5h") => with_connector(proxy::socks(&proxy, http), config),
         _ => Err(kube::Error::ProxyProtocolUnsupported { proxy_url: Box::new(proxy.uri().clone()) }),
     }
 }
 
-/// A client whose connections are made in this way.
-fn over<C>(connector: C, config: Config) -> Result<Client, kube::Error>
+/// Creates a client that connects with `connector`.
+fn with_connector<C>(connector: C, config: Config) -> Result<Client, kube::Error>
 where
     C: Service<
             Uri,
@@ -89,8 +93,8 @@ where
     C: Clone + Send + Sync + 'static,
 {
     let mut connector = TimeoutConnector::new(config.rustls_https_connector_with_connector(connector)?);
-    connector.set_connect_timeout(Some(CONNECTION));
-    connector.set_read_timeout(Some(ANSWER));
+    connector.set_connect_timeout(Some(CONNECT_TIMEOUT));
+    connector.set_read_timeout(Some(READ_TIMEOUT));
     connector.set_reset_reader_on_write(true);
     let service = ServiceBuilder::new()
         .layer(config.base_uri_layer())
@@ -101,49 +105,51 @@ where
     Ok(Client::new(service, config.default_namespace))
 }
 
-/// Connects by this file, or as kubectl would without one.
+/// Connects with a kubeconfig; by default as kubectl does.
 pub async fn connect(kubeconfig: Option<&Path>) -> Result<Client, Diagnostic> {
     Endpoint { kubeconfig: kubeconfig.map(Path::to_owned), ..Endpoint::default() }.connect().await
 }
 
 async fn from_file(path: &Path, options: &KubeConfigOptions) -> Result<Config, Diagnostic> {
-    let here = |error: &KubeconfigError| unusable(error).at(Location::file(path.display().to_string()));
-    let kubeconfig = Kubeconfig::read_from(path).map_err(|error| here(&error))?;
-    Config::from_custom_kubeconfig(kubeconfig, options).await.map_err(|error| here(&error))
-}
-
-fn unusable(error: &KubeconfigError) -> Diagnostic {
-    Diagnostic::error(format!("the kubeconfig cannot be used: {}", words(error)))
-        .help("check that `kubectl --kubeconfig` takes it")
-}
-
-fn nowhere(error: &kube::config::InferConfigError) -> Diagnostic {
-    let message = match error.source().and_then(|source| source.downcast_ref::<KubeconfigError>()) {
-        Some(error) => words(error),
-        None => "there is none".to_owned(),
+    let config = match Kubeconfig::read_from(path) {
+        Ok(kubeconfig) => Config::from_custom_kubeconfig(kubeconfig, options).await,
+        Err(error) => Err(error),
     };
-    Diagnostic::error(format!("no cluster to talk to: {message}"))
-        .note("this is no pod with a token of its own either")
-        .help("give --kubeconfig, or set KUBECONFIG")
+    config.map_err(|error| invalid_kubeconfig(&error).at(Location::file(path.display().to_string())))
 }
 
-/// A file that cannot be parsed is quoted in the error of the reader, tokens and all.
-fn words(error: &KubeconfigError) -> String {
+fn invalid_kubeconfig(error: &KubeconfigError) -> Diagnostic {
+    Diagnostic::error(format!("cannot use the kubeconfig: {}", describe(error)))
+        .help("check that `kubectl --kubeconfig FILE version` works")
+}
+
+fn no_cluster(error: &kube::config::InferConfigError) -> Diagnostic {
+    let message = match error.source().and_then(|source| source.downcast_ref::<KubeconfigError>()) {
+        Some(error) => describe(error),
+        None => "no kubeconfig found".to_owned(),
+    };
+    Diagnostic::error(format!("no cluster to connect to: {message}"))
+        .note("transship does not run in a pod with a ServiceAccount token either")
+        .help("use --kubeconfig or set KUBECONFIG")
+}
+
+/// Describes an error of a kubeconfig. Parse errors quote the file, which may contain tokens, so they are not repeated.
+fn describe(error: &KubeconfigError) -> String {
     match error {
-        KubeconfigError::Parse(_) => "it is not the YAML of a kubeconfig".to_owned(),
-        KubeconfigError::ReadConfig(error, _) => format!("it cannot be read: {error}"),
+        KubeconfigError::Parse(_) => "it is not a valid kubeconfig in YAML".to_owned(),
+        KubeconfigError::ReadConfig(error, _) => format!("cannot read it: {error}"),
         other => other.to_string(),
     }
 }
 
-/// Why a request failed, in one line: the innermost cause, which is the one that a person can do something about.
-pub(in crate::apply) fn reason(error: &(dyn Error + 'static)) -> String {
+/// Returns the innermost cause of an error: the one that a user can act on.
+pub(crate) fn root_cause(error: &(dyn Error + 'static)) -> String {
     let mut last = String::new();
     let mut cause = Some(error);
     while let Some(error) = cause {
-        // What a credential plugin printed may be the credential.
+        // The output of a credential plugin may contain the credential.
         if error.is::<AuthError>() {
-            return "the credentials of the kubeconfig cannot be used".to_owned();
+            return "cannot use the credentials of the kubeconfig".to_owned();
         }
         last = error.to_string();
         cause = error.source();

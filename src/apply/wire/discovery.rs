@@ -1,132 +1,206 @@
-//! Which kinds a cluster serves, and under which paths.
+//! Discovery: which resources an API server serves.
+//!
+//! kube's own `Discovery::run_aggregated` is not used, for three reasons. It reads answers of any size, and the guest's
+//! administrator decides what is in them. It has no timeout or retry. And it reads an answer that is not aggregated
+//! discovery as an empty list, so that every object would count as gone. This module sends the same two requests through
+//! [`ApiServer`], checks the answers and reads them into kube's types.
 
 use std::collections::HashMap;
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIResourceList;
+use kube::core::discovery::v2::{APIGroupDiscoveryList, APIResourceDiscovery};
+use kube::core::gvk::GroupVersionKind;
+use kube::core::{ApiResource, DynamicObject, Resource, Version};
+use kube::discovery::Scope;
 use serde_json::Value;
+use tracing::debug;
 
-use crate::apply::wire::api_server::Server;
-use crate::apply::wire::error::Failure;
+use crate::apply::decide::url_segment::escape;
+use crate::apply::wire::api_server::ApiServer;
+use crate::apply::wire::error::RequestError;
+use crate::apply::wire::request::{CollectionPath, ObjectPath, get_path};
 
-/// Where the objects of a kind are.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(in crate::apply) struct Resource {
-    pub(in crate::apply) group: String,
-    pub(in crate::apply) version: String,
-    pub(in crate::apply) plural: String,
-    pub(in crate::apply) namespaced: bool,
+/// Asks for all groups with their resources in one answer.
+const ACCEPT_AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+const ACCEPT_JSON: &str = "application/json";
+const CORE_PATH: &str = "/api";
+const GROUPS_PATH: &str = "/apis";
+
+/// A resource that an API server serves.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct ServedResource {
+    pub(crate) resource: ApiResource,
+    pub(crate) scope: Scope,
 }
 
-impl Resource {
-    /// Where a version of a group is.
-    fn root(group: &str, version: &str) -> String {
-        if group.is_empty() { format!("/api/{version}") } else { format!("/apis/{group}/{version}") }
-    }
-
-    /// The path of all objects: of a namespace, or of the cluster.
-    pub(in crate::apply) fn collection(&self, namespace: &str) -> String {
-        let Self { group, version, plural, namespaced } = self;
-        let root = Self::root(group, version);
-        match namespace {
-            "" => format!("{root}/{plural}"),
-            namespace if *namespaced => format!("{root}/namespaces/{namespace}/{plural}"),
-            _ => format!("{root}/{plural}"),
-        }
-    }
-
-    /// The path of one object.
-    pub(in crate::apply) fn object(&self, namespace: &str, name: &str) -> String {
-        format!("{}/{}", self.collection(namespace), escaped(name))
-    }
-
-    /// Asks a server for one kind, which may have come since it was asked for all.
-    pub(in crate::apply) async fn ask(
-        server: &Server,
-        group: &str,
-        version: &str,
-        kind: &str,
-    ) -> Result<Option<Self>, Failure> {
-        let list = match server.get(&Self::root(group, version)).await {
-            Ok(list) => list,
-            Err(failure) if failure.code() == Some(404) => return Ok(None),
-            Err(failure) => return Err(failure),
+impl ServedResource {
+    /// Returns the path of the objects in a namespace; of all objects if the namespace is empty or the resource is
+    /// cluster-scoped.
+    pub(crate) fn collection(&self, namespace: &str) -> CollectionPath {
+        let namespace = match self.scope {
+            Scope::Namespaced if !namespace.is_empty() => Some(escape(namespace)),
+            _ => None,
         };
-        let resources = list["resources"].as_array().into_iter().flatten();
-        let mut plurals = resources.filter(|one| one["kind"] == kind).filter_map(|one| {
-            // Others are below an object.
-            Some((one["name"].as_str().filter(|name| !name.contains('/'))?, one["namespaced"] == true))
-        });
-        Ok(plurals.next().map(|(plural, namespaced)| Self {
-            group: group.to_owned(),
-            version: version.to_owned(),
-            plural: plural.to_owned(),
-            namespaced,
-        }))
+        CollectionPath::new(DynamicObject::url_path(&self.resource, namespace.as_deref()))
+    }
+
+    /// Returns the path of one object.
+    pub(crate) fn object(&self, namespace: &str, name: &str) -> ObjectPath {
+        self.collection(namespace).object(name)
+    }
+
+    fn from_discovery(group: &str, version: &str, resource: APIResourceDiscovery) -> Self {
+        let kind = resource.response_kind.and_then(|kind| kind.kind).unwrap_or_default();
+        let plural = resource.resource.unwrap_or_default();
+        let scope = scope(resource.scope.as_deref() == Some("Namespaced"));
+        Self::new(&GroupVersionKind::gvk(group, version, &kind), &plural, scope)
+    }
+
+    pub(crate) fn new(gvk: &GroupVersionKind, plural: &str, scope: Scope) -> Self {
+        Self { resource: ApiResource::from_gvk_with_plural(gvk, plural), scope }
     }
 }
 
-/// What a name has as it is in a path.
-const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'.').remove(b'-').remove(b'_').remove(b':').remove(b'@');
-
-/// A name as it stands in a path. Those of some kinds may have nearly anything in them.
-pub(in crate::apply) fn escaped(name: &str) -> String {
-    utf8_percent_encode(name, PLAIN).to_string()
+fn scope(is_namespaced: bool) -> Scope {
+    if is_namespaced { Scope::Namespaced } else { Scope::Cluster }
 }
 
-/// What a cluster serves.
+/// The resources that an API server serves.
 #[derive(Debug, Default)]
-pub(in crate::apply) struct Kinds {
-    by_kind: HashMap<(String, String, String), Resource>,
+pub(crate) struct ServedResources {
+    by_kind: HashMap<GroupVersionKind, ServedResource>,
 }
 
-impl Kinds {
-    /// Asks the cluster, with two requests.
-    pub(in crate::apply) async fn ask(server: &Server) -> Result<Self, Failure> {
-        let mut kinds = Self::default();
-        for path in ["/api", "/apis"] {
-            let groups = server.knock(path).await?;
-            // What is not said to be served would count as gone.
-            if groups["kind"] != "APIGroupDiscoveryList" {
-                return Err(Failure::Unreadable(format!("{path} does not say which kinds are served")));
-            }
-            kinds.read(&groups);
+impl ServedResources {
+    /// Asks the API server, with two requests.
+    pub(crate) async fn discover(server: &ApiServer) -> Result<Self, RequestError> {
+        let mut resources = Self::default();
+        for path in [CORE_PATH, GROUPS_PATH] {
+            let answer = server.probe(get_path(path, ACCEPT_AGGREGATED)?).await?;
+            resources.read(path, answer)?;
         }
-        Ok(kinds)
+        debug!(kinds = resources.by_kind.len(), "discovery");
+        Ok(resources)
     }
 
-    fn read(&mut self, groups: &Value) {
-        let items = |value: &Value, key: &str| value[key].as_array().cloned().unwrap_or_default();
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        for group in items(groups, "items") {
-            for version in items(&group, "versions") {
-                for resource in items(&version, "resources") {
-                    let kind = text(&resource["responseKind"]["kind"]);
-                    let resource = Resource {
-                        group: text(&group["metadata"]["name"]),
-                        version: text(&version["version"]),
-                        plural: text(&resource["resource"]),
-                        namespaced: resource["scope"] == "Namespaced",
-                    };
-                    self.add(kind, resource);
+    fn read(&mut self, path: &str, answer: Value) -> Result<(), RequestError> {
+        let not_discovery = || RequestError::NotDiscovery { path: path.to_owned() };
+        // Every field of the list is optional, so another kind of answer would be read as an empty list.
+        if answer["kind"] != "APIGroupDiscoveryList" {
+            return Err(not_discovery());
+        }
+        let list: APIGroupDiscoveryList = serde_json::from_value(answer).map_err(|_| not_discovery())?;
+        for group in list.items {
+            let name = group.metadata.and_then(|metadata| metadata.name).unwrap_or_default();
+            for version in group.versions {
+                let version_name = version.version.unwrap_or_default();
+                for resource in version.resources {
+                    self.add(ServedResource::from_discovery(&name, &version_name, resource));
                 }
             }
         }
+        Ok(())
     }
 
-    pub(in crate::apply) fn add(&mut self, kind: String, resource: Resource) {
-        self.by_kind.insert((resource.group.clone(), resource.version.clone(), kind), resource);
+    pub(crate) fn add(&mut self, served: ServedResource) {
+        let ApiResource { group, version, kind, .. } = &served.resource;
+        self.by_kind.insert(GroupVersionKind::gvk(group, version, kind), served);
     }
 
-    /// The resource of a kind in a version.
-    pub(in crate::apply) fn find(&self, group: &str, version: &str, kind: &str) -> Option<&Resource> {
-        self.by_kind.get(&(group.to_owned(), version.to_owned(), kind.to_owned()))
+    /// Returns the resource of a kind.
+    pub(crate) fn find(&self, gvk: &GroupVersionKind) -> Option<&ServedResource> {
+        self.by_kind.get(gvk)
     }
 
-    /// The resource of a kind in whatever version is served.
-    pub(in crate::apply) fn any(&self, group: &str, kind: &str) -> Option<&Resource> {
-        let mut found: Vec<&Resource> =
-            self.by_kind.iter().filter(|((g, _, k), _)| g == group && k == kind).map(|(_, r)| r).collect();
-        found.sort();
-        found.pop()
+    /// Returns the resource of a kind in its most stable version.
+    pub(crate) fn find_any_version(&self, group: &str, kind: &str) -> Option<&ServedResource> {
+        let versions = self.by_kind.iter().filter(|(gvk, _)| gvk.group == group && gvk.kind == kind);
+        let most_stable = versions.max_by_key(|(gvk, _)| Version::parse(&gvk.version).priority());
+        most_stable.map(|(_, served)| served)
+    }
+}
+
+/// Returns whether the API server answers anything at all.
+pub(crate) async fn is_answering(server: &ApiServer) -> bool {
+    match get_path(CORE_PATH, ACCEPT_AGGREGATED) {
+        Ok(request) => !server.probe(request).await.is_err_and(|error| error.is_unreachable()),
+        Err(_) => true,
+    }
+}
+
+/// Asks for the resource of one kind, which may be served since discovery ran.
+pub(crate) async fn discover_kind(
+    server: &ApiServer,
+    gvk: &GroupVersionKind,
+) -> Result<Option<ServedResource>, RequestError> {
+    let Some(list) = list_resources(server, &gvk.group, &gvk.version).await? else { return Ok(None) };
+    // A name with a slash is a subresource.
+    let resource =
+        list.resources.iter().find(|resource| resource.kind == gvk.kind && !resource.name.contains('/'));
+    Ok(resource.map(|resource| ServedResource::new(gvk, &resource.name, scope(resource.namespaced))))
+}
+
+/// Returns whether the API server serves a resource.
+pub(crate) async fn is_served(server: &ApiServer, resource: &ApiResource) -> Result<bool, RequestError> {
+    let list = list_resources(server, &resource.group, &resource.version).await?;
+    Ok(list.is_some_and(|list| list.resources.iter().any(|served| served.name == resource.plural)))
+}
+
+/// Lists the resources of a version of a group. Returns `None` if the version is not served.
+async fn list_resources(
+    server: &ApiServer,
+    group: &str,
+    version: &str,
+) -> Result<Option<APIResourceList>, RequestError> {
+    let path = if group.is_empty() { format!("/api/{version}") } else { format!("/apis/{group}/{version}") };
+    let Some(answer) = server.get(get_path(&path, ACCEPT_JSON)?).await? else { return Ok(None) };
+    match serde_json::from_value(answer) {
+        Ok(list) => Ok(Some(list)),
+        Err(_) => Err(RequestError::NotDiscovery { path }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::core::GroupVersionKind;
+    use kube::discovery::Scope;
+    use serde_json::{Value, json};
+
+    use super::{RequestError, ServedResources};
+
+    fn version(version: &str, scope: &str) -> Value {
+        let resource = json!({"resource": "widgets", "responseKind": {"kind": "Widget"}, "scope": scope, "verbs": ["list"]});
+        json!({"version": version, "resources": [resource]})
+    }
+
+    fn read(answer: Value) -> Result<ServedResources, RequestError> {
+        let mut resources = ServedResources::default();
+        resources.read("/apis", answer)?;
+        Ok(resources)
+    }
+
+    #[test]
+    fn resources_are_found_by_kind() {
+        let versions = [version("v1beta1", "Namespaced"), version("v1", "Namespaced")];
+        let group =
+            json!({"metadata": {"name": "example.test", "creationTimestamp": null}, "versions": versions});
+        let resources = read(json!({"kind": "APIGroupDiscoveryList", "items": [group]})).unwrap();
+        let found = resources.find(&GroupVersionKind::gvk("example.test", "v1beta1", "Widget")).unwrap();
+        assert_eq!((found.resource.plural.as_str(), &found.scope), ("widgets", &Scope::Namespaced));
+        assert!(resources.find(&GroupVersionKind::gvk("example.test", "v2", "Widget")).is_none());
+        let stable = resources.find_any_version("example.test", "Widget").unwrap();
+        assert_eq!(stable.resource.version, "v1");
+    }
+
+    #[test]
+    fn other_answers_are_rejected() {
+        for answer in [
+            json!({}),
+            json!([]),
+            json!({"kind": "APIGroupList", "groups": []}),
+            json!({"kind": "APIGroupDiscoveryList", "items": 7}),
+        ] {
+            assert!(matches!(read(answer), Err(RequestError::NotDiscovery { .. })));
+        }
     }
 }

@@ -1,226 +1,274 @@
-//! Why a request failed: what the API server said, or that it said nothing.
+//! Why a request failed.
 
 use std::fmt;
 use std::time::Duration;
 
-use serde_json::Value;
-
-use crate::apply::cluster::live_cluster::Side;
-use crate::object::ObjectId;
+use kube::core::Status;
+use kube::core::response::StatusCause;
 
 /// A request that failed.
 #[derive(Clone, Debug)]
-pub(in crate::apply) enum Failure {
-    /// The API server refused it.
-    Refused(Refusal),
-    /// There was no answer, in one line.
-    NoAnswer(String),
-    /// There was one, and it cannot be used.
-    Unreadable(String),
-    /// There is no place for the inventory, in one line.
-    NoHome(String),
+pub(crate) enum RequestError {
+    /// The API server rejected the request.
+    Api(Box<ApiError>),
+    /// The connection failed. The text says why, in one line.
+    Connection(String),
+    /// There was no answer within this time.
+    Timeout(Duration),
+    /// There was no answer before the deadline of the whole command.
+    DeadlineExceeded,
+    /// The answer is not JSON.
+    NotJson,
+    /// The answer is larger than this many bytes.
+    TooLarge(usize),
+    /// The answer to a discovery request is not aggregated discovery.
+    NotDiscovery { path: String },
+    /// The request cannot be built.
+    InvalidRequest(String),
 }
 
-/// What the API server says when it refuses.
+/// An error that the API server reports.
 #[derive(Clone, Debug, Default)]
-pub(in crate::apply) struct Refusal {
-    pub(in crate::apply) code: u16,
-    pub(in crate::apply) reason: String,
-    pub(in crate::apply) message: String,
-    /// What it is about, as a path names it: `namespaces`, `configmaps`.
-    pub(in crate::apply) about: String,
-    pub(in crate::apply) causes: Vec<Cause>,
-    /// When to come back, if it says so.
-    pub(in crate::apply) retry_after: Option<Duration>,
+pub(crate) struct ApiError {
+    /// The HTTP status code.
+    pub(crate) code: u16,
+    /// The body of the answer.
+    pub(crate) status: Status,
+    /// When to try again, if the API server says so.
+    pub(crate) retry_after: Option<Duration>,
 }
 
-/// How an API server says that a field of an object that is there cannot be changed.
+/// How API servers say that a field is immutable.
 const IMMUTABLE: [&str; 2] = ["field is immutable", "may not be changed in an update"];
+/// The part of an unreadable answer that is quoted.
+const QUOTED_BYTES: usize = 200;
 
-/// One thing that it found wrong.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::apply) struct Cause {
-    pub(in crate::apply) reason: String,
-    pub(in crate::apply) message: String,
-    pub(in crate::apply) field: String,
-}
-
-impl Refusal {
-    /// Reads the body of an answer: a Status, or whatever somebody in between has written.
-    pub(in crate::apply) fn read(code: u16, retry_after: Option<Duration>, body: &[u8]) -> Self {
-        let status: Value = serde_json::from_slice(body).unwrap_or_default();
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let causes = status["details"]["causes"].as_array().into_iter().flatten().map(|cause| Cause {
-            reason: text(&cause["reason"]),
-            message: text(&cause["message"]),
-            field: text(&cause["field"]),
-        });
-        let message = match status["message"].as_str() {
-            Some(message) => message.to_owned(),
-            None => String::from_utf8_lossy(&body[..body.len().min(200)]).trim().to_owned(),
-        };
-        let (reason, about) = (text(&status["reason"]), text(&status["details"]["kind"]));
-        Self { code, reason, message, about, causes: causes.collect(), retry_after }
+impl ApiError {
+    /// Reads the body of an answer: a `Status`, or the text of a proxy.
+    pub(crate) fn parse(code: u16, retry_after: Option<Duration>, body: &[u8]) -> Self {
+        let mut status: Status = serde_json::from_slice(body).unwrap_or_default();
+        if status.message.is_empty() {
+            let text = String::from_utf8_lossy(&body[..body.len().min(QUOTED_BYTES)]);
+            text.trim().clone_into(&mut status.message);
+        }
+        Self { code, status, retry_after }
     }
 
-    /// Whether another try may help: the server is busy, is starting or leans on somebody who is.
-    pub(in crate::apply) fn is_passing(&self) -> bool {
+    pub(crate) fn message(&self) -> &str {
+        &self.status.message
+    }
+
+    pub(crate) fn causes(&self) -> &[StatusCause] {
+        self.status.details.as_ref().map_or(&[], |details| details.causes.as_slice())
+    }
+
+    /// Returns whether another attempt may help: the API server is busy or starting, or something it calls is.
+    pub(crate) fn is_transient(&self) -> bool {
         match self.code {
             408 | 429 | 502 | 503 | 504 => true,
-            // Server-side apply answers 500 to a field that the kind does not have, and will do so for ever.
+            // Server-side apply answers 500 to a field that is not in the schema, and always will.
             500 => {
-                !self.message.starts_with("failed to create typed patch object")
-                    && self.version_that_is_gone().is_none()
+                !self.message().starts_with("failed to create typed patch object")
+                    && self.version_not_served().is_none()
             }
             _ => false,
         }
     }
 
-    /// Whether there is no namespace to put it into.
-    pub(in crate::apply) fn is_without_namespace(&self) -> bool {
-        self.code == 404 && self.about == "namespaces"
+    /// Returns whether the namespace of the object does not exist.
+    pub(crate) fn is_namespace_missing(&self) -> bool {
+        self.code == 404 && self.status.details.as_ref().is_some_and(|details| details.kind == "namespaces")
     }
 
-    /// The webhook that does not answer.
-    pub(in crate::apply) fn webhook(&self) -> Option<&str> {
-        let (_, name) = self.message.split_once("failed calling webhook \"")?;
+    /// Returns whether the namespace of the object is being deleted.
+    pub(crate) fn is_namespace_terminating(&self) -> bool {
+        self.causes().iter().any(|cause| cause.reason == "NamespaceTerminating")
+    }
+
+    /// Returns the admission webhook that does not answer.
+    pub(crate) fn failed_webhook(&self) -> Option<&str> {
+        let (_, name) = self.message().split_once("failed calling webhook \"")?;
         Some(name.split_once('"')?.0)
     }
 
-    /// Whether another manager owns what we would set.
-    pub(in crate::apply) fn is_conflict_of_managers(&self) -> bool {
-        self.code == 409 && self.causes.iter().any(|cause| cause.reason == "FieldManagerConflict")
+    /// Returns whether another field manager owns a field of the request.
+    pub(crate) fn is_field_conflict(&self) -> bool {
+        self.code == 409 && self.causes().iter().any(|cause| cause.reason == "FieldManagerConflict")
     }
 
-    /// A version that is not served any more, in which fields of somebody are recorded.
-    pub(in crate::apply) fn version_that_is_gone(&self) -> Option<&str> {
-        let (_, version) = self.message.split_once("request to convert CR to an invalid group/version: ")?;
+    /// Returns an API version that managed fields are recorded in and that the API server no longer serves.
+    pub(crate) fn version_not_served(&self) -> Option<&str> {
+        let (_, version) =
+            self.message().split_once("request to convert CR to an invalid group/version: ")?;
         version.split_whitespace().next()
     }
 
-    /// The fields that cannot be changed on an object that is there.
-    pub(in crate::apply) fn immutable_fields(&self) -> Vec<&str> {
-        let immutable = |cause: &&Cause| IMMUTABLE.iter().any(|words| cause.message.contains(words));
-        if self.code == 422 {
-            self.causes.iter().filter(immutable).map(|cause| cause.field.as_str()).collect()
-        } else {
-            Vec::new()
+    /// Returns the immutable fields that the request would change.
+    pub(crate) fn immutable_fields(&self) -> Vec<&str> {
+        if self.code != 422 {
+            return Vec::new();
         }
+        let is_immutable =
+            |cause: &&StatusCause| IMMUTABLE.iter().any(|phrase| cause.message.contains(phrase));
+        self.causes().iter().filter(is_immutable).map(|cause| cause.field.as_str()).collect()
     }
 }
 
-impl Failure {
-    /// There was no answer before everything was given up.
-    pub(in crate::apply) fn late() -> Self {
-        Self::NoAnswer("none before the time was over".to_owned())
-    }
-
-    pub(in crate::apply) fn code(&self) -> Option<u16> {
+impl RequestError {
+    /// Returns the HTTP status code, if the API server answered.
+    pub(crate) fn code(&self) -> Option<u16> {
         match self {
-            Self::Refused(refusal) => Some(refusal.code),
-            Self::NoAnswer(_) | Self::Unreadable(_) | Self::NoHome(_) => None,
+            Self::Api(error) => Some(error.code),
+            _ => None,
         }
     }
 
-    /// When to come back, if the server says so.
-    pub(in crate::apply) fn retry_after(&self) -> Option<Duration> {
+    pub(crate) fn is_not_found(&self) -> bool {
+        self.code() == Some(404)
+    }
+
+    /// Returns whether the object exists already, or whether someone else wrote it since it was read.
+    pub(crate) fn is_conflict(&self) -> bool {
+        self.code() == Some(409)
+    }
+
+    /// Returns when to try again, if the API server says so.
+    pub(crate) fn retry_after(&self) -> Option<Duration> {
         match self {
-            Self::Refused(refusal) => refusal.retry_after,
-            Self::NoAnswer(_) | Self::Unreadable(_) | Self::NoHome(_) => None,
+            Self::Api(error) => error.retry_after,
+            _ => None,
         }
     }
 
-    /// Whether there was no answer at all.
-    pub(in crate::apply) fn is_silence(&self) -> bool {
-        matches!(self, Self::NoAnswer(_))
+    /// Returns whether there was no usable answer at all.
+    pub(crate) fn is_unreachable(&self) -> bool {
+        matches!(self, Self::Connection(_) | Self::Timeout(_) | Self::DeadlineExceeded | Self::NotJson)
     }
 
-    pub(in crate::apply) fn is_passing(&self) -> bool {
+    /// Returns whether another attempt may help.
+    pub(crate) fn is_transient(&self) -> bool {
         match self {
-            Self::Refused(refusal) => refusal.is_passing(),
-            Self::NoAnswer(_) => true,
-            Self::Unreadable(_) | Self::NoHome(_) => false,
+            Self::Api(error) => error.is_transient(),
+            other => other.is_unreachable(),
         }
     }
 
-    /// In words for people. What is said about a Secret may quote it, so only the fields are told then.
-    pub(in crate::apply) fn words(&self, secret: bool) -> String {
-        if let Self::Refused(refusal) = self
-            && let Some(webhook) = refusal.webhook()
-        {
-            let more = if secret { format!("`{webhook}`") } else { refusal.message.clone() };
-            return format!("a webhook that must agree does not answer: {more}");
+    /// Describes the error without quoting the API server, which may repeat values of a Secret.
+    pub(crate) fn message_without_values(&self) -> String {
+        let Self::Api(error) = self else { return self.to_string() };
+        if let Some(webhook) = error.failed_webhook() {
+            return format!("an admission webhook does not answer: `{webhook}`");
         }
-        match self {
-            Self::NoAnswer(why) => format!("no answer: {why}"),
-            Self::Unreadable(why) | Self::NoHome(why) => why.clone(),
-            Self::Refused(refusal) if secret => {
-                let fields = refusal.causes.iter().map(|cause| cause.field.as_str());
-                let fields: Vec<&str> = fields.filter(|field| !field.is_empty()).collect();
-                let about = if fields.is_empty() {
-                    String::new()
-                } else {
-                    format!(" because of {}", fields.join(", "))
-                };
-                format!("the API server answers {} {}{about}", refusal.code, refusal.reason)
-            }
-            Self::Refused(refusal) => match refusal.code {
-                403 => format!("it is forbidden: {}", refusal.message),
-                code if refusal.message.is_empty() => format!("the API server answers {code}"),
-                code => format!("the API server answers {code}: {}", refusal.message),
-            },
+        let mut message = format!("the API server answers {} {}", error.code, error.status.reason);
+        let fields: Vec<&str> = error
+            .causes()
+            .iter()
+            .map(|cause| cause.field.as_str())
+            .filter(|field| !field.is_empty())
+            .collect();
+        if !fields.is_empty() {
+            message.push_str(" because of ");
+            message.push_str(&fields.join(", "));
         }
+        message
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for RequestError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.words(false))
-    }
-}
-
-/// Why something could not be done.
-pub(in crate::apply) struct Problem {
-    pub(in crate::apply) message: String,
-    pub(in crate::apply) verdict: Verdict,
-}
-
-/// What follows from a problem.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::apply) enum Verdict {
-    /// It will be the same the next time.
-    Failed,
-    /// It may be otherwise the next time: somebody else is to bring something, or to come back.
-    Passing,
-    /// The cluster as a whole does not answer.
-    Lost,
-}
-
-impl Problem {
-    pub(in crate::apply) fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), verdict: Verdict::Failed }
-    }
-
-    /// Something that others can put right.
-    pub(in crate::apply) fn passing(message: impl Into<String>) -> Self {
-        Self { message: message.into(), verdict: Verdict::Passing }
-    }
-
-    /// A failed request about an object.
-    pub(in crate::apply) fn of(failure: &Failure, id: &ObjectId) -> Self {
-        let verdict = match failure {
-            _ if failure.is_silence() => Verdict::Lost,
-            _ if failure.is_passing() => Verdict::Passing,
-            _ => Verdict::Failed,
-        };
-        Self { message: failure.words(id.kind == "Secret"), verdict }
-    }
-
-    /// One request that nobody answers is not all of them.
-    pub(in crate::apply) async fn unless_others_are_answered(mut self, side: &Side<'_>) -> Self {
-        if self.verdict == Verdict::Lost && !side.is_silent().await {
-            self.verdict = Verdict::Passing;
+        match self {
+            Self::Api(error) => error.fmt(f),
+            Self::Connection(reason) => write!(f, "no answer: {reason}"),
+            Self::Timeout(limit) => write!(f, "no answer within {} s", limit.as_secs()),
+            Self::DeadlineExceeded => f.write_str("no answer before the timeout"),
+            Self::NotJson => f.write_str("the answer is not JSON"),
+            Self::TooLarge(limit) => write!(f, "the answer is larger than {limit} bytes"),
+            Self::NotDiscovery { path } => {
+                write!(f, "the answer to {path} is not aggregated discovery, which needs Kubernetes 1.30")
+            }
+            Self::InvalidRequest(reason) => write!(f, "the request is invalid: {reason}"),
         }
-        self
+    }
+}
+
+impl fmt::Display for ApiError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let message = self.message();
+        if self.failed_webhook().is_some() {
+            return write!(f, "an admission webhook does not answer: {message}");
+        }
+        match self.code {
+            403 => write!(f, "forbidden: {message}"),
+            code if message.is_empty() => write!(f, "the API server answers {code}"),
+            code => write!(f, "the API server answers {code}: {message}"),
+        }
+    }
+}
+
+impl From<kube::core::request::Error> for RequestError {
+    fn from(error: kube::core::request::Error) -> Self {
+        Self::InvalidRequest(error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{ApiError, RequestError};
+
+    fn error(code: u16, body: &str) -> RequestError {
+        RequestError::Api(Box::new(ApiError::parse(code, None, body.as_bytes())))
+    }
+
+    fn status(code: u16, message: &str) -> RequestError {
+        error(code, &json!({"kind": "Status", "message": message, "reason": "Reason"}).to_string())
+    }
+
+    #[test]
+    fn messages_quote_the_api_server() {
+        for (error, expected) in [
+            (status(403, "not you"), "forbidden: not you"),
+            (status(422, "bad value"), "the API server answers 422: bad value"),
+            (
+                error(502, "<html>bad gateway</html>\n"),
+                "the API server answers 502: <html>bad gateway</html>",
+            ),
+            (error(502, ""), "the API server answers 502"),
+            (error(500, "[]"), "the API server answers 500: []"),
+        ] {
+            assert_eq!(error.to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn messages_without_values_name_only_fields_and_webhooks() {
+        let causes = json!([{"field": "data[password]", "message": "s3cret"}, {"message": "s3cret"}]);
+        let body = json!({"message": "s3cret", "reason": "Invalid", "details": {"causes": causes}});
+        let invalid = error(422, &body.to_string());
+        assert_eq!(
+            invalid.message_without_values(),
+            "the API server answers 422 Invalid because of data[password]"
+        );
+        let webhook = status(500, "failed calling webhook \"w\": s3cret");
+        assert_eq!(webhook.message_without_values(), "an admission webhook does not answer: `w`");
+    }
+
+    #[test]
+    fn only_errors_that_can_go_away_are_transient() {
+        for (error, transient) in [
+            (status(429, "busy"), true),
+            (status(500, "etcd is down"), true),
+            (status(500, "failed to create typed patch object: field not declared in schema"), false),
+            (status(500, "request to convert CR to an invalid group/version: a.b/v1 x"), false),
+            (status(503, ""), true),
+            (status(409, "conflict"), false),
+            (RequestError::Connection("refused".to_owned()), true),
+            (RequestError::NotJson, true),
+            (RequestError::TooLarge(1), false),
+            (RequestError::InvalidRequest("no name".to_owned()), false),
+        ] {
+            assert_eq!(error.is_transient(), transient, "{error}");
+        }
     }
 }

@@ -1,6 +1,10 @@
+//! Requests to one API server: connections, throttling, retries, errors and discovery.
+
 pub(super) mod api_server;
+pub(super) mod backoff;
 pub(super) mod client;
 pub(super) mod discovery;
 pub(super) mod error;
 pub(super) mod proxy;
+pub(super) mod request;
 pub(super) mod throttle;

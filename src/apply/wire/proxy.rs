@@ -1,5 +1,5 @@
-//! The proxy that leads to a cluster, by kubectl's rules: the kubeconfig's own, or that of the environment unless the cluster
-//! is on this machine or `NO_PROXY` names it.
+//! Chooses the proxy for a cluster, by kubectl's rules: the kubeconfig's own; otherwise the environment's, unless the
+//! cluster is on this machine or `NO_PROXY` names it.
 
 use std::net::IpAddr;
 
@@ -8,38 +8,41 @@ use hyper_util::client::legacy::connect::proxy::{SocksV5, Tunnel};
 use hyper_util::client::proxy::matcher::{Intercept, Matcher};
 use kube::Config;
 
-pub(in crate::apply) fn of(config: &Config) -> Option<Intercept> {
+/// Returns the proxy for the cluster of a kubeconfig.
+pub(crate) fn find(config: &Config) -> Option<Intercept> {
     let (cluster, proxy) = (&config.cluster_url, config.proxy_url.as_ref()?);
-    if !is_of_environment(proxy) {
+    if !is_from_environment(proxy) {
         return Matcher::builder().all(proxy.to_string()).build().intercept(cluster);
     }
-    if is_here(cluster) { None } else { Matcher::from_env().intercept(cluster) }
+    if is_local(cluster) { None } else { Matcher::from_env().intercept(cluster) }
 }
 
-/// kube asks the environment as well, and does not say so.
-fn is_of_environment(proxy: &Uri) -> bool {
-    let is_it = |name: &&str| {
-        std::env::var(name).is_ok_and(|value| value.parse::<Uri>().is_ok_and(|value| value == *proxy))
-    };
-    ["HTTPS_PROXY", "https_proxy"].iter().any(is_it)
+/// Returns whether kube took the proxy from the environment. kube does not say so itself.
+fn is_from_environment(proxy: &Uri) -> bool {
+    for name in ["HTTPS_PROXY", "https_proxy"] {
+        if std::env::var(name).ok().and_then(|value| value.parse::<Uri>().ok()).as_ref() == Some(proxy) {
+            return true;
+        }
+    }
+    false
 }
 
-fn is_here(cluster: &Uri) -> bool {
+fn is_local(cluster: &Uri) -> bool {
     let host = cluster.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// Through a proxy that is asked to connect.
-pub(in crate::apply) fn tunnel<C>(proxy: &Intercept, connector: C) -> Tunnel<C> {
+/// Connects through an HTTP proxy with CONNECT.
+pub(crate) fn tunnel<C>(proxy: &Intercept, connector: C) -> Tunnel<C> {
     let tunnel = Tunnel::new(proxy.uri().clone(), connector);
     match proxy.basic_auth() {
-        Some(who) => tunnel.with_auth(who.clone()),
+        Some(credentials) => tunnel.with_auth(credentials.clone()),
         None => tunnel,
     }
 }
 
-/// Through a proxy that speaks SOCKS, which looks names up itself.
-pub(in crate::apply) fn socks<C>(proxy: &Intercept, connector: C) -> SocksV5<C> {
+/// Connects through a SOCKS proxy, which resolves host names itself.
+pub(crate) fn socks<C>(proxy: &Intercept, connector: C) -> SocksV5<C> {
     let socks = SocksV5::new(proxy.uri().clone(), connector);
     match proxy.raw_auth() {
         Some((user, password)) => socks.with_auth(user.to_owned(), password.to_owned()),

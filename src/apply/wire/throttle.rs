@@ -1,154 +1,172 @@
-//! How much is asked of one API server at a time: less when it says that it is too much, and then slowly more again.
+//! Limits the load on one API server: fewer requests in flight after a 429, and slowly more again.
 
-use std::cell::RefCell;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
-/// So many requests are under way to start with, and never more.
-const MOST: usize = 16;
-/// So many answers in a row make room for one more.
-const GROWTH: usize = 16;
-/// So many retries may come at once; behind them, this many a second.
-const RETRIES: f64 = 20.0;
-const RETRIES_A_SECOND: f64 = 2.0;
+/// The number of requests in flight at the start, and at most.
+const MAX_IN_FLIGHT: usize = 16;
+/// After this many answers without a 429, one more request may be in flight.
+const ANSWERS_PER_INCREASE: usize = 16;
+/// The budget for retries: this many at once, then this many per second.
+const RETRY_BURST: f64 = 20.0;
+const RETRIES_PER_SECOND: f64 = 2.0;
 
-pub(in crate::apply) struct Gate {
-    state: RefCell<State>,
-    left: Notify,
+/// Limits the requests in flight and the rate of retries.
+pub(crate) struct Throttle {
+    state: Mutex<State>,
+    released: Notify,
 }
 
 struct State {
     limit: usize,
     /// How often the limit was halved.
-    halved: usize,
-    inside: usize,
+    halvings: usize,
+    in_flight: usize,
+    /// Answers since the limit last changed.
     answers: usize,
     retries: f64,
-    filled: Instant,
+    retries_updated: Instant,
 }
 
-/// One request under way.
-pub(in crate::apply) struct Pass<'g> {
-    gate: &'g Gate,
-    /// How often the limit was halved before it.
-    halved: usize,
+/// Allows one request to be in flight.
+pub(crate) struct Permit<'t> {
+    throttle: &'t Throttle,
+    /// How often the limit had been halved when the request started.
+    halvings: usize,
 }
 
-impl Drop for Pass<'_> {
+impl Drop for Permit<'_> {
     fn drop(&mut self) {
-        self.gate.state.borrow_mut().inside -= 1;
-        self.gate.left.notify_one();
+        self.throttle.lock().in_flight -= 1;
+        self.throttle.released.notify_one();
     }
 }
 
-impl Pass<'_> {
-    /// An answer that was no complaint.
-    pub(in crate::apply) fn answered(&self) {
-        let mut state = self.gate.state.borrow_mut();
+impl Permit<'_> {
+    /// Records an answer other than 429.
+    pub(crate) fn succeeded(&self) {
+        let mut state = self.throttle.lock();
         state.answers += 1;
-        if state.answers >= GROWTH && state.limit < MOST {
+        if state.answers >= ANSWERS_PER_INCREASE && state.limit < MAX_IN_FLIGHT {
             state.answers = 0;
             state.limit += 1;
-            self.gate.left.notify_one();
+            self.throttle.released.notify_one();
         }
     }
 
-    /// The server said that it is too much. All who were under way together hear that; it is one complaint.
-    pub(in crate::apply) fn too_much(&self) {
-        let mut state = self.gate.state.borrow_mut();
+    /// Records a 429. The limit is halved once for all requests that were in flight together.
+    pub(crate) fn rejected(&self) {
+        let mut state = self.throttle.lock();
         state.answers = 0;
-        if self.halved == state.halved {
-            state.halved += 1;
+        if self.halvings == state.halvings {
+            state.halvings += 1;
             state.limit = (state.limit / 2).max(1);
+            tracing::info!(limit = state.limit, "the API server answers 429: sending fewer requests at once");
         }
     }
 }
 
-impl Gate {
-    pub(in crate::apply) fn new() -> Self {
-        let (limit, retries, filled) = (MOST, RETRIES, Instant::now());
-        let state = State { limit, halved: 0, inside: 0, answers: 0, retries, filled };
-        Self { state: RefCell::new(state), left: Notify::new() }
+impl Throttle {
+    pub(crate) fn new() -> Self {
+        let state = State {
+            limit: MAX_IN_FLIGHT,
+            halvings: 0,
+            in_flight: 0,
+            answers: 0,
+            retries: RETRY_BURST,
+            retries_updated: Instant::now(),
+        };
+        Self { state: Mutex::new(state), released: Notify::new() }
     }
 
-    /// Waits for room.
-    pub(in crate::apply) async fn enter(&self) -> Pass<'_> {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until another request may be in flight.
+    pub(crate) async fn acquire(&self) -> Permit<'_> {
         loop {
-            {
-                let mut state = self.state.borrow_mut();
-                if state.inside < state.limit {
-                    state.inside += 1;
-                    return Pass { gate: self, halved: state.halved };
-                }
+            if let Some(permit) = self.try_acquire() {
+                return permit;
             }
-            self.left.notified().await;
+            self.released.notified().await;
         }
     }
 
-    /// Waits until another try is in the budget.
-    pub(in crate::apply) async fn retry(&self) {
+    fn try_acquire(&self) -> Option<Permit<'_>> {
+        let mut state = self.lock();
+        if state.in_flight >= state.limit {
+            return None;
+        }
+        state.in_flight += 1;
+        Some(Permit { throttle: self, halvings: state.halvings })
+    }
+
+    /// Waits until the budget allows another retry.
+    pub(crate) async fn acquire_retry(&self) {
         loop {
-            let wait = self.state.borrow_mut().take_retry();
-            match wait {
-                None => return,
-                Some(wait) => sleep(wait).await,
+            let taken = self.lock().take_retry();
+            match taken {
+                Ok(()) => return,
+                Err(wait) => sleep(wait).await,
             }
         }
     }
 }
 
 impl State {
-    /// Takes one retry from the budget, or says how long it is empty.
-    fn take_retry(&mut self) -> Option<Duration> {
+    /// Takes one retry from the budget. Fails with the time until there is one.
+    fn take_retry(&mut self) -> Result<(), Duration> {
         let now = Instant::now();
-        let gained = now.duration_since(self.filled).as_secs_f64() * RETRIES_A_SECOND;
-        self.retries = (self.retries + gained).min(RETRIES);
-        self.filled = now;
+        let gained = now.duration_since(self.retries_updated).as_secs_f64() * RETRIES_PER_SECOND;
+        self.retries = (self.retries + gained).min(RETRY_BURST);
+        self.retries_updated = now;
         if self.retries >= 1.0 {
             self.retries -= 1.0;
-            return None;
+            return Ok(());
         }
-        Some(Duration::from_secs_f64((1.0 - self.retries) / RETRIES_A_SECOND))
+        Err(Duration::from_secs_f64((1.0 - self.retries) / RETRIES_PER_SECOND))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Gate, MOST};
+    use super::{MAX_IN_FLIGHT, Permit, Throttle};
 
-    fn limit(gate: &Gate) -> usize {
-        gate.state.borrow().limit
+    fn limit(throttle: &Throttle) -> usize {
+        throttle.lock().limit
     }
 
     #[tokio::test]
-    async fn complaints_of_one_burst_are_one_complaint() {
-        let gate = Gate::new();
+    async fn requests_in_flight_together_halve_the_limit_once() {
+        let throttle = Throttle::new();
         let mut burst = Vec::new();
-        for _ in 0..MOST {
-            burst.push(gate.enter().await);
+        for _ in 0..MAX_IN_FLIGHT {
+            burst.push(throttle.acquire().await);
         }
-        burst.iter().for_each(super::Pass::too_much);
-        assert_eq!(limit(&gate), 8);
+        burst.iter().for_each(Permit::rejected);
+        assert_eq!(limit(&throttle), 8);
         drop(burst);
-        gate.enter().await.too_much();
-        assert_eq!(limit(&gate), 4);
+        throttle.acquire().await.rejected();
+        assert_eq!(limit(&throttle), 4);
         for _ in 0..5 {
-            gate.enter().await.too_much();
+            throttle.acquire().await.rejected();
         }
-        assert_eq!(limit(&gate), 1, "one request can always be made");
+        assert_eq!(limit(&throttle), 1, "one request can always be sent");
     }
 
     #[tokio::test]
-    async fn answers_make_room_again() {
-        let gate = Gate::new();
-        gate.enter().await.too_much();
-        for (answers, expected) in [(15, 8), (1, 9), (16, 10), (1000, MOST)] {
+    async fn answers_increase_the_limit_again() {
+        let throttle = Throttle::new();
+        throttle.acquire().await.rejected();
+        for (answers, expected) in [(15, 8), (1, 9), (16, 10), (1000, MAX_IN_FLIGHT)] {
             for _ in 0..answers {
-                gate.enter().await.answered();
+                throttle.acquire().await.succeeded();
             }
-            assert_eq!(limit(&gate), expected);
+            assert_eq!(limit(&throttle), expected);
         }
     }
 }

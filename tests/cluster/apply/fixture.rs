@@ -1,28 +1,28 @@
-//! A small project in a folder of its own: a payload of a dozen objects, each different from the others in how it is
-//! applied, with a profile for one cluster and profiles for two.
+//! A small project: a payload of a dozen objects that exercise different parts of `apply`, with a profile for one
+//! cluster and profiles for two.
 
 use std::path::{Path, PathBuf};
 
-use super::{Run, alone, hosted};
-use crate::bed::Bed;
-use crate::side::Side;
+use super::{Run, run_hosted, run_standalone};
+use crate::test_bed::TestBed;
+use crate::test_cluster::TestCluster;
 
-/// The namespace of everything that is in one; of a hosted control plane the management cluster has another.
+/// The namespace of the payload, and the namespace of a hosted control plane in the management cluster.
 pub(crate) const NAMESPACE: &str = "openshift-op";
 pub(crate) const HOSTED: &str = "clusters-example";
-/// What must never be seen anywhere but in a Secret, as it is and as it is stored there.
+/// A value that must not appear anywhere but in a Secret, in plain text and in base64.
 pub(crate) const CANARY: &str = "canary-in-a-cage";
 pub(crate) const CANARY_BASE64: &str = "Y2FuYXJ5LWluLWEtY2FnZQ==";
-/// So many objects are rendered for one cluster, but for the one that is to be gone.
+/// The number of objects that are rendered for one cluster, without the tombstone.
 pub(crate) const OBJECTS: usize = 13;
 
-/// Long enough for everything that works, short enough for what does not.
+/// Long enough for requests that work, short enough for those that do not.
 const LIMITS: [&str; 4] = ["--request-timeout", "3s", "--timeout", "20s"];
 
-/// Everything of the payload: its run-level and name, and the manifest.
+/// The manifests of the payload: run level and name, and text.
 const MANIFESTS: [(&str, &str); 14] = [
     ("10_namespace", "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: openshift-op\n"),
-    ("10_definition", DEFINITION),
+    ("10_crd", CRD),
     (
         "20_account",
         "apiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: op\n  namespace: openshift-op\n",
@@ -55,7 +55,7 @@ const MANIFESTS: [(&str, &str); 14] = [
     ),
 ];
 
-pub(crate) const DEFINITION: &str = "\
+pub(crate) const CRD: &str = "\
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata:
@@ -132,7 +132,7 @@ spec:
         image: example.test/op:1
 ";
 
-/// Whether it is the default is chosen by whoever runs the cluster.
+/// The administrator of the cluster chooses the default class.
 const CLASS: &str = "\
 apiVersion: storage.k8s.io/v1
 kind: StorageClass
@@ -144,7 +144,7 @@ metadata:
 provisioner: example.test/fast
 ";
 
-/// Nothing is of the kind that it is asked about. Its bundle is filled in by somebody else.
+/// A webhook for a kind without objects. Someone else fills in its CA bundle.
 const WEBHOOK: &str = "\
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingWebhookConfiguration
@@ -185,21 +185,21 @@ intents:
 seeds:
 - for: StorageClass
   path: /metadata/annotations/storageclass.kubernetes.io~1is-default-class
-  reason: whoever runs the cluster chooses the default class
+  reason: the cluster administrator chooses the default class
 unmanaged:
 - for: ValidatingWebhookConfiguration
   path: /webhooks/[*]/clientConfig/caBundle
-  reason: somebody else fills it in
+  reason: another controller fills it in
 ";
 
 pub(crate) struct Project(tempfile::TempDir);
 
 impl Project {
-    /// All of it, for one cluster or for two.
+    /// Creates the project, for one cluster and for two.
     pub(crate) fn new() -> Self {
         let it = Self(tempfile::tempdir().unwrap());
         for (name, text) in MANIFESTS {
-            it.put(name, text);
+            it.write_manifest(name, text);
         }
         it.write("payload/op/component.yaml", COMPONENT);
         it.profile("standalone", "standalone", "both", "");
@@ -215,7 +215,7 @@ impl Project {
         self.write(&format!("profiles/{name}.yaml"), &text);
     }
 
-    /// More of what a profile says.
+    /// Adds text to a profile.
     pub(crate) fn add_to_profile(&self, name: &str, more: &str) {
         let path = format!("profiles/{name}.yaml");
         let text = std::fs::read_to_string(self.path().join(&path)).unwrap();
@@ -238,9 +238,9 @@ impl Project {
         std::fs::write(path, text).unwrap();
     }
 
-    /// Puts one more manifest there, or another one in the place of one.
-    pub(crate) fn put(&self, name: &str, text: &str) {
-        // What has no annotations at all is never taken in.
+    /// Adds or replaces a manifest.
+    pub(crate) fn write_manifest(&self, name: &str, text: &str) {
+        // A manifest without annotations is never selected.
         let marked = if text.contains("  annotations:\n") {
             text.to_owned()
         } else {
@@ -250,64 +250,64 @@ impl Project {
         std::fs::write(self.manifest(name), marked).unwrap();
     }
 
-    /// Another value in a manifest.
+    /// Replaces a text in a manifest.
     pub(crate) fn change(&self, name: &str, from: &str, to: &str) {
         let text = std::fs::read_to_string(self.manifest(name)).unwrap();
         assert!(text.contains(from), "{text}");
         std::fs::write(self.manifest(name), text.replace(from, to)).unwrap();
     }
 
-    /// An object leaves the payload.
-    pub(crate) fn leave_out(&self, name: &str) {
+    /// Removes a manifest from the payload.
+    pub(crate) fn remove(&self, name: &str) {
         std::fs::remove_file(self.manifest(name)).unwrap();
     }
 
-    /// An object is back.
-    pub(crate) fn bring_back(&self, name: &str) {
+    /// Adds a manifest again that was removed.
+    pub(crate) fn restore(&self, name: &str) {
         let (_, text) = MANIFESTS.iter().find(|one| one.0 == name).unwrap();
-        self.put(name, text);
+        self.write_manifest(name, text);
     }
 
-    /// Only for one cluster, whatever is left: nothing is said about what lives where.
-    pub(crate) fn only_here(&self) {
+    /// Removes `place`, so that the project is only for one cluster.
+    pub(crate) fn place_everything_here(&self) {
         self.write("payload/op/component.yaml", COMPONENT.split("place:").next().unwrap());
     }
 
-    /// So many more, which nobody needs.
-    pub(crate) fn put_many(&self, count: usize) {
+    /// Adds ConfigMaps that nothing depends on.
+    pub(crate) fn add_many(&self, count: usize) {
         for number in 0..count {
-            self.put(&many(number), &config_map(&format!("many-{number}"), "one"));
+            self.write_manifest(&many(number), &config_map(&format!("many-{number}"), "one"));
         }
     }
 
-    pub(crate) fn leave_many_out(&self, count: usize) {
-        (0..count).for_each(|number| self.leave_out(&many(number)));
+    pub(crate) fn remove_many(&self, count: usize) {
+        (0..count).for_each(|number| self.remove(&many(number)));
     }
 
     /// Runs a command on one cluster.
-    pub(crate) fn run(&self, side: &Side, command: &str, more: &[&str]) -> Run {
-        alone(side, self.path(), command, &with_limits(more))
+    pub(crate) fn run(&self, cluster: &TestCluster, command: &str, more: &[&str]) -> Run {
+        run_standalone(cluster, self.path(), command, &with_limits(more))
     }
 
     /// Applies to one cluster.
-    pub(crate) fn apply(&self, side: &Side, more: &[&str]) -> Run {
-        self.run(side, "apply", more)
+    pub(crate) fn apply(&self, cluster: &TestCluster, more: &[&str]) -> Run {
+        self.run(cluster, "apply", more)
     }
 
-    /// Applies to one cluster, which must work.
-    pub(crate) fn applied(&self, side: &Side, more: &[&str]) -> Run {
-        let run = self.apply(side, more);
+    /// Applies to one cluster and expects exit code 0.
+    pub(crate) fn apply_ok(&self, cluster: &TestCluster, more: &[&str]) -> Run {
+        let run = self.apply(cluster, more);
         assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
         run
     }
 
     /// Runs a command on both clusters of a hosted control plane.
-    pub(crate) fn run_hosted(&self, bed: &Bed, command: &str, more: &[&str]) -> Run {
-        hosted(bed, self.path(), command, &with_limits(more))
+    pub(crate) fn run_hosted(&self, bed: &TestBed, command: &str, more: &[&str]) -> Run {
+        run_hosted(bed, self.path(), command, &with_limits(more))
     }
 }
 
-/// Limits that are given count.
+/// Adds the default limits, unless the test sets them.
 fn with_limits<'a>(more: &[&'a str]) -> Vec<&'a str> {
     let missing = LIMITS.chunks(2).filter(|limit| !more.contains(&limit[0]));
     missing.flatten().copied().chain(more.iter().copied()).collect()
@@ -317,14 +317,14 @@ fn many(number: usize) -> String {
     format!("20_many_{number}")
 }
 
-/// A manifest of a `ConfigMap`.
+/// Returns the manifest of a `ConfigMap`.
 pub(crate) fn config_map(name: &str, mode: &str) -> String {
     format!(
         "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\n  namespace: {NAMESPACE}\ndata:\n  mode: {mode}\n"
     )
 }
 
-/// Where a `ConfigMap` of the payload is.
+/// Returns the path of a `ConfigMap` of the payload.
 pub(crate) fn map(name: &str) -> String {
     format!("/api/v1/namespaces/{NAMESPACE}/configmaps/{name}")
 }
@@ -336,7 +336,7 @@ pub(crate) const CLASS_PATH: &str = "/apis/storage.k8s.io/v1/storageclasses/fast
 pub(crate) const WEBHOOK_PATH: &str =
     "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/op";
 pub(crate) const WIDGET: &str = "/apis/example.test/v1/widgets/one";
-pub(crate) const DEFINITION_PATH: &str =
+pub(crate) const CRD_PATH: &str =
     "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.test";
 pub(crate) const INVENTORY: &str =
     "/api/v1/namespaces/openshift-config-managed/configmaps/transship-standalone";

@@ -1,21 +1,21 @@
-//! `transship apply` and `transship delete`, on two real clusters.
+//! `transship apply` and `transship delete` on two real clusters.
 
+mod applied_state;
+pub(crate) mod connections;
 pub(crate) mod crash;
-pub(crate) mod faults;
+pub(crate) mod diff_and_dry_run;
 pub(crate) mod fixture;
-pub(crate) mod live;
-mod ours;
-mod project;
-pub(crate) mod reach;
-pub(crate) mod storage;
+mod in_process;
+pub(crate) mod scenarios;
+pub(crate) mod storage_payload;
 
 use std::path::Path;
 use std::process::{Command, Output};
 
-use crate::bed::Bed;
-use crate::side::Side;
+use crate::test_bed::TestBed;
+use crate::test_cluster::TestCluster;
 
-/// What a command did.
+/// The result of a command.
 pub(crate) struct Run {
     pub(crate) code: i32,
     pub(crate) stdout: String,
@@ -33,7 +33,7 @@ impl From<Output> for Run {
     }
 }
 
-/// The program, in a folder, with nobody's kubeconfig.
+/// The program, in a folder and without a kubeconfig.
 pub(crate) fn program(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_transship"));
     command.current_dir(folder).env_remove("KUBECONFIG").env("HOME", "/nonexistent");
@@ -44,13 +44,13 @@ pub(crate) fn run_in(folder: &Path, arguments: &[&str]) -> Run {
     program(folder).args(arguments).output().unwrap().into()
 }
 
-/// The repository, whose payload is the bundled one.
+/// The repository, which contains the bundled payload.
 pub(crate) fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// A command for both clusters of a hosted control plane.
-pub(crate) fn hosted(bed: &Bed, folder: &Path, command: &str, more: &[&str]) -> Run {
+/// Runs a command on both clusters of a hosted control plane.
+pub(crate) fn run_hosted(bed: &TestBed, folder: &Path, command: &str, more: &[&str]) -> Run {
     let (management, guest) = (bed.management.kubeconfig().display(), bed.guest.kubeconfig().display());
     let (management, guest) = (management.to_string(), guest.to_string());
     let clusters =
@@ -58,8 +58,8 @@ pub(crate) fn hosted(bed: &Bed, folder: &Path, command: &str, more: &[&str]) -> 
     run_in(folder, &[&[command][..], &clusters, more].concat())
 }
 
-/// A command for one cluster.
-pub(crate) fn alone(side: &Side, folder: &Path, command: &str, more: &[&str]) -> Run {
-    let kubeconfig = side.kubeconfig().display().to_string();
+/// Runs a command on one cluster.
+pub(crate) fn run_standalone(cluster: &TestCluster, folder: &Path, command: &str, more: &[&str]) -> Run {
+    let kubeconfig = cluster.kubeconfig().display().to_string();
     run_in(folder, &[&[command, "--topology", "standalone", "--kubeconfig", &kubeconfig][..], more].concat())
 }

@@ -1,5 +1,5 @@
-//! Plays everybody whom these clusters lack: scheduler and kubelet for pods, and the operators for what reports on
-//! them. It looks at everything a few times a second, which is simple and never misses anything.
+//! Stands in for components that these clusters lack: the scheduler and kubelet for pods, and operators for their
+//! status. It polls several times a second, which is simple and misses nothing.
 
 mod nodes;
 mod operators;
@@ -14,14 +14,14 @@ use std::time::Duration;
 use kube::Client;
 use serde_json::{Value, json};
 
-use crate::call;
+use crate::requests;
 
-/// Between two looks.
+/// The poll interval.
 const PAUSE: Duration = Duration::from_millis(150);
-/// What operators say they have brought about, unless a case wants something else.
+/// The version that operators report by default.
 const VERSION: &str = "4.22.0";
 
-/// How it behaves.
+/// The behaviour.
 pub(crate) struct Switches {
     pods_fail: AtomicBool,
     operators_fail: AtomicBool,
@@ -29,7 +29,7 @@ pub(crate) struct Switches {
     nodes: AtomicUsize,
     version: Mutex<String>,
     ends: AtomicBool,
-    /// Held during a look, so that whoever pauses it knows when the last one is over.
+    /// Held during a poll, so that `pause` can wait for its end.
     looking: Mutex<()>,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct StandIn {
 }
 
 impl StandIn {
-    /// Starts one, with a kubeconfig of its own.
+    /// Starts it with its own kubeconfig.
     pub(crate) fn start(kubeconfig: &Path) -> Self {
         let switches = Arc::new(Switches {
             pods_fail: AtomicBool::new(false),
@@ -55,33 +55,33 @@ impl StandIn {
         Self { switches, thread }
     }
 
-    /// Pods are scheduled, and then none of their containers ever starts. Those that run already go on.
+    /// Pods are scheduled, but their containers never start. Running pods continue.
     pub(crate) fn pods_fail(&self, fail: bool) {
         self.switches.pods_fail.store(fail, Ordering::SeqCst);
     }
 
-    /// Operators say that they are unavailable and degraded, and why.
+    /// Operators report that they are unavailable and degraded.
     pub(crate) fn operators_fail(&self, fail: bool) {
         self.switches.operators_fail.store(fail, Ordering::SeqCst);
     }
 
-    /// Nothing happens any more, from now on: what it was about to do is done when this returns.
+    /// Stops all activity. Returns when the current poll has ended.
     pub(crate) fn pause(&self, pause: bool) {
         self.switches.paused.store(pause, Ordering::SeqCst);
         drop(self.switches.looking.lock().unwrap());
     }
 
-    /// The cluster has so many nodes: `node-1` and on.
+    /// Sets the number of nodes: `node-1` and so on.
     pub(crate) fn nodes(&self, count: usize) {
         self.switches.nodes.store(count, Ordering::SeqCst);
     }
 
-    /// The version that operators report.
+    /// Sets the version that operators report.
     pub(crate) fn version(&self, version: &str) {
         version.clone_into(&mut self.switches.version.lock().unwrap());
     }
 
-    /// As it was at first.
+    /// Restores the initial behaviour.
     pub(crate) fn reset(&self) {
         self.pods_fail(false);
         self.operators_fail(false);
@@ -102,7 +102,7 @@ impl Drop for StandIn {
 
 fn live(switches: &Switches, kubeconfig: &Path) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let client = runtime.block_on(call::client(kubeconfig, "stand-in"));
+    let client = runtime.block_on(requests::client(kubeconfig, "stand-in"));
     while !switches.ends.load(Ordering::SeqCst) {
         {
             let _looking = switches.looking.lock().unwrap();
@@ -122,19 +122,19 @@ async fn look(switches: &Switches, client: &Client) {
     operators::look(client, &version, switches.operators_fail.load(Ordering::SeqCst)).await;
 }
 
-/// Everything of a kind; nothing, if the kind is not served or the server is not there. The answer may be a moment old.
+/// Lists a kind; empty if it is not served or the server does not answer. The answer may be slightly old.
 async fn list(client: &Client, path: &str) -> Vec<Value> {
-    let answer = call::get(client, &format!("{path}?resourceVersion=0")).await.ok();
+    let answer = requests::get(client, &format!("{path}?resourceVersion=0")).await.ok();
     let list = answer.and_then(|answer| answer.ok().ok()).unwrap_or_default();
     list["items"].as_array().cloned().unwrap_or_default()
 }
 
-/// Sends something. What fails is tried again at the next look, if it is still necessary.
+/// Sends a request. The next poll repeats it if it fails and is still needed.
 async fn send(client: &Client, method: &str, path: &str, body: &Value) {
-    let _ = call::send(client, method, path, body).await;
+    let _ = requests::send(client, method, path, body).await;
 }
 
-/// A condition as all kinds have it.
+/// Returns a condition.
 fn condition(kind: &str, holds: bool, reason: &str, message: &str) -> Value {
     let status = if holds { "True" } else { "False" };
     json!({"type": kind, "status": status, "reason": reason, "message": message, "lastTransitionTime": now()})

@@ -1,11 +1,11 @@
-//! Nodes that are only objects.
+//! Nodes without machines.
 
 use kube::Client;
 use serde_json::{Value, json};
 
 use super::{condition, list, send};
 
-/// Makes the missing ones, takes away those that are too many, and says that they are ready.
+/// Creates missing nodes, deletes surplus ones, and reports them as ready.
 pub(super) async fn look(client: &Client, count: usize) {
     let nodes = list(client, "/api/v1/nodes").await;
     let there = |name: &str| nodes.iter().find(|node| node["metadata"]["name"] == name);
@@ -30,7 +30,7 @@ pub(super) fn name(number: usize) -> String {
     format!("node-{number}")
 }
 
-/// It may run everything, whichever role is asked for.
+/// The node accepts all pods, whatever role they select.
 fn node(name: &str) -> Value {
     json!({
         "apiVersion": "v1", "kind": "Node",

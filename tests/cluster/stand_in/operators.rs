@@ -1,4 +1,4 @@
-//! What operators say about themselves: in their `ClusterOperator`, and in the resource that configures them.
+//! The status of operators: in their `ClusterOperator`, and in the resource that configures them.
 
 use kube::Client;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{condition, list, send};
 
 const CLUSTER_OPERATORS: &str = "/apis/config.openshift.io/v1/clusteroperators";
-/// Brought by the storage payload: not served at first, and not in every cluster.
+/// Kinds of the storage payload, which are not served at first and not in every cluster.
 const CONFIGURATIONS: [&str; 3] = [
     "/apis/operator.openshift.io/v1/storages",
     "/apis/operator.openshift.io/v1/csisnapshotcontrollers",
@@ -27,7 +27,7 @@ pub(super) async fn look(client: &Client, version: &str, fail: bool) {
     }
 }
 
-/// Writes the conditions and whatever else is to be in the status, unless all of it is there.
+/// Writes conditions and other status fields, unless they are there.
 async fn report(client: &Client, path: &str, object: &Value, fail: bool, rest: &Value) {
     let (reason, message) =
         if fail { ("StandInFails", "the stand-in was told to fail") } else { ("AsExpected", "") };

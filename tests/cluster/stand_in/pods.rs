@@ -1,4 +1,4 @@
-//! Pods: put on a node, started, finished, and taken away when they are deleted.
+//! Pods: scheduled, started, completed, and removed when they are deleted.
 
 use kube::Client;
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ pub(super) async fn look(client: &Client, nodes: usize, fail: bool) {
     }
 }
 
-/// Puts a pod on the node that its daemon set chose, else on the first.
+/// Schedules a pod to the node of its `DaemonSet`, or to the first node.
 async fn bind(client: &Client, path: &str, pod: &Value) {
     if pod["spec"]["nodeName"].is_string() {
         return;
@@ -42,7 +42,7 @@ async fn bind(client: &Client, path: &str, pod: &Value) {
     send(client, "POST", &format!("{path}/binding"), &binding).await;
 }
 
-/// Writes a status, unless the pod has got that far already.
+/// Writes a status, unless the pod has it already.
 async fn write(client: &Client, path: &str, pod: &Value, status: &Value) {
     let old = &pod["status"];
     let has_run = old["phase"] == "Running" || old["phase"] == "Succeeded";
@@ -52,7 +52,7 @@ async fn write(client: &Client, path: &str, pod: &Value, status: &Value) {
     }
 }
 
-/// What is said about the last of a pod's conditions: enough to tell the statuses of this file apart.
+/// Returns the reason of a pod's last condition, which tells the statuses of this file apart.
 fn ready(status: &Value) -> Option<&str> {
     status["conditions"].as_array()?.last()?["reason"].as_str()
 }
@@ -74,7 +74,7 @@ fn status(pod: &Value, fail: bool) -> Value {
         "phase": phase, "startTime": now(),
         "hostIP": "192.0.2.1", "podIP": "192.0.2.2", "podIPs": [{"ip": "192.0.2.2"}],
         "containerStatuses": containers(&pod["spec"]["containers"], |_| (&state, holds)),
-        // Those that are started again and again go on beside the others.
+        // Sidecar containers keep running.
         "initContainerStatuses": containers(&pod["spec"]["initContainers"], |spec| {
             if spec["restartPolicy"] == "Always" { (&state, holds) } else { (&done, true) }
         }),
@@ -87,7 +87,7 @@ fn status(pod: &Value, fail: bool) -> Value {
     })
 }
 
-/// The statuses of containers, each with a state, and whether that is ready.
+/// Returns container statuses with a state and readiness.
 fn containers<'s>(specs: &Value, state: impl Fn(&Value) -> (&'s Value, bool)) -> Value {
     let status = |spec: &Value| {
         let (state, ready) = state(spec);

@@ -1,0 +1,97 @@
+//! Why a cluster cannot be used, and how a failed request affects an object.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::apply::decide::inventory::InventoryLocation;
+use crate::apply::decide::object_error::{ObjectError, Outlook};
+use crate::apply::wire::error::RequestError;
+use crate::object::ObjectId;
+
+/// Why a cluster cannot be used.
+#[derive(Clone, Debug)]
+pub(crate) enum ClusterError {
+    /// A request failed.
+    Request(RequestError),
+    /// A line of the inventory does not name an object.
+    InvalidInventory { location: InventoryLocation, line: usize },
+    /// The inventory would be too large for one object.
+    InventoryTooLarge(usize),
+    /// The namespace of the inventory does not exist.
+    InventoryNamespaceMissing { namespace: String },
+    /// The API server does not accept the inventory.
+    InventoryNotWritten(RequestError),
+    /// The API server does not delete the inventory.
+    InventoryNotDeleted(RequestError),
+    /// Someone writes the inventory faster than transship can.
+    InventoryChangesAllTheTime,
+    /// Another rollout wrote the inventory.
+    OtherRollout { location: InventoryLocation, conflict: RequestError },
+}
+
+impl ClusterError {
+    /// Returns whether another attempt may help.
+    pub(crate) fn is_transient(&self) -> bool {
+        matches!(self, Self::Request(error) if error.is_transient())
+    }
+
+    /// Returns whether the cluster does not answer.
+    pub(crate) fn is_unreachable(&self) -> bool {
+        matches!(self, Self::Request(error) if error.is_unreachable())
+    }
+
+    /// Returns when to try again, if the API server says so.
+    pub(crate) fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Request(error) => error.retry_after(),
+            _ => None,
+        }
+    }
+}
+
+impl From<RequestError> for ClusterError {
+    fn from(error: RequestError) -> Self {
+        Self::Request(error)
+    }
+}
+
+impl fmt::Display for ClusterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Request(error) => error.fmt(f),
+            Self::InvalidInventory { location, line } => {
+                write!(f, "line {line} of the inventory, {location}, does not name an object")
+            }
+            Self::InventoryTooLarge(size) => {
+                write!(f, "the inventory would have {size} bytes, which is too large for one object")
+            }
+            Self::InventoryNamespaceMissing { namespace } => {
+                write!(f, "cannot write the inventory: its namespace {namespace} does not exist")
+            }
+            Self::InventoryNotWritten(error) => write!(f, "cannot write the inventory: {error}"),
+            Self::InventoryNotDeleted(error) => write!(f, "cannot delete the inventory: {error}"),
+            Self::InventoryChangesAllTheTime => {
+                f.write_str("cannot write the inventory: someone else changes it all the time")
+            }
+            Self::OtherRollout { location, conflict } => write!(
+                f,
+                "another rollout is running: it wrote the inventory, {location}, since this one read it ({conflict})"
+            ),
+        }
+    }
+}
+
+/// Converts the error of a request for an object. Errors about a Secret do not quote the API server, which may repeat its
+/// values.
+pub(crate) fn object_error(error: &RequestError, id: &ObjectId) -> ObjectError {
+    let outlook = if error.is_unreachable() {
+        Outlook::ClusterUnreachable
+    } else if error.is_transient() {
+        Outlook::Transient
+    } else {
+        Outlook::Permanent
+    };
+    let is_secret = id.kind == "Secret";
+    let message = if is_secret { error.message_without_values() } else { error.to_string() };
+    ObjectError::Request { message, outlook }
+}

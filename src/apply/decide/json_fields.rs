@@ -1,0 +1,191 @@
+//! Reading, copying and removing single fields of a JSON object.
+
+use serde_json::{Map, Value, json};
+
+use crate::object::path::PathStep;
+
+/// The path of a field inside an object.
+pub(crate) type FieldPath = Vec<PathStep>;
+
+/// Removes every key whose value is null.
+pub(crate) fn remove_nulls(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            map.retain(|_, value| !value.is_null());
+            map.values_mut().for_each(remove_nulls);
+        }
+        Value::Array(items) => items.iter_mut().for_each(remove_nulls),
+        _ => {}
+    }
+}
+
+/// Removes a field, and maps that are empty without it. An applied empty map would make transship the owner of
+/// everything that others put into it.
+pub(crate) fn remove(value: &mut Value, path: &[PathStep]) {
+    let Some((first, rest)) = path.split_first() else { return };
+    match (first, value) {
+        (PathStep::Key(key), Value::Object(map)) if rest.is_empty() => {
+            map.remove(key);
+        }
+        (PathStep::Key(key), Value::Object(map)) => {
+            let Some(below) = map.get_mut(key) else { return };
+            remove(below, rest);
+            if below.as_object().is_some_and(Map::is_empty) {
+                map.remove(key);
+            }
+        }
+        (PathStep::Index(index), Value::Array(items)) => {
+            if let Some(item) = items.get_mut(*index) {
+                remove(item, rest);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Copies a field into another object, with the names of the list items on its path.
+pub(crate) fn copy(from: &Value, to: &mut Value, path: &[PathStep]) -> Option<()> {
+    let Some((first, rest)) = path.split_first() else {
+        *to = from.clone();
+        return Some(());
+    };
+    match first {
+        PathStep::Key(key) => {
+            let empty = match rest.first() {
+                Some(PathStep::Index(_)) => json!([]),
+                _ => json!({}),
+            };
+            let entry = to.as_object_mut()?.entry(key.clone());
+            copy(from.get(key)?, entry.or_insert(empty), rest)
+        }
+        PathStep::Index(index) => {
+            let item = from.get(index)?;
+            let items = to.as_array_mut()?;
+            let position = items.iter().position(|other| other["name"] == item["name"]);
+            let position = position.unwrap_or_else(|| {
+                items.push(json!({"name": item["name"]}));
+                items.len() - 1
+            });
+            copy(item, &mut items[position], rest)
+        }
+    }
+}
+
+/// Merges one object into another. List items with the same name are merged.
+pub(crate) fn merge(into: &mut Value, other: &Value) {
+    match (into, other) {
+        (Value::Object(into), Value::Object(other)) => {
+            for (key, value) in other {
+                merge(into.entry(key.clone()).or_insert(Value::Null), value);
+            }
+        }
+        (Value::Array(into), Value::Array(other)) => {
+            for item in other {
+                match into.iter_mut().find(|existing| existing["name"] == item["name"]) {
+                    Some(existing) => merge(existing, item),
+                    None => into.push(item.clone()),
+                }
+            }
+        }
+        (into, other) => *into = other.clone(),
+    }
+}
+
+/// Returns an object with nothing but its identity: `apiVersion`, `kind`, name and namespace.
+pub(crate) fn identity(object: &Value) -> Value {
+    let metadata = &object["metadata"];
+    let mut identity = json!({
+        "apiVersion": object["apiVersion"], "kind": object["kind"], "metadata": {"name": metadata["name"]},
+    });
+    if let Some(namespace) = metadata.get("namespace") {
+        identity["metadata"]["namespace"] = namespace.clone();
+    }
+    identity
+}
+
+/// Returns an object with nothing but its identity and some fields; `None` if it has none of them.
+pub(crate) fn select(object: &Value, paths: &[FieldPath]) -> Option<Value> {
+    let mut selected = identity(object);
+    let mut any = false;
+    for path in paths {
+        any |= copy(object, &mut selected, path).is_some();
+    }
+    any.then_some(selected)
+}
+
+/// Returns the values that an object has in the fields of `shape`.
+pub(crate) fn same_fields(object: &Value, shape: &Value) -> Value {
+    let (Some(map), Some(shape)) = (object.as_object(), shape.as_object()) else { return object.clone() };
+    let mut fields = Map::new();
+    for (key, below) in shape {
+        if let Some(value) = map.get(key) {
+            fields.insert(key.clone(), same_fields(value, below));
+        }
+    }
+    Value::Object(fields)
+}
+
+/// Returns whether `other` has all list items, by name, that are on the path of a field of `object`.
+pub(crate) fn has_items_on_path(other: &Value, object: &Value, path: &[PathStep]) -> bool {
+    match path.split_first() {
+        None => true,
+        Some((PathStep::Key(key), rest)) => {
+            has_items_on_path(&other[key.as_str()], &object[key.as_str()], rest)
+        }
+        Some((PathStep::Index(index), rest)) => {
+            let item = &object[*index];
+            let mut items = other.as_array().into_iter().flatten();
+            items
+                .find(|candidate| candidate["name"] == item["name"])
+                .is_some_and(|same| has_items_on_path(same, item, rest))
+        }
+    }
+}
+
+/// Returns an object without its status and without the metadata that the API server sets.
+pub(crate) fn without_server_fields(mut object: Value) -> Value {
+    if let Some(map) = object.as_object_mut() {
+        map.remove("status");
+    }
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        for field in ["managedFields", "resourceVersion", "generation", "uid", "creationTimestamp"] {
+            metadata.remove(field);
+        }
+    }
+    object
+}
+
+/// Returns the JSON merge patch (RFC 7386) that turns one object into another.
+pub(crate) fn merge_patch(from: &Value, to: &Value) -> Value {
+    let (Value::Object(from), Value::Object(to)) = (from, to) else { return to.clone() };
+    let mut patch = Map::new();
+    for (key, value) in to {
+        match from.get(key) {
+            Some(before) if before == value => {}
+            Some(before) => _ = patch.insert(key.clone(), merge_patch(before, value)),
+            None => _ = patch.insert(key.clone(), value.clone()),
+        }
+    }
+    for key in from.keys().filter(|key| !to.contains_key(*key)) {
+        patch.insert(key.clone(), Value::Null);
+    }
+    Value::Object(patch)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::merge_patch;
+
+    #[test]
+    fn merge_patch_contains_only_differences() {
+        let from = json!({"a": 1, "b": {"c": 1, "d": 2}, "l": [1, 2], "m": {"x": 1}});
+        let to = json!({"a": 1, "b": {"c": 3}, "l": [2], "m": "text", "n": {"o": 1}});
+        assert_eq!(
+            merge_patch(&from, &to),
+            json!({"b": {"c": 3, "d": null}, "l": [2], "m": "text", "n": {"o": 1}})
+        );
+        assert_eq!(merge_patch(&to, &to), json!({}));
+    }
+}

@@ -1,0 +1,129 @@
+//! The reasons why an object could not be read, applied or deleted.
+
+use std::fmt;
+
+/// Why an object could not be read, applied or deleted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ObjectError {
+    /// The object carries the label of another `ApplySet`.
+    OtherSet(String),
+    /// Other field managers own fields that transship would set. Each text is a field with its manager.
+    Conflict(Vec<String>),
+    /// An immutable field of an object that transship did not create would have to change.
+    ImmutableNotOurs { fields: String },
+    /// An immutable field would have to change, and nothing allows transship to recreate the object.
+    ImmutableNeedsRecreate { fields: String, flags: String },
+    /// An immutable field would have to change, and deleting the object would delete more than the object.
+    ImmutableCascades { fields: String, consequence: &'static str },
+    /// The API server does not serve the kind.
+    KindNotServed { kind: String, hint: WaitHint },
+    /// A CRD is established, but the API server does not serve its resource.
+    ResourceNotServed { resource: String },
+    /// The namespace of the object does not exist.
+    NamespaceMissing { namespace: String, hint: WaitHint },
+    /// The namespace of the object is being deleted.
+    NamespaceTerminating { namespace: String },
+    /// Someone else changes the object faster than transship can.
+    ChangesAllTheTime { action: &'static str },
+    /// The object was deleted and still exists. The text names its finalizers.
+    StillDeleting(String),
+    /// The object reports that it failed.
+    NotReady(String),
+    /// The deadline passed. The text says what was seen last.
+    DeadlineExceeded(String),
+    /// A request failed.
+    Request { message: String, outlook: Outlook },
+}
+
+/// Whether a message mentions `--wait`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WaitHint {
+    Mention,
+    Omit,
+}
+
+/// What to expect from another attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outlook {
+    /// It fails again.
+    Permanent,
+    /// It may work later: someone else creates what is missing, or a server recovers.
+    Transient,
+    /// The whole cluster does not answer.
+    ClusterUnreachable,
+}
+
+impl ObjectError {
+    pub(crate) fn outlook(&self) -> Outlook {
+        match self {
+            Self::KindNotServed { .. } | Self::NamespaceMissing { .. } => Outlook::Transient,
+            Self::Request { outlook, .. } => *outlook,
+            _ => Outlook::Permanent,
+        }
+    }
+
+    pub(crate) fn is_cluster_unreachable(&self) -> bool {
+        self.outlook() == Outlook::ClusterUnreachable
+    }
+
+    /// Returns the same error for a cluster that still answers other requests.
+    pub(crate) fn into_transient(self) -> Self {
+        match self {
+            Self::Request { message, .. } => Self::Request { message, outlook: Outlook::Transient },
+            other => other,
+        }
+    }
+}
+
+impl fmt::Display for WaitHint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Mention => "; --wait waits for it",
+            Self::Omit => "",
+        })
+    }
+}
+
+impl fmt::Display for ObjectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OtherSet(set) => {
+                write!(f, "it belongs to another ApplySet, {set}, so transship does not change it")
+            }
+            Self::Conflict(fields) => write!(
+                f,
+                "it existed before, and other field managers own fields that transship would set: {}; \
+                 --adopt takes it over",
+                fields.join(", ")
+            ),
+            Self::ImmutableNotOurs { fields } => {
+                write!(f, "it existed before, and {fields} is immutable; --adopt takes it over")
+            }
+            Self::ImmutableNeedsRecreate { fields, flags } => {
+                write!(f, "{fields} is immutable; {flags} deletes the object and creates it again")
+            }
+            Self::ImmutableCascades { fields, consequence } => {
+                write!(f, "{fields} is immutable, and the object is never recreated: {consequence}")
+            }
+            Self::KindNotServed { kind, hint } => {
+                write!(f, "the API server does not serve the kind {kind}{hint}")
+            }
+            Self::ResourceNotServed { resource } => {
+                write!(f, "the CRD is established, but the API server does not serve {resource}")
+            }
+            Self::NamespaceMissing { namespace, hint } => {
+                write!(f, "its namespace {namespace} does not exist{hint}")
+            }
+            Self::NamespaceTerminating { namespace } => {
+                write!(f, "its namespace {namespace} is being deleted, so nothing can be created in it")
+            }
+            Self::ChangesAllTheTime { action } => {
+                write!(f, "someone else changes it all the time, so transship cannot {action}")
+            }
+            Self::StillDeleting(message)
+            | Self::NotReady(message)
+            | Self::DeadlineExceeded(message)
+            | Self::Request { message, .. } => f.write_str(message),
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Deletes one object. The inventory, the uid and the label must all say that it belongs to transship.
+
+use std::time::Duration;
+
+use kube::api::{DeleteParams, Preconditions};
+use serde_json::Value;
+use tokio::time::{Instant, sleep};
+
+use crate::apply::cluster::crd::{self, CRD};
+use crate::apply::cluster::error::object_error;
+use crate::apply::cluster::live_cluster::LiveCluster;
+use crate::apply::decide::inventory::InventoryEntry;
+use crate::apply::decide::managed_fields;
+use crate::apply::decide::object_error::ObjectError;
+use crate::apply::wire::backoff::Backoff;
+use crate::apply::wire::error::RequestError;
+use crate::apply::wire::request::ObjectPath;
+use crate::object::ObjectId;
+
+/// How often to check an object again that someone else changes. The last attempt deletes it as it is.
+const MAX_ATTEMPTS: usize = 5;
+const FIRST_POLL: Duration = Duration::from_millis(100);
+const MAX_POLL: Duration = Duration::from_secs(2);
+
+/// An object to delete.
+pub(crate) struct Deletion<'d> {
+    pub(crate) cluster: &'d LiveCluster<'d>,
+    pub(crate) id: &'d ObjectId,
+    pub(crate) path: &'d ObjectPath,
+    pub(crate) deadline: Instant,
+}
+
+/// What became of an entry of the inventory.
+pub(crate) enum EntryDeleted {
+    /// The object was deleted.
+    Deleted,
+    /// The object did not exist.
+    Missing,
+    /// The object stays, because it does not belong to transship.
+    Released(&'static str),
+}
+
+/// The answer to a delete request.
+enum DeleteAnswer {
+    Gone,
+    /// The object still exists, for example because of a finalizer.
+    Deleting,
+    /// The preconditions do not hold.
+    Changed,
+}
+
+/// Deletes the object of an entry of the inventory, as it was seen. If someone changes it meanwhile, for example to take
+/// it over, it is checked again.
+pub(crate) async fn delete_entry(
+    cluster: &LiveCluster<'_>,
+    entry: &InventoryEntry,
+    deadline: Instant,
+) -> Result<EntryDeleted, ObjectError> {
+    let Some(path) = cluster.locate_entry(entry).await? else {
+        // There are no objects of a kind that is not served.
+        return Ok(EntryDeleted::Missing);
+    };
+    let deletion = Deletion { cluster, id: &entry.id, path: &path, deadline };
+    let mut seen = cluster.labelled(&entry.id).cloned();
+    for attempt in 1..=MAX_ATTEMPTS {
+        let live = match seen.take() {
+            Some(live) => Some(live),
+            None => deletion.read().await?,
+        };
+        let Some(live) = live else {
+            return Ok(if attempt == 1 { EntryDeleted::Missing } else { EntryDeleted::Deleted });
+        };
+        if let Some(reason) = reason_to_release(cluster, entry, &live) {
+            return Ok(EntryDeleted::Released(reason));
+        }
+        let metadata = &live["metadata"];
+        // The API server refuses to delete a namespace twice.
+        if metadata.get("deletionTimestamp").is_some() {
+            wait_until_gone(&deletion, &metadata["uid"]).await?;
+            return Ok(EntryDeleted::Deleted);
+        }
+        if attempt == 1 && entry.id.kind == CRD {
+            crd::list_before_delete(cluster, &live).await;
+        }
+        let mut preconditions = same_uid(&metadata["uid"]);
+        if attempt < MAX_ATTEMPTS {
+            preconditions.resource_version = metadata["resourceVersion"].as_str().map(str::to_owned);
+        }
+        match deletion.send(preconditions).await? {
+            DeleteAnswer::Gone => return Ok(EntryDeleted::Deleted),
+            DeleteAnswer::Deleting => {
+                wait_until_gone(&deletion, &metadata["uid"]).await?;
+                return Ok(EntryDeleted::Deleted);
+            }
+            DeleteAnswer::Changed => {}
+        }
+    }
+    Err(ObjectError::ChangesAllTheTime { action: "delete it" })
+}
+
+/// Returns why an object of the inventory does not belong to transship.
+fn reason_to_release(
+    cluster: &LiveCluster<'_>,
+    entry: &InventoryEntry,
+    live: &Value,
+) -> Option<&'static str> {
+    if entry.found {
+        return Some("it existed before, so it is not deleted");
+    }
+    if !cluster.is_in_set(live) {
+        return Some("it no longer has transship's label");
+    }
+    // transship may have recreated the object before it was interrupted.
+    let is_same_object = !entry.was_applied() || live["metadata"]["uid"] == *entry.uid;
+    if !is_same_object && !managed_fields::is_written_by_us(live) {
+        return Some("another object with its name exists");
+    }
+    None
+}
+
+fn same_uid(uid: &Value) -> Preconditions {
+    Preconditions { uid: uid.as_str().map(str::to_owned), resource_version: None }
+}
+
+/// Deletes an object, even if someone else created it, and waits until it is gone.
+pub(crate) async fn delete_and_wait(deletion: &Deletion<'_>, uid: &Value) -> Result<(), ObjectError> {
+    match deletion.send(same_uid(uid)).await? {
+        DeleteAnswer::Gone => Ok(()),
+        // It is being deleted already, or another object with its name exists.
+        DeleteAnswer::Deleting | DeleteAnswer::Changed => wait_until_gone(deletion, uid).await,
+    }
+}
+
+/// Waits until an object is gone. Another object with the same name does not count.
+pub(crate) async fn wait_until_gone(deletion: &Deletion<'_>, uid: &Value) -> Result<(), ObjectError> {
+    let mut backoff = Backoff::new(FIRST_POLL, MAX_POLL);
+    loop {
+        sleep(backoff.next_delay()).await;
+        let live = deletion.read().await?;
+        let Some(live) = live.filter(|live| live["metadata"]["uid"] == *uid) else { return Ok(()) };
+        if Instant::now() >= deletion.deadline {
+            return Err(ObjectError::StillDeleting(describe_pending_deletion(&live)));
+        }
+    }
+}
+
+impl Deletion<'_> {
+    async fn read(&self) -> Result<Option<Value>, ObjectError> {
+        self.cluster.get(self.path).await.map_err(|error| self.error(&error))
+    }
+
+    fn error(&self, error: &RequestError) -> ObjectError {
+        object_error(error, self.id)
+    }
+
+    async fn send(&self, preconditions: Preconditions) -> Result<DeleteAnswer, ObjectError> {
+        let params = DeleteParams::background().preconditions(preconditions);
+        let request = self.path.delete(&params).map_err(|error| self.error(&error))?;
+        match self.cluster.server.send(request).await {
+            // An object that still exists has a deletion timestamp. For some kinds, the answer is the deleted object
+            // itself, without one.
+            Ok(response) if response.value["metadata"].get("deletionTimestamp").is_some() => {
+                Ok(DeleteAnswer::Deleting)
+            }
+            Ok(_) => Ok(DeleteAnswer::Gone),
+            Err(error) if error.is_not_found() => Ok(DeleteAnswer::Gone),
+            Err(error) if error.is_conflict() => Ok(DeleteAnswer::Changed),
+            Err(error) => Err(self.error(&error)),
+        }
+    }
+}
+
+/// Describes why an object that was deleted still exists: its finalizers, and the conditions of a CRD or namespace.
+fn describe_pending_deletion(live: &Value) -> String {
+    let mut finalizers = Vec::new();
+    for list in [&live["metadata"]["finalizers"], &live["spec"]["finalizers"]] {
+        finalizers.extend(list.as_array().into_iter().flatten().filter_map(Value::as_str));
+    }
+    let mut message = if finalizers.is_empty() {
+        "it was deleted but still exists".to_owned()
+    } else {
+        format!("it is being deleted and waits for its finalizers: {}", finalizers.join(", "))
+    };
+    for condition in live["status"]["conditions"].as_array().into_iter().flatten() {
+        let (kind, details) = (&condition["type"], &condition["message"]);
+        let (Some(kind), Some(details)) = (kind.as_str(), details.as_str()) else { continue };
+        let is_about_deletion = kind == "Terminating" || kind.starts_with("Namespace");
+        if condition["status"] == "True" && is_about_deletion && !details.is_empty() {
+            message.push_str("; ");
+            message.push_str(details);
+        }
+    }
+    message
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::describe_pending_deletion;
+
+    #[test]
+    fn a_pending_deletion_names_finalizers_and_conditions() {
+        let condition =
+            |kind: &str, message: &str| json!({"type": kind, "status": "True", "message": message});
+        for (live, expected) in [
+            (json!({"metadata": {}}), "it was deleted but still exists"),
+            (
+                json!({"metadata": {"finalizers": ["a.b/c", "foregroundDeletion"]},
+                    "status": {"conditions": [condition("Available", "Deployment has minimum availability.")]}}),
+                "it is being deleted and waits for its finalizers: a.b/c, foregroundDeletion",
+            ),
+            (
+                json!({"metadata": {}, "spec": {"finalizers": ["kubernetes"]}, "status": {"conditions": [
+                    {"type": "NamespaceDeletionDiscoveryFailure", "status": "False", "message": "all is found"},
+                    condition("NamespaceContentRemaining", "pods. has 1 resource instances")]}}),
+                "it is being deleted and waits for its finalizers: kubernetes; pods. has 1 resource instances",
+            ),
+            (
+                json!({"metadata": {"finalizers": ["customresourcecleanup.apiextensions.k8s.io"]}, "status": {"conditions": [
+                    condition("NamesAccepted", "no conflicts found"),
+                    condition("Terminating", "could not list instances")]}}),
+                "it is being deleted and waits for its finalizers: customresourcecleanup.apiextensions.k8s.io; could not list instances",
+            ),
+        ] {
+            assert_eq!(describe_pending_deletion(&live), expected);
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! One object with its cluster and path, and the requests for it.
+
+use kube::api::{Patch, PatchParams, PostParams};
+use serde_json::Value;
+use tokio::time::Instant;
+
+use crate::apply::cluster::error::object_error;
+use crate::apply::cluster::live_cluster::LiveCluster;
+use crate::apply::cluster::options::Options;
+use crate::apply::decide::managed_fields::MANAGER;
+use crate::apply::decide::object_error::ObjectError;
+use crate::apply::decide::ownership::OnConflict;
+use crate::apply::object::delete;
+use crate::apply::wire::api_server::Response;
+use crate::apply::wire::error::{ApiError, RequestError};
+use crate::apply::wire::request::ObjectPath;
+use crate::object::Object;
+
+/// How often to repeat a write that conflicts with the writes of others.
+pub(crate) const MAX_ATTEMPTS: usize = 5;
+
+/// An object that is being applied.
+pub(crate) struct ObjectTask<'a> {
+    pub(crate) cluster: &'a LiveCluster<'a>,
+    pub(crate) object: &'a Object,
+    pub(crate) path: ObjectPath,
+    pub(crate) options: &'a Options,
+}
+
+/// Whether a request changes anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    Write,
+    DryRun,
+}
+
+impl ObjectTask<'_> {
+    /// Converts the error of a request.
+    pub(crate) fn error(&self, error: &RequestError) -> ObjectError {
+        match error {
+            RequestError::Api(error) => self.api_error(error),
+            _ => object_error(error, &self.object.id),
+        }
+    }
+
+    /// Converts an error that the API server reports.
+    pub(crate) fn api_error(&self, error: &ApiError) -> ObjectError {
+        let namespace = self.object.id.namespace.clone();
+        if error.is_namespace_missing() {
+            return ObjectError::NamespaceMissing { namespace, hint: self.options.wait_hint() };
+        }
+        if error.is_namespace_terminating() {
+            return ObjectError::NamespaceTerminating { namespace };
+        }
+        object_error(&RequestError::Api(Box::new(error.clone())), &self.object.id)
+    }
+
+    /// Reads the object; `None` if it does not exist.
+    pub(crate) async fn read(&self) -> Result<Option<Value>, ObjectError> {
+        self.cluster.get(&self.path).await.map_err(|error| self.error(&error))
+    }
+
+    /// Sends a server-side apply patch.
+    pub(crate) async fn patch(
+        &self,
+        fields: &Value,
+        manager: &str,
+        on_conflict: OnConflict,
+        mode: Mode,
+    ) -> Result<Response, RequestError> {
+        let mut params = PatchParams::apply(manager).validation_strict();
+        params.force = on_conflict == OnConflict::Force;
+        params.dry_run = mode == Mode::DryRun;
+        self.cluster.server.send(self.path.patch(&params, &Patch::Apply(fields))?).await
+    }
+
+    /// Sends a JSON merge patch.
+    pub(crate) async fn merge_patch(&self, patch: &Value, mode: Mode) -> Result<Response, RequestError> {
+        let params = PatchParams {
+            field_manager: Some(MANAGER.to_owned()),
+            dry_run: mode == Mode::DryRun,
+            ..PatchParams::default()
+        };
+        self.cluster.server.send(self.path.patch(&params, &Patch::Merge(patch))?).await
+    }
+
+    /// Sends a request to create the object.
+    pub(crate) async fn post(
+        &self,
+        object: &Value,
+        manager: &str,
+        mode: Mode,
+    ) -> Result<Response, RequestError> {
+        let params = PostParams { field_manager: Some(manager.to_owned()), dry_run: mode == Mode::DryRun };
+        self.cluster.server.send(self.path.create_strict(&params, object)?).await
+    }
+
+    /// Deletes the object, even if someone else created it, and waits until it is gone.
+    pub(crate) async fn delete(&self, live: &Value) -> Result<(), ObjectError> {
+        delete::delete_and_wait(&self.deletion(), &live["metadata"]["uid"]).await
+    }
+
+    /// Waits until an object that is being deleted is gone.
+    pub(crate) async fn wait_until_gone(&self, live: &Value) -> Result<(), ObjectError> {
+        delete::wait_until_gone(&self.deletion(), &live["metadata"]["uid"]).await
+    }
+
+    fn deletion(&self) -> delete::Deletion<'_> {
+        let Self { cluster, object, path, .. } = self;
+        delete::Deletion { cluster, id: &object.id, path, deadline: self.deadline() }
+    }
+
+    /// Returns until when to wait for others. Without `--wait`, this is as long as for a request.
+    fn deadline(&self) -> Instant {
+        let deadline = self.options.deadline();
+        if self.options.wait { deadline } else { deadline.min(Instant::now() + self.options.retry_timeout) }
+    }
+
+    /// Returns whether the inventory says that the object existed before and was not adopted.
+    pub(crate) fn is_found(&self) -> bool {
+        self.cluster.inventory.initial().find(&self.object.id).is_some_and(|entry| entry.found)
+    }
+}

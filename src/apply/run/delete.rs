@@ -1,0 +1,186 @@
+//! `delete` and pruning: deletes objects of the inventory in phases.
+
+use futures_util::future::join_all;
+use tokio::time::Instant;
+use tracing::info;
+
+use crate::apply::cluster::crd::CRD;
+use crate::apply::cluster::live_cluster::{LiveCluster, TargetCluster};
+use crate::apply::cluster::options::Options;
+use crate::apply::decide::event::{Event, EventKind, Summary};
+use crate::apply::decide::inventory::{Inventory, InventoryEntry};
+use crate::apply::decide::object_error::ObjectError;
+use crate::apply::object::delete::{EntryDeleted, delete_entry};
+use crate::apply::run::clusters::{
+    OTHER_ROLLOUT_STARTED, OnEvent, guest_first, read_clusters, share_of_deadline,
+};
+use crate::diagnostic::Diagnostic;
+use crate::object::{ObjectId, Scopes};
+
+const DEADLINE_PASSED: &str = "the timeout ended before it could be deleted";
+
+/// Deletes everything that the inventories list. A cluster that does not answer does not affect the others.
+pub async fn delete(
+    targets: Vec<TargetCluster<'_>>,
+    options: &Options,
+    mut on_event: impl FnMut(&Event) + Send,
+) -> Result<Summary, Diagnostic> {
+    let mut summary = Summary::default();
+    let mut on_event = |event: Event| {
+        summary.count(&event);
+        on_event(&event);
+    };
+    let clusters = read_clusters(&targets, options, &mut on_event).await;
+    let mut clusters = guest_first(clusters.iter().map(Option::as_ref));
+    clusters.retain(|(_, cluster)| check_inventory(cluster, &mut on_event));
+    for (index, (_, cluster)) in clusters.iter().enumerate() {
+        let deadline = share_of_deadline(options.deadline(), clusters.len() - index);
+        let entries = cluster.inventory.initial().entries.clone();
+        let deletion = PhasedDeletion { cluster, kind: EventKind::Deleted, deadline };
+        let mut left = deletion.run(entries, &mut on_event).await;
+        left.reverse();
+        let result = if left.is_empty() {
+            cluster.inventory.delete().await
+        } else {
+            cluster.inventory.save_if_changed(&Inventory { entries: left, ..Inventory::default() }).await
+        };
+        if let Err(error) = result {
+            on_event(Event::for_cluster(cluster.cluster, EventKind::Failed, error.to_string()));
+        }
+    }
+    Ok(summary)
+}
+
+/// Returns whether there is an inventory. Without one, transship does not know what it may delete; if there are labelled
+/// objects, that is reported.
+fn check_inventory(cluster: &LiveCluster<'_>, on_event: &mut OnEvent<'_>) -> bool {
+    if cluster.inventory.exists() {
+        return true;
+    }
+    let labelled = cluster.count_in_set();
+    if labelled > 0 {
+        let message = format!(
+            "the inventory does not exist, but {labelled} objects have its label; run `transship apply` to \
+             write it again, then `transship delete`"
+        );
+        on_event(Event::for_cluster(cluster.cluster, EventKind::Failed, message));
+    }
+    false
+}
+
+/// The deletion of several objects of one cluster.
+pub(crate) struct PhasedDeletion<'d> {
+    pub(crate) cluster: &'d LiveCluster<'d>,
+    /// The event of an object that was deleted.
+    pub(crate) kind: EventKind,
+    pub(crate) deadline: Instant,
+}
+
+impl PhasedDeletion<'_> {
+    /// Deletes objects, and returns those that still exist.
+    pub(crate) async fn run(
+        &self,
+        entries: Vec<InventoryEntry>,
+        on_event: &mut OnEvent<'_>,
+    ) -> Vec<InventoryEntry> {
+        let mut left = Vec::new();
+        // Why nothing more can be deleted in this cluster.
+        let mut stopped: Option<String> = None;
+        for phase in phases(entries).into_iter().filter(|phase| !phase.is_empty()) {
+            if stopped.is_none() && self.cluster.inventory.is_changed_by_others().await {
+                stopped = Some(OTHER_ROLLOUT_STARTED.to_owned());
+            }
+            let (ready, blocked) = self.split_blocked(phase, &left, stopped.as_deref());
+            for (entry, reason) in blocked {
+                on_event(self.event(&entry.id, EventKind::Blocked, reason));
+                left.push(entry);
+            }
+            info!(cluster = self.cluster.cluster.name(), objects = ready.len(), "deleting objects");
+            let deletions = ready.iter().map(|entry| delete_entry(self.cluster, entry, self.deadline));
+            let results = join_all(deletions).await;
+            for (entry, result) in ready.into_iter().zip(results) {
+                match result {
+                    Ok(deleted) => on_event(self.deleted_event(&entry.id, &deleted)),
+                    Err(error) => {
+                        if stopped.is_none() {
+                            stopped = self.reason_to_stop(&error).await;
+                        }
+                        on_event(self.event(&entry.id, EventKind::Failed, error.to_string()));
+                        left.push(entry);
+                    }
+                }
+            }
+        }
+        left
+    }
+
+    /// Separates the objects of a phase that cannot be deleted now, with the reason.
+    fn split_blocked(
+        &self,
+        phase: Vec<InventoryEntry>,
+        left: &[InventoryEntry],
+        stopped: Option<&str>,
+    ) -> (Vec<InventoryEntry>, Vec<(InventoryEntry, String)>) {
+        // A controller that should remove a finalizer may be in a later phase, so later phases stay, too.
+        let deadline_passed = Instant::now() >= self.deadline;
+        let (mut ready, mut blocked) = (Vec::new(), Vec::new());
+        for entry in phase {
+            let reason = stopped
+                .map(str::to_owned)
+                .or_else(|| contains_left(&entry.id, left))
+                .or_else(|| deadline_passed.then(|| DEADLINE_PASSED.to_owned()));
+            match reason {
+                Some(reason) => blocked.push((entry, reason)),
+                None => ready.push(entry),
+            }
+        }
+        (ready, blocked)
+    }
+
+    async fn reason_to_stop(&self, error: &ObjectError) -> Option<String> {
+        let is_lost = error.is_cluster_unreachable() && !self.cluster.is_answering().await;
+        is_lost.then(|| format!("its cluster does not answer: {error}"))
+    }
+
+    fn deleted_event(&self, id: &ObjectId, deleted: &EntryDeleted) -> Event {
+        match deleted {
+            EntryDeleted::Deleted => self.event(id, self.kind, String::new()),
+            EntryDeleted::Missing => self.event(id, EventKind::Released, "it was already deleted".to_owned()),
+            EntryDeleted::Released(reason) => self.event(id, EventKind::Released, (*reason).to_owned()),
+        }
+    }
+
+    fn event(&self, id: &ObjectId, kind: EventKind, message: String) -> Event {
+        Event::for_object(self.cluster.cluster, id, kind, message)
+    }
+}
+
+/// Returns why a namespace or CRD cannot be deleted: an object in it still exists.
+fn contains_left(id: &ObjectId, left: &[InventoryEntry]) -> Option<String> {
+    let is_inside = |other: &&InventoryEntry| match id.kind.as_str() {
+        "Namespace" => other.id.namespace == id.name,
+        // The name of a CRD is the plural of its kind and its group.
+        CRD => id.name.split_once('.').is_some_and(|(_, group)| other.id.group == group),
+        _ => false,
+    };
+    let other = left.iter().find(is_inside)?;
+    Some(format!("deleting it would delete {}, which still exists", other.id))
+}
+
+/// Returns the objects in the order of their deletion: webhooks and API services first, then custom resources while their
+/// controllers run, then everything else, then CRDs and namespaces. The objects of a phase are deleted at once.
+fn phases(entries: Vec<InventoryEntry>) -> [Vec<InventoryEntry>; 5] {
+    let scopes = Scopes::default();
+    let mut phases: [Vec<InventoryEntry>; 5] = Default::default();
+    for entry in entries.into_iter().rev() {
+        let phase = match entry.id.kind.as_str() {
+            "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration" | "APIService" => 0,
+            CRD => 3,
+            "Namespace" => 4,
+            kind if scopes.of(&entry.id.group, kind).is_none() => 1,
+            _ => 2,
+        };
+        phases[phase].push(entry);
+    }
+    phases
+}

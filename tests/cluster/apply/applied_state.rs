@@ -1,0 +1,107 @@
+//! The state that transship left in a cluster, read from the cluster itself.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value, json};
+
+use crate::test_cluster::TestCluster;
+
+/// Returns the fields that transship owns in every labelled object, and the inventory, which must list exactly those
+/// objects.
+pub(crate) fn ours(cluster: &TestCluster, kinds: &[String]) -> Value {
+    let inventories = cluster.list("/api/v1/configmaps?labelSelector=applyset.kubernetes.io%2Fid");
+    let lines: Vec<String> = inventories
+        .iter()
+        .flat_map(|inventory| inventory["data"]["objects"].as_str().unwrap_or_default().lines())
+        .map(str::to_owned)
+        .collect();
+    let mut all = BTreeMap::new();
+    let kinds: BTreeSet<&String> = kinds.iter().collect();
+    let labelled = kinds.into_iter().flat_map(|kind| labelled(cluster, kind));
+    for (path, live) in labelled {
+        let fields: Vec<Value> = own_entries(&live)
+            .map(|entry| json!([entry["manager"], entry["operation"], view(Some(&live), &entry["fieldsV1"])]))
+            .collect();
+        let deleted = live["metadata"].get("deletionTimestamp").is_some();
+        let (kind, name) = (live["kind"].as_str().unwrap_or_default().to_owned(), &live["metadata"]["name"]);
+        let tracked = lines.iter().any(|line| line.split(' ').nth(3) == name.as_str());
+        assert!(tracked, "{path} is not in the inventory");
+        all.insert(path, json!({"fields": fields, "deleted": deleted, "kind": kind}));
+    }
+    // A uid differs between runs, so only its presence counts.
+    let entries: Vec<String> = lines
+        .iter()
+        .map(|line| {
+            let parts: Vec<&str> = line.split(' ').collect();
+            format!(
+                "{} {} {} {} {} {} {}",
+                parts[0],
+                parts[1],
+                parts[2],
+                parts[3],
+                parts[4] != "-",
+                parts[5],
+                parts[6]
+            )
+        })
+        .collect();
+    json!({"objects": all, "inventory": entries, "inventories": inventories.len()})
+}
+
+/// Returns the managed-fields entries of transship.
+fn own_entries(live: &Value) -> impl Iterator<Item = &Value> {
+    let entries = live["metadata"]["managedFields"].as_array().unwrap().iter();
+    entries.filter(|entry| entry["manager"].as_str().unwrap().starts_with("transship"))
+}
+
+/// Returns the labelled objects of a kind. Objects of controllers, which copy the labels of a Service, are left out.
+pub(crate) fn labelled(cluster: &TestCluster, kind: &str) -> Vec<(String, Value)> {
+    let found = cluster.list(&format!("{kind}?labelSelector=applyset.kubernetes.io%2Fpart-of")).into_iter();
+    let found = found.filter(|live| own_entries(live).next().is_some());
+    let named =
+        |live: &Value| format!("{kind} {} {}", live["metadata"]["namespace"], live["metadata"]["name"]);
+    found.map(|live| (named(&live), live)).collect()
+}
+
+/// Returns the paths of all kinds that have labelled objects.
+pub(crate) fn kinds_of(cluster: &TestCluster) -> Vec<String> {
+    let groups = cluster.get("/apis").unwrap();
+    let versions = groups["groups"].as_array().unwrap().iter();
+    let versions = versions
+        .map(|group| format!("/apis/{}", group["preferredVersion"]["groupVersion"].as_str().unwrap()));
+    let mut found = Vec::new();
+    for root in std::iter::once("/api/v1".to_owned()).chain(versions) {
+        let resources = cluster.get(&root).unwrap_or_default();
+        for resource in resources["resources"].as_array().into_iter().flatten() {
+            let listed = resource["verbs"].as_array().is_some_and(|verbs| verbs.contains(&json!("list")));
+            let path = format!("{root}/{}", resource["name"].as_str().unwrap());
+            if listed && !labelled(cluster, &path).is_empty() {
+                found.push(path);
+            }
+        }
+    }
+    found
+}
+
+/// Returns the values that an object has in a field set.
+fn view(value: Option<&Value>, fields: &Value) -> Value {
+    let fields = fields.as_object().unwrap();
+    if fields.is_empty() {
+        return value.cloned().unwrap_or_default();
+    }
+    let mut seen = Map::new();
+    for (step, below) in fields.iter().filter(|(step, _)| *step != ".") {
+        let (kind, name) = step.split_once(':').unwrap();
+        let child = match kind {
+            "f" => value.and_then(|value| value.get(name)),
+            "k" => {
+                let keys: Map<String, Value> = serde_json::from_str(name).unwrap();
+                let fits = |item: &&Value| keys.iter().all(|(key, wanted)| item.get(key) == Some(wanted));
+                value.and_then(|value| value.as_array()?.iter().find(fits))
+            }
+            _ => None,
+        };
+        seen.insert(step.clone(), view(child, below));
+    }
+    Value::Object(seen)
+}

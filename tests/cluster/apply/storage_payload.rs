@@ -1,0 +1,199 @@
+//! The bundled payload is applied in both topologies. A second apply writes nothing.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::applied_state::{kinds_of, labelled};
+use super::scenarios::{create, wait_until};
+use super::{Run, repository, run_hosted, run_in, run_standalone};
+use crate::TestBedCase;
+use crate::audit::{self, Entry, Mark};
+use crate::test_bed::TestBed;
+use crate::test_cluster::TestCluster;
+
+pub(crate) const CASES: &[TestBedCase] = &[
+    ("apply::storage_payload::a_hosted_cluster_is_applied_once", a_hosted_cluster_is_applied_once),
+    ("apply::storage_payload::a_standalone_cluster_is_applied_once", a_standalone_cluster_is_applied_once),
+    ("apply::storage_payload::the_documented_permissions_suffice", the_documented_permissions_suffice),
+];
+
+/// Returns everything that is rendered for a profile.
+fn rendered(profile: &str) -> Vec<Value> {
+    let run = run_in(repository(), &["render", "--profile", profile, "-o", "json"]);
+    run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Returns the path of an object.
+fn path(cluster: &TestCluster, object: &Value) -> String {
+    let (api, kind) = (object["apiVersion"].as_str().unwrap(), object["kind"].as_str().unwrap());
+    let root = if api.contains('/') { format!("/apis/{api}") } else { format!("/api/{api}") };
+    let resources = cluster.get(&root).unwrap();
+    let resource = resources["resources"].as_array().unwrap().iter();
+    let mut resource =
+        resource.filter(|one| one["kind"] == kind && !one["name"].as_str().unwrap().contains('/'));
+    let plural = resource.next().unwrap()["name"].as_str().unwrap().to_owned();
+    let name = object["metadata"]["name"].as_str().unwrap();
+    match object["metadata"]["namespace"].as_str() {
+        Some(namespace) => format!("{root}/namespaces/{namespace}/{plural}/{name}"),
+        None => format!("{root}/{plural}/{name}"),
+    }
+}
+
+/// Checks that every object of a profile exists and that transship owns its fields.
+fn assert_there(cluster: &TestCluster, profile: &str) {
+    for object in rendered(profile) {
+        let path = path(cluster, &object);
+        let live = cluster.get(&path).unwrap_or_else(|| panic!("{path} is not there"));
+        let managers = live["metadata"]["managedFields"].as_array().unwrap();
+        let ours = |entry: &&Value| entry["manager"] == "transship" && entry["operation"] == "Apply";
+        let created = object["metadata"]["annotations"]["release.openshift.io/create-only"] == "true";
+        assert!(created || managers.iter().any(|entry| ours(&entry)), "{path}: {managers:?}");
+    }
+}
+
+/// Returns kind, namespace and name of an object.
+fn name(path: &str, object: &Value) -> String {
+    let kind = path.split('?').next().unwrap().rsplit('/').next().unwrap();
+    format!("{kind} {} {}", object["metadata"]["namespace"], object["metadata"]["name"])
+}
+
+/// Checks that exactly the objects of a profile have our label.
+fn assert_nothing_else(cluster: &TestCluster, profile: &str) {
+    let kinds = kinds_of(cluster);
+    let there: BTreeSet<String> = kinds
+        .iter()
+        .flat_map(|kind| labelled(cluster, kind).into_iter().map(|(_, live)| name(kind, &live)))
+        .collect();
+    let of_kind = |object: &Value| {
+        let path = path(cluster, object);
+        name(path.rsplit_once('/').unwrap().0, object)
+    };
+    let expected: BTreeSet<String> = rendered(profile).iter().map(of_kind).collect();
+    assert_eq!(there, expected);
+}
+
+/// Checks the initial status of a `ClusterOperator`.
+fn assert_related(cluster: &TestCluster, operator: &str) {
+    let live = cluster.get(&format!("/apis/config.openshift.io/v1/clusteroperators/{operator}")).unwrap();
+    let related = live["status"]["relatedObjects"].as_array().unwrap();
+    let namespace =
+        json!({"group": "", "resource": "namespaces", "name": "openshift-cluster-storage-operator"});
+    assert!(related.contains(&namespace), "{related:?}");
+}
+
+fn assert_done(run: &Run) {
+    assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
+}
+
+/// Checks that there were no writes since a mark, and that no kind was listed twice in one namespace.
+fn assert_only_looked(cluster: &TestCluster, mark: Mark) {
+    let entries: Vec<Entry> = cluster.audit.since(mark).into_iter().filter(Entry::is_ours).collect();
+    assert_eq!(audit::writes(&entries), Vec::<&Entry>::new());
+    let lists: Vec<&str> = entries
+        .iter()
+        .filter(|one| one.verb == "list" && one.code == 200)
+        .map(|one| one.uri.as_str())
+        .collect();
+    let different: BTreeSet<&str> = lists.iter().copied().collect();
+    assert_eq!(lists.len(), different.len(), "{lists:?}");
+    assert!(!lists.is_empty());
+}
+
+fn a_hosted_cluster_is_applied_once(bed: &TestBed) {
+    let run = run_hosted(bed, repository(), "apply", &["--wait", "--timeout", "60s"]);
+    assert_done(&run);
+    assert_eq!(
+        run.stdout,
+        "management: 45 created, 0 changed, 0 unchanged, 0 pruned, 0 failed\nguest: 66 created, 0 changed, 0 unchanged, 0 pruned, 0 failed\n"
+    );
+    assert_there(&bed.management, "hypershift-mc");
+    assert_there(&bed.guest, "hypershift-guest");
+    assert_nothing_else(&bed.management, "hypershift-mc");
+    assert_nothing_else(&bed.guest, "hypershift-guest");
+    assert_related(&bed.guest, "storage");
+    assert_related(&bed.guest, "csi-snapshot-controller");
+    let marks = [bed.management.audit.mark(), bed.guest.audit.mark()];
+    let run = run_hosted(bed, repository(), "apply", &["--wait", "--timeout", "60s", "--prune"]);
+    assert_done(&run);
+    assert_eq!(
+        run.stdout,
+        "management: 0 created, 0 changed, 45 unchanged, 0 pruned, 0 failed\nguest: 0 created, 0 changed, 66 unchanged, 0 pruned, 0 failed\n"
+    );
+    assert_only_looked(&bed.management, marks[0]);
+    assert_only_looked(&bed.guest, marks[1]);
+    let run = run_hosted(bed, repository(), "delete", &["--timeout", "60s"]);
+    assert_done(&run);
+    for cluster in [&bed.management, &bed.guest] {
+        let inventories = cluster.list("/api/v1/configmaps?labelSelector=applyset.kubernetes.io%2Fid");
+        assert_eq!(inventories, Vec::<Value>::new());
+        assert_eq!(kinds_of(cluster), Vec::<String>::new());
+    }
+}
+
+fn a_standalone_cluster_is_applied_once(bed: &TestBed) {
+    let cluster = bed.standalone();
+    let run = run_standalone(cluster, repository(), "apply", &["--wait", "--timeout", "60s"]);
+    assert_done(&run);
+    assert_eq!(run.stdout, "cluster: 98 created, 0 changed, 0 unchanged, 0 pruned, 0 failed\n");
+    assert_there(cluster, "standalone");
+    assert_nothing_else(cluster, "standalone");
+    assert_related(cluster, "storage");
+    let mark = cluster.audit.mark();
+    let run = run_standalone(cluster, repository(), "apply", &["--wait", "--timeout", "60s"]);
+    assert_eq!(
+        run.stdout, "cluster: 0 created, 0 changed, 98 unchanged, 0 pruned, 0 failed\n",
+        "{}",
+        run.stderr
+    );
+    assert_only_looked(cluster, mark);
+}
+
+/// Returns the role that `docs/apply.md` documents for a cluster.
+fn documented_role(cluster: &str) -> String {
+    let page = std::fs::read_to_string(repository().join("docs/apply.md")).unwrap();
+    let (_, role) = page.split_once(&format!("```yaml\n# {cluster}\n")).unwrap();
+    role.split_once("```").unwrap().0.to_owned()
+}
+
+/// Grants the documented role to a user, and waits until the API server allows the request in `attributes`.
+fn grant(cluster: &TestCluster, name: &str, binding: &str, attributes: &Value) {
+    let subject = "subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: somebody}]";
+    let group = "apiGroup: rbac.authorization.k8s.io";
+    cluster.apply_yaml(&format!(
+        "{}---\napiVersion: rbac.authorization.k8s.io/v1\n{binding}\nroleRef: {{{group}, kind: {}, name: transship}}\n{subject}\n",
+        documented_role(name),
+        if name == "guest" { "ClusterRole" } else { "Role" },
+    ));
+    let review = json!({
+        "apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
+        "spec": {"user": "somebody", "resourceAttributes": attributes},
+    });
+    let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+    wait_until("the right", || {
+        create(cluster, "test", path, &review).ok().unwrap()["status"]["allowed"] == true
+    });
+}
+
+/// The documented permissions suffice to apply, compare and delete the payload.
+fn the_documented_permissions_suffice(bed: &TestBed) {
+    let in_namespace = "kind: RoleBinding\nmetadata: {name: transship, namespace: clusters-example}";
+    let last = json!({
+        "verb": "escalate", "resource": "roles", "group": "rbac.authorization.k8s.io", "namespace": "clusters-example",
+    });
+    grant(&bed.management, "management", in_namespace, &last);
+    let in_cluster = "kind: ClusterRoleBinding\nmetadata: {name: transship}";
+    let last = json!({"verb": "delete", "resource": "storageclasses", "group": "storage.k8s.io"});
+    grant(&bed.guest, "guest", in_cluster, &last);
+    let somebody = ["--as", "somebody", "--timeout", "60s"];
+    for (command, more) in [
+        ("apply", &["--wait", "--prune"][..]),
+        ("apply", &["--dry-run"]),
+        ("diff", &["--live"]),
+        ("delete", &[]),
+    ] {
+        let run = run_hosted(bed, repository(), command, &[&somebody, more].concat());
+        assert_done(&run);
+        assert!(!run.stderr.contains("forbidden"), "{}", run.stderr);
+    }
+}
