@@ -1,43 +1,54 @@
-//! The run-levels beside what objects need: whatever is needed comes first, or at the same level.
+//! The run levels of objects that depend on each other.
 
-use super::finding::Fault;
+use super::field::Field;
+use super::finding::{Finding, Report};
 use crate::language::Check;
-use crate::object::{Because, Edge, Object, edges};
+use crate::object::{Because, Object, edges};
 use crate::payload::RunLevel;
 
-/// Objects that come before what they need.
-pub(super) fn check(objects: &[Object]) -> Vec<(&Object, Fault<'_>)> {
+/// Checks that each object is applied after what it needs, or at the same run level.
+pub(super) fn check(objects: &[Object], report: &mut Report) {
     let all: Vec<&Object> = objects.iter().collect();
-    let against = edges(&all).into_iter().filter(|edge| is_later(all[edge.first], all[edge.then]));
-    against.map(|edge| (all[edge.then], fault(edge, all[edge.first], all[edge.then]))).collect()
-}
-
-/// Within a level the order follows the needs, so only levels can be in the way. A file without a level is applied alone,
-/// in its place.
-fn is_later(first: &Object, then: &Object) -> bool {
-    match (level(first), level(then)) {
-        (Some(first), Some(then)) => first > then,
-        _ => first.position > then.position,
+    for edge in edges(&all) {
+        let (needed, object) = (all[edge.first], all[edge.then]);
+        if is_applied_after(needed, object) {
+            report.add(wrong_order(object, needed, edge.because));
+        }
     }
 }
 
-fn level(object: &Object) -> Option<&str> {
+/// Returns whether an object is applied after another because of their run levels. Within one level, objects are
+/// ordered by what they need. A file without a run level is applied at its position in the payload.
+fn is_applied_after(object: &Object, other: &Object) -> bool {
+    match (run_level(object), run_level(other)) {
+        (Some(level), Some(other)) => level > other,
+        _ => object.position > other.position,
+    }
+}
+
+fn run_level(object: &Object) -> Option<&str> {
     RunLevel::of(&object.ordered_as).map(|level| level.number)
 }
 
-fn fault<'n>(edge: Edge, first: &Object, then: &'n Object) -> Fault<'n> {
-    let needs = &first.id;
-    let (what, why) = match edge.because {
+fn wrong_order(object: &Object, needed: &Object, because: Because) -> Finding {
+    let (role, why) = match because {
         Because::Namespace => {
-            ("its namespace", "the API server refuses an object whose namespace is not there")
+            ("its namespace", "the API server rejects objects in a namespace that does not exist")
         }
-        Because::Kind => ("the definition of its kind", "the API server does not know the kind until then"),
-        Because::Pod => ("what its pods need", "its level would never be ready, and the next never begin"),
+        Because::Kind => {
+            ("the CRD of its kind", "the API server does not serve the kind until the CRD exists")
+        }
+        Because::Pod => (
+            "an object that its pods need",
+            "its run level never becomes ready, and later run levels never start",
+        ),
         Because::Called => {
-            ("the Service that it calls", "every request that it is asked about would fail until then")
+            ("the Service that it calls", "requests that match the webhook fail until the Service exists")
         }
     };
-    let fault = Fault::new(Check::TooEarly, &then.root, format!("it comes before {what}, {needs}"));
-    let files = format!("this is in {}, the other in {}", then.file, first.file);
-    fault.why(files).why(why).help("give one of the files another run-level, the number behind `0000_`")
+    let message = format!("the object is applied before {role}, {}", needed.id);
+    Finding::new(Check::WrongOrder, &Field::root(object), message)
+        .note(format!("it is in {}, the other object is in {}", object.file, needed.file))
+        .note(why)
+        .help("change the run level of one of the files, the number after `0000_`")
 }

@@ -3,7 +3,8 @@
 use clap::Args;
 use transship::diagnostic::{Diagnostic, Diagnostics};
 use transship::object::{Object, ObjectId};
-use transship::show::{self, Side};
+use transship::order::Plan;
+use transship::show::{self, ProfileObjects};
 
 #[cfg(feature = "apply")]
 use super::target::{Clusters, block_on};
@@ -46,32 +47,37 @@ impl Diff {
             return self.run_live();
         }
         let [left, right] = &self.profile[..] else {
-            return Err(Diagnostic::error("a difference is between two")
-                .help("write --profile twice, such as --profile standalone --profile hypershift-mc")
+            return Err(Diagnostic::error("`diff` compares exactly two profiles")
+                .help("pass --profile twice, for example --profile standalone --profile hypershift-mc")
                 .into());
         };
         let project = self.inputs.load()?;
         let context = project.context();
-        let mut sides = Vec::new();
-        for name in [left, right] {
-            let profile = project.profiles.named(Some(name))?[0];
-            let plan = transship::render_unchecked(&context, &[profile])?.remove(0);
-            sides.push((profile, plan));
-        }
+        let (left, right) = (project.profiles.named(Some(left))?[0], project.profiles.named(Some(right))?[0]);
+        let left_plan = transship::render_unchecked(&context, &[left])?.remove(0);
+        let right_plan = transship::render_unchecked(&context, &[right])?.remove(0);
+        let (left_objects, right_objects) = (self.wanted(&left_plan), self.wanted(&right_plan));
         if let Some(object) = &self.object
-            && sides.iter().all(|(profile, plan)| show::find(object, plan, &context.view(profile)).is_err())
+            && show::find(object, &right_plan, &context.view(right)).is_err()
         {
-            let (profile, plan) = &sides[0];
-            show::find(object, plan, &context.view(profile))?;
+            show::find(object, &left_plan, &context.view(left))?;
         }
-        let wanted =
-            |object: &&Object| self.object.as_ref().is_none_or(|name| show::is_called(&object.id, name));
-        let objects: Vec<Vec<&Object>> =
-            sides.iter().map(|(_, plan)| plan.objects.iter().filter(wanted).collect()).collect();
-        let side = |at: usize| Side { name: &sides[at].0.name, objects: &objects[at] };
-        let text = show::diff(side(0), side(1), output::paint());
+        let text = show::diff(
+            ProfileObjects { profile: &left.name, objects: &left_objects },
+            ProfileObjects { profile: &right.name, objects: &right_objects },
+            output::paint(),
+        );
         output::result(&text)?;
         Ok(if text.is_empty() { Outcome::Done } else { Outcome::Found })
+    }
+
+    /// Returns the objects of a plan that the user asked for.
+    fn wanted<'p>(&self, plan: &'p Plan) -> Vec<&'p Object> {
+        plan.objects.iter().filter(|object| self.is_wanted(&object.id)).collect()
+    }
+
+    fn is_wanted(&self, id: &ObjectId) -> bool {
+        self.object.as_ref().is_none_or(|name| show::is_called(id, name))
     }
 
     #[cfg(feature = "apply")]
@@ -80,9 +86,8 @@ impl Diff {
         let profiles = self.clusters.profiles(&project)?;
         let context = project.context();
         let plans = transship::render(&context, &profiles)?;
-        let is_wanted = |id: &ObjectId| self.object.as_ref().is_none_or(|name| show::is_called(id, name));
         if let Some(name) = &self.object
-            && !plans.iter().flat_map(|plan| plan.objects.iter()).any(|object| is_wanted(&object.id))
+            && plans.iter().all(|plan| self.wanted(plan).is_empty())
         {
             show::find(name, &plans[0], &context.view(profiles[0]))?;
         }
@@ -96,7 +101,7 @@ impl Diff {
             let options = transship::apply::Options { adopt: self.adopt, ..self.clusters.options() };
             let changes = transship::apply::changes(targets, &options, told).await;
             let mut changes = changes.map_err(Diagnostic::error)?;
-            changes.retain(|change| is_wanted(&change.object));
+            changes.retain(|change| self.is_wanted(&change.object));
             for change in &changes {
                 let text = if self.clusters.is_json() { change.json() + "\n" } else { change.text() };
                 output::result(&text)?;

@@ -115,15 +115,11 @@ impl List {
     fn list_orphans(&self) -> Result<Outcome, Diagnostics> {
         let project = self.inputs.load()?;
         let context = project.context();
-        let mut decisions = Vec::new();
+        let mut selected = Vec::new();
         for profile in project.profiles.iter() {
-            let selected = transship::select(&context, profile)?;
-            // The manifests of fragments are not part of the payload: they cannot be orphans.
-            let manifests = selected.payload().manifests.iter().zip(&selected.selection.out);
-            let own = manifests.filter(|(manifest, _)| manifest.file < project.payload.files.len());
-            decisions.push((profile, own.map(|(_, out)| out.clone()).collect()));
+            selected.push(transship::select(&context, profile)?);
         }
-        self.print(&show::orphans(&project.payload, &decisions))
+        self.print(&show::orphans(&project.payload, &selected))
     }
 
     fn summarise(&self, payload: &Payload, filters: &Filters, out: &[Option<Reason>]) {

@@ -197,7 +197,7 @@ impl Parameter {
         let of_guest = self.read.0.iter().any(|read| read.object != Readable::HostedControlPlane);
         if of_guest && !bounded {
             let error = reader.error(mark, format!("`{name}` is read from the guest, and may be anything"));
-            error.code = Some(Check::GuestValue.code());
+            error.code = Some(Check::UnvalidatedGuestValue.code());
             error.help = Some("the guest is hostile: give it `pattern` or `enum`".into());
         }
     }

@@ -267,30 +267,27 @@ impl Rule<'_> {
         found: &mut Vec<Reference<'n>>,
     ) {
         for place in self.places(root, kind) {
-            let at = match self.by {
-                Some(field) => place.get(field),
-                None => Some(place),
-            };
-            let Some((at, name)) = at.and_then(|at| Some((at, at.as_str().filter(|name| !name.is_empty())?)))
-            else {
-                continue;
-            };
-            let namespace = match self.namespace {
-                Where::Own => namespace,
-                // A subject of a RoleBinding may leave it out.
-                Where::Beside => place.get("namespace").and_then(Node::as_str).unwrap_or(namespace),
-                Where::Cluster => "",
-            };
-            found.push(Reference {
-                kind: self.kind,
-                group: self.group,
-                namespace,
-                name,
-                at,
-                place,
-                needs: self.needs,
-            });
+            found.extend(self.reference(place, namespace));
         }
+    }
+
+    /// Returns the object that one place names. `namespace` is that of the object which has the place.
+    pub fn reference<'n>(&'n self, place: &'n Node, namespace: &'n str) -> Option<Reference<'n>> {
+        if !self.is_meant(place) {
+            return None;
+        }
+        let at = match self.by {
+            Some(field) => place.get(field)?,
+            None => place,
+        };
+        let name = at.as_str().filter(|name| !name.is_empty())?;
+        let namespace = match self.namespace {
+            Where::Own => namespace,
+            // A subject of a RoleBinding may leave it out.
+            Where::Beside => place.get("namespace").and_then(Node::as_str).unwrap_or(namespace),
+            Where::Cluster => "",
+        };
+        Some(Reference { kind: self.kind, group: self.group, namespace, name, at, place, needs: self.needs })
     }
 }
 

@@ -113,10 +113,10 @@ fn the_same_object_in_two_files_names_both() {
     let error = folder.render().unwrap_err();
     assert_eq!(
         folder.shown(&error),
-        "error[same-object]: payload/b.yaml:1:1: two manifests for one object\n  object: ConfigMap/a in ns\n  \
-         note: the other is at payload/a.yaml:1:1\n  \
-         note: whichever is applied last would win, and every pass would change the object back and forth\n  \
-         help: leave one out with CVO's annotations, a capability or a feature set"
+        "error[duplicate-object]: payload/b.yaml:1:1: two manifests describe the same object\n  object: ConfigMap/a in ns\n  \
+         note: the other manifest is at payload/a.yaml:1:1\n  \
+         note: each apply would overwrite one with the other\n  \
+         help: exclude one of them with a release annotation, a capability or a feature set"
     );
 }
 

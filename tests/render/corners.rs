@@ -103,7 +103,7 @@ fn a_secret_parameter_is_in_no_message() {
     );
     folder.write("payload/op/component.yaml", file("Component", "op", "place: {management: [Deployment]}\n"));
     assert!(quiet(&run(&["explain", "deployment/d", "--profile", "mc"])));
-    let checks = "externals: [{objects: [Namespace/ns, ServiceAccount/sa], reason: r}]\nallow: [{check: missing-field, for: [Deployment/d], reason: r}, {check: needless-token, for: [Deployment/d], reason: r}, {check: needs-namespace, for: [Secret], reason: r}]\n";
+    let checks = "externals: [{objects: [Namespace/ns, ServiceAccount/sa], reason: r}]\nallow: [{check: missing-field, for: [Deployment/d], reason: r}, {check: unneeded-token, for: [Deployment/d], reason: r}, {check: missing-namespace, for: [Secret], reason: r}]\n";
     folder.write("profiles/checks.yaml", file("Checks", "checks", checks));
     let update = run(&["golden", "update"]);
     assert_eq!(update.code, 0, "{}", update.stderr);
@@ -112,7 +112,7 @@ fn a_secret_parameter_is_in_no_message() {
     let check = run(&["golden", "check"]);
     assert!(check.code == 1 && !check.stdout.contains("hunter"), "{}", check.stdout);
     assert!(
-        check.stdout.contains("differs; it holds a secret parameter, so how is not shown"),
+        check.stdout.contains("differs (not shown, because it contains a secret parameter)"),
         "{}",
         check.stdout
     );

@@ -118,7 +118,7 @@ fn a_set_gives_values_to_the_profiles_it_names_and_has_golden_files() {
     let run = folder.run(&["golden", "check"]);
     assert_eq!(
         (run.code, run.stdout.as_str()),
-        (1, "golden/aws/one is stale: there is no such profile or set any more\n")
+        (1, "golden/aws/one is stale: no profile and parameter set renders it\n")
     );
 }
 
