@@ -160,5 +160,5 @@ fn each<T, R>(
     items: impl IntoIterator<Item = T>,
     stage: impl Fn(T) -> Result<R, Diagnostics>,
 ) -> Result<Vec<R>, Diagnostics> {
-    Diagnostics::gather(items.into_iter().map(stage)).map_err(Diagnostics::once)
+    Diagnostics::gather(items.into_iter().map(stage)).map_err(Diagnostics::dedup)
 }

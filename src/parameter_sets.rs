@@ -19,7 +19,7 @@ pub struct EachSet<'a> {
 
 /// The golden files of one profile with the values of one parameter set.
 pub struct GoldenFolder {
-    /// The directory.
+    /// The folder.
     pub path: PathBuf,
     /// The files that it should contain.
     pub expected: Folder,
@@ -34,7 +34,7 @@ impl EachSet<'_> {
         load: impl Fn(&ParameterSet) -> Result<Project, Diagnostics>,
     ) -> Result<Vec<Finding>, Diagnostics> {
         let runs = self.run(load, |_, project, profiles| lint(&project.context(), profiles));
-        let runs = runs.map_err(Diagnostics::once)?;
+        let runs = runs.map_err(Diagnostics::dedup)?;
         let mut findings = check::merge(runs.into_iter().flatten().collect());
         if self.profile.is_some() {
             // A declaration that does not depend on the profile may be needed in one that was not checked.
@@ -64,7 +64,7 @@ impl EachSet<'_> {
         Ok(folders.into_iter().flatten().collect())
     }
 
-    /// Returns the directories below `<root>` that transship wrote for a parameter set or a profile that no longer
+    /// Returns the folders below `<root>` that transship wrote for a parameter set or a profile that no longer
     /// exists. Returns none if only one profile is processed.
     pub fn stale_golden_folders(&self, root: &Path) -> Result<Vec<PathBuf>, Diagnostics> {
         if self.profile.is_some() {

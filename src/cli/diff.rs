@@ -10,7 +10,7 @@ use transship::show::{self, ProfileObjects};
 use super::target::{Clusters, block_on};
 use super::{Inputs, Outcome, output};
 
-/// Show two profiles side by side, or what an apply would change in live clusters
+/// Show how two profiles differ, or what `apply` would change in live clusters
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -18,20 +18,20 @@ Examples:
   transship diff --profile standalone --profile hypershift-mc poddisruptionbudget/csi-snapshot-webhook-pdb
   transship diff --live --topology standalone
 
-Exit code 1 says that something differs.")]
+The exit code is 1 if something differs.")]
 pub(super) struct Diff {
-    /// Only this object, as kind/name
+    /// Compare only this object, as kind/name
     object: Option<String>,
     #[command(flatten)]
     inputs: Inputs,
-    /// A profile; there must be two
+    /// Profile to compare; give it twice
     #[arg(long, value_name = "NAME")]
     profile: Vec<String>,
-    /// What an apply would change, as the API servers say
+    /// Show what `apply` would change, with a dry run on the API servers
     #[cfg(feature = "apply")]
     #[arg(long, conflicts_with = "profile")]
     live: bool,
-    /// As if objects that others made were taken over
+    /// Compare as if objects that others created were adopted
     #[cfg(feature = "apply")]
     #[arg(long, requires = "live")]
     adopt: bool,

@@ -14,11 +14,8 @@ use super::{Inputs, Outcome, output};
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  # Print a diff for each object that differs; the exit code is 1 if one does
-  transship golden check
-
-  # Update the golden files, and review the change
-  transship golden update && git diff golden")]
+  transship golden check                  # exit code 1 and a diff if something differs
+  transship golden update                 # then review the change with git diff")]
 pub(super) struct Golden {
     #[command(subcommand)]
     action: Action,
@@ -30,7 +27,7 @@ enum Action {
     Check {
         #[command(flatten)]
         options: Options,
-        /// Output format
+        /// Format of the report
         #[arg(short = 'o', value_enum, default_value_t = Report::Text)]
         report: Report,
     },
@@ -45,10 +42,10 @@ enum Action {
 struct Options {
     #[command(flatten)]
     inputs: Inputs,
-    /// Profile to render; all profiles by default
+    /// Profile to render; without it, all of them
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
-    /// Directory that contains the golden files
+    /// Folder of the golden files
     #[arg(long, value_name = "DIR", default_value = "golden")]
     golden: PathBuf,
 }

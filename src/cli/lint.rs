@@ -11,21 +11,16 @@ use super::{Inputs, Outcome, output};
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  # Check everything; the exit code is 1 if there are findings
-  transship lint
-
-  # Check one profile, and print each finding as a line of JSON
+  transship lint                          # exit code 1 if there are findings
   transship lint --profile hypershift-guest -o json
-
-  # Write a report for code scanning tools
-  transship lint -o sarif > lint.sarif")]
+  transship lint -o sarif > lint.sarif    # for tools that show findings next to the code")]
 pub(super) struct Lint {
     #[command(flatten)]
     inputs: Inputs,
-    /// Profile to check; all profiles by default
+    /// Profile to check; without it, all of them
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
-    /// Output format
+    /// Format of the findings
     #[arg(short = 'o', value_enum, default_value_t = Format::Text)]
     format: Format,
 }

@@ -1,4 +1,4 @@
-//! A directory with one file per object, such as those in `golden/`.
+//! A folder with one file per object, such as those in `golden/`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -15,10 +15,10 @@ use crate::yaml;
 pub const INDEX: &str = "index.txt";
 const INDEX_HEADER: &str = "# Applied in this order: run-level, file, and the manifest it came from.\n";
 
-/// The files of a directory.
+/// The files of a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Folder {
-    /// The content of each file, by its path below the directory.
+    /// The content of each file, by its path below the folder.
     pub files: BTreeMap<String, String>,
 }
 
@@ -32,33 +32,33 @@ impl Folder {
         Self { files }
     }
 
-    /// Replaces a directory with these files. If that fails, the directory stays as it was. Refuses to replace a
-    /// directory that transship did not write.
-    pub fn write(&self, directory: &Path) -> Result<(), Diagnostic> {
-        let location = Location::file(directory.display().to_string());
-        if directory.exists() && !directory.is_dir() {
-            return Err(Diagnostic::error("this is a file, not a directory")
+    /// Replaces a folder with these files. If that fails, the folder stays as it was. Refuses to replace a
+    /// folder that transship did not write.
+    pub fn write(&self, folder: &Path) -> Result<(), Diagnostic> {
+        let location = Location::file(folder.display().to_string());
+        if folder.exists() && !folder.is_dir() {
+            return Err(Diagnostic::error("this is a file, not a folder")
                 .at(location)
-                .help("choose an empty or a new directory"));
+                .help("choose an empty or a new folder"));
         }
-        if !may_be_replaced(directory) {
-            return Err(Diagnostic::error("the directory contains files that transship did not write")
+        if !may_be_replaced(folder) {
+            return Err(Diagnostic::error("the folder contains files that transship did not write")
                 .at(location)
                 .note(format!("it has no {INDEX} of transship, and replacing it would delete these files"))
-                .help("choose an empty or a new directory"));
+                .help("choose an empty or a new folder"));
         }
         // Replace the target of a symbolic link, not the link.
-        let target = std::fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
+        let target = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
         self.replace(&target).map_err(|error| {
             Diagnostic::error(format!("cannot be written: {error}"))
                 .at(location)
-                .note("the directory was not changed")
+                .note("the folder was not changed")
         })
     }
 
-    /// Writes the files into a new directory next to the old one, and then swaps the two.
-    fn replace(&self, directory: &Path) -> std::io::Result<()> {
-        let parent = match directory.parent() {
+    /// Writes the files into a new folder next to the old one, and then swaps the two.
+    fn replace(&self, folder: &Path) -> std::io::Result<()> {
+        let parent = match folder.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
         };
@@ -72,30 +72,30 @@ impl Folder {
             }
             std::fs::write(path, text)?;
         }
-        if !directory.exists() {
-            return std::fs::rename(new, directory);
+        if !folder.exists() {
+            return std::fs::rename(new, folder);
         }
-        std::fs::rename(directory, &old)?;
-        std::fs::rename(new, directory).inspect_err(|_| {
-            // Put the old directory back. If that fails too, keep it instead of deleting it with the temporary one.
-            if std::fs::rename(&old, directory).is_err() {
+        std::fs::rename(folder, &old)?;
+        std::fs::rename(new, folder).inspect_err(|_| {
+            // Put the old folder back. If that fails too, keep it instead of deleting it with the temporary one.
+            if std::fs::rename(&old, folder).is_err() {
                 let _ = temporary.keep();
             }
         })
     }
 }
 
-/// Returns whether a directory may be replaced: it does not exist, is empty, or transship wrote it.
-fn may_be_replaced(directory: &Path) -> bool {
-    match std::fs::read_dir(directory) {
+/// Returns whether a folder may be replaced: it does not exist, is empty, or transship wrote it.
+fn may_be_replaced(folder: &Path) -> bool {
+    match std::fs::read_dir(folder) {
         Err(error) => error.kind() == std::io::ErrorKind::NotFound,
-        Ok(mut entries) => entries.next().is_none() || is_written_by_transship(directory),
+        Ok(mut entries) => entries.next().is_none() || is_written_by_transship(folder),
     }
 }
 
-/// Returns whether a directory has an index that transship wrote.
-pub(super) fn is_written_by_transship(directory: &Path) -> bool {
-    std::fs::read_to_string(directory.join(INDEX)).is_ok_and(|index| index.starts_with(INDEX_HEADER))
+/// Returns whether a folder has an index that transship wrote.
+pub(super) fn is_written_by_transship(folder: &Path) -> bool {
+    std::fs::read_to_string(folder.join(INDEX)).is_ok_and(|index| index.starts_with(INDEX_HEADER))
 }
 
 /// Returns the path of an object's file, `<component>/<namespace>/<kind>.<group>_<name>.yaml`. It is unique.

@@ -1,4 +1,4 @@
-//! The files of a directory compared with the files that it should contain.
+//! The files of a folder compared with the files that it should contain.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::diagnostic::{Diagnostic, Location};
 /// A file that differs from the expected one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// The path of the file below the directory.
+    /// The path of the file below the folder.
     pub path: String,
     /// How it differs.
     pub kind: DifferenceKind,
@@ -35,9 +35,9 @@ pub enum DifferenceKind {
     Hidden,
 }
 
-/// Compares a directory with the files that it should contain, byte by byte.
-pub fn compare(expected: &Folder, directory: &Path) -> Result<Vec<Difference>, Diagnostic> {
-    let mut on_disk = read(directory)?;
+/// Compares a folder with the files that it should contain, byte by byte.
+pub fn compare(expected: &Folder, folder: &Path) -> Result<Vec<Difference>, Diagnostic> {
+    let mut on_disk = read(folder)?;
     let mut differences = Vec::new();
     for (path, rendered) in &expected.files {
         let kind = match on_disk.remove(path) {
@@ -57,7 +57,7 @@ pub fn compare(expected: &Folder, directory: &Path) -> Result<Vec<Difference>, D
     Ok(differences)
 }
 
-/// Returns the directories `<root>/<parameter set>/<profile>` that transship wrote and that are no longer current.
+/// Returns the folders `<root>/<parameter set>/<profile>` that transship wrote and that are no longer current.
 pub fn stale_folders(
     root: &Path,
     is_current: impl Fn(&str, &str) -> bool,
@@ -77,11 +77,11 @@ pub fn stale_folders(
     Ok(stale)
 }
 
-/// Deletes a directory.
-pub fn remove(directory: &Path) -> Result<(), Diagnostic> {
-    std::fs::remove_dir_all(directory).map_err(|error| {
-        Diagnostic::error(format!("cannot delete the directory: {error}"))
-            .at(Location::file(directory.display().to_string()))
+/// Deletes a folder.
+pub fn remove(folder: &Path) -> Result<(), Diagnostic> {
+    std::fs::remove_dir_all(folder).map_err(|error| {
+        Diagnostic::error(format!("cannot delete the folder: {error}"))
+            .at(Location::file(folder.display().to_string()))
     })
 }
 
@@ -96,19 +96,19 @@ impl Difference {
     }
 }
 
-/// Reads all files below a directory. A directory that does not exist has none.
-fn read(directory: &Path) -> Result<BTreeMap<String, Vec<u8>>, Diagnostic> {
+/// Reads all files below a folder. A folder that does not exist has none.
+fn read(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>, Diagnostic> {
     let mut files = BTreeMap::new();
-    if !directory.exists() {
+    if !folder.exists() {
         return Ok(files);
     }
-    for entry in WalkDir::new(directory) {
-        let entry = entry.map_err(|error| cannot_open(error.path().unwrap_or(directory), &error))?;
+    for entry in WalkDir::new(folder) {
+        let entry = entry.map_err(|error| cannot_open(error.path().unwrap_or(folder), &error))?;
         if entry.file_type().is_dir() {
             continue;
         }
         let bytes = std::fs::read(entry.path()).map_err(|error| cannot_open(entry.path(), &error))?;
-        let path = entry.path().strip_prefix(directory).unwrap_or(entry.path());
+        let path = entry.path().strip_prefix(folder).unwrap_or(entry.path());
         files.insert(path.to_string_lossy().replace('\\', "/"), bytes);
     }
     Ok(files)

@@ -1,4 +1,4 @@
-//! Writes objects: as a YAML or JSON stream, as a directory of files, and compared with golden files.
+//! Writes objects: as a YAML or JSON stream, as a folder of files, and compared with golden files.
 
 mod folder;
 mod golden;

@@ -51,7 +51,7 @@ pub fn check_names(context: &Context<'_>) -> Result<(), Diagnostics> {
     }
     checker.checks(&context.profiles.checks);
     checker.report_unused();
-    checker.errors.once().or(())
+    checker.errors.dedup().or(())
 }
 
 struct Checker<'a> {

@@ -15,11 +15,11 @@ const STALE: &str = "stale: no object is rendered to this file";
 const STALE_FOLDER: &str = "stale: no profile and parameter set renders it";
 const HIDDEN: &str = "differs (not shown, because it contains a secret parameter)";
 
-/// Returns the differences of one directory as text: for each file the fields that differ, then a diff.
-pub fn report(directory: &str, differences: &[Difference], paint: Paint) -> String {
+/// Returns the differences of one folder as text: for each file the fields that differ, then a diff.
+pub fn report(folder: &str, differences: &[Difference], paint: Paint) -> String {
     let mut out = String::new();
     for Difference { path, kind } in differences {
-        let file = paint.bold(&format!("{directory}/{path}"));
+        let file = paint.bold(&format!("{folder}/{path}"));
         match kind {
             DifferenceKind::Missing => {
                 let _ = writeln!(out, "{file} is {MISSING}");
@@ -45,8 +45,8 @@ pub fn report(directory: &str, differences: &[Difference], paint: Paint) -> Stri
     out
 }
 
-/// Returns the differences of one directory as annotations for GitHub Actions, at the first line that differs.
-pub fn github(directory: &str, differences: &[Difference]) -> String {
+/// Returns the differences of one folder as annotations for GitHub Actions, at the first line that differs.
+pub fn github(folder: &str, differences: &[Difference]) -> String {
     let mut out = String::new();
     for Difference { path, kind } in differences {
         let (line, message) = match kind {
@@ -58,20 +58,20 @@ pub fn github(directory: &str, differences: &[Difference]) -> String {
                 (first_difference(golden, rendered), summary.join("\n"))
             }
         };
-        let file = escape_property(&format!("{directory}/{path}"));
+        let file = escape_property(&format!("{folder}/{path}"));
         let _ = writeln!(out, "::error file={file},line={line}::{}", escape_data(&message));
     }
     out
 }
 
-/// Returns the report of a directory that no profile and parameter set renders.
-pub fn stale_folder(directory: &str) -> String {
-    format!("{directory} is {STALE_FOLDER}\n")
+/// Returns the report of a folder that no profile and parameter set renders.
+pub fn stale_folder(folder: &str) -> String {
+    format!("{folder} is {STALE_FOLDER}\n")
 }
 
-/// Returns the report of a directory that no profile and parameter set renders, as an annotation for GitHub Actions.
-pub fn stale_folder_github(directory: &str) -> String {
-    format!("::error file={}::{STALE_FOLDER}\n", escape_property(directory))
+/// Returns the report of a folder that no profile and parameter set renders, as an annotation for GitHub Actions.
+pub fn stale_folder_github(folder: &str) -> String {
+    format!("::error file={}::{STALE_FOLDER}\n", escape_property(folder))
 }
 
 /// Two versions of one file, without values of Secrets.

@@ -140,8 +140,8 @@ fn duplicate_keys_are_read_as_kubectl_reads_them_and_reported_with_both_lines() 
         assert_eq!(
             shown,
             format!(
-                "warning: payload/{file}:10:3: the key `k` is written twice; the last one counts\n  \
-                 note: the one at payload/{file}:{first} is dropped, as kubectl drops it\n  \
+                "warning: payload/{file}:10:3: duplicate key `k`: the last value is used\n  \
+                 note: the value at payload/{file}:{first} is ignored, as kubectl does\n  \
                  help: remove one of them"
             )
         );

@@ -94,7 +94,7 @@ fn stale_files_missing_files_and_a_changed_order_are_reported() {
         .unwrap()
         .map(|entry| entry.unwrap().file_name())
         .collect();
-    assert_eq!(left, ["test"], "no temporary directory is left behind");
+    assert_eq!(left, ["test"], "no temporary folder is left behind");
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn a_directory_with_other_files_is_not_replaced() {
     let run = folder.run(&["render", "--profile", "test", "--output", "mine"]);
     assert_eq!(run.code, 2);
     assert!(
-        run.stderr.starts_with("error: mine: the directory contains files that transship did not write"),
+        run.stderr.starts_with("error: mine: the folder contains files that transship did not write"),
         "{}",
         run.stderr
     );
@@ -175,7 +175,7 @@ fn a_directory_with_other_files_is_not_replaced() {
     assert_eq!(folder.read("mine/notes.txt"), "keep me");
     let run = folder.run(&["render", "--profile", "test", "--output", "mine/notes.txt"]);
     assert!(
-        run.code == 2 && run.stderr.contains("notes.txt: this is a file, not a directory"),
+        run.code == 2 && run.stderr.contains("notes.txt: this is a file, not a folder"),
         "{}",
         run.stderr
     );
