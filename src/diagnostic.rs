@@ -34,7 +34,7 @@ pub struct Diagnostic {
     pub severity: Severity,
     /// The code of the check that reports it, if one does.
     pub code: Option<&'static str>,
-    /// What is wrong. It never contains a value that may be secret.
+    /// The problem. It never contains a value that may be secret.
     pub message: String,
     /// The location.
     pub location: Option<Location>,

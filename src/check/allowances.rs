@@ -139,6 +139,6 @@ fn unused(allowance: &AllowedBy<'_>) -> Finding {
 fn without_reason(check: &str, annotation: &Entry) -> Finding {
     let message = format!("the allowance for `{check}` has no reason and is ignored");
     Finding::in_file(Check::UnusedAllowance, annotation.mark, message)
-        .note("whoever reads it cannot tell whether it is still needed")
+        .note("without a reason, a reader cannot tell whether it is still needed")
         .help("set the annotation to the reason")
 }

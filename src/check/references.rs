@@ -113,7 +113,7 @@ fn check_parts(reference: &Reference<'_>, place: &Field<'_>, found: &Object, rep
     }
 }
 
-/// Returns whether others fill in the data: the token controller, or whoever edits an object that is only created.
+/// Returns whether others fill in the data: the token controller, or an administrator if the object is only created once.
 fn is_filled_by_others(object: &Object) -> bool {
     let is_token =
         object.root.get("type").and_then(Node::as_str) == Some("kubernetes.io/service-account-token");

@@ -16,7 +16,11 @@ fn fmt_reads_yaml_as_kubernetes_does() {
     assert_eq!((run.code, run.stdout.as_str()), (0, "a: x\nb: 1\n---\nc: \"yes\"\n"));
     let run = fmt(&[], "a: 1\na: 2\n");
     assert_eq!((run.code, run.stdout.as_str()), (0, "a: 2\n"));
-    assert!(run.stderr.starts_with("warning: <stdin>:2:1: duplicate key `a`: the last value is used"), "{}", run.stderr);
+    assert!(
+        run.stderr.starts_with("warning: <stdin>:2:1: duplicate key `a`: the last value is used"),
+        "{}",
+        run.stderr
+    );
     let run = fmt(&[], "a: [\n");
     assert_eq!((run.code, run.stdout.as_str()), (2, ""));
     assert!(run.stderr.starts_with("error: <stdin>:2:1: "), "{}", run.stderr);
