@@ -144,6 +144,41 @@ fn harmless_texts_and_tokens_have_no_findings() {
     }
 }
 
+#[test]
+fn issued_kubeconfigs_and_credentials_are_not_allowed_in_the_guest() {
+    for (kind, spec, content) in [
+        ("IssuedKubeconfig", "{cluster: guest, as: {namespace: op, serviceAccount: op}}", "a kubeconfig"),
+        ("IssuedCredentials", "{cloud: aws, identity: op, keys: [credentials]}", "credentials"),
+    ] {
+        let folder = folder("two", &data("two.yaml"));
+        let page = format!(
+            "\
+annotations: {{include.release.openshift.io/any: 'true'}}
+{PLACE}\
+adds:
+- in: [guest]
+  objects:
+  - apiVersion: transship.openshift.io/v1
+    kind: {kind}
+    metadata: {{name: issued, namespace: op}}
+    spec: {spec}
+"
+        );
+        folder.write("payload/op/component.yaml", file("Component", "op", &page));
+        let run = lint(&folder, &["--profile", "guest"]);
+        let expected = format!(
+            "\
+error[secret-in-guest]: payload/op/component.yaml:12:5: the guest receives {content}
+  object: Secret/issued in op, at /metadata/annotations/transship.openshift.io~1issued
+  note: users of the guest can read it
+  note: found in guest
+  help: keep it in the management cluster: workloads there reach the guest with a kubeconfig or a minted token
+"
+        );
+        assert_eq!(run.stdout, expected, "{kind}: {}", run.stderr);
+    }
+}
+
 /// An external such as `Namespace/*` does not make a namespace of the other cluster one of this cluster.
 #[test]
 fn a_pattern_of_externals_does_not_hide_a_subject_of_the_other_cluster() {
