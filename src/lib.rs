@@ -33,7 +33,7 @@ pub mod transform;
 pub use kubernetes_yaml as yaml;
 
 pub use file::{read_document, read_stream, read_text};
-pub use parameter_sets::{EachSet, GoldenFolder};
+pub use parameter_sets::{EachParameterSet, GoldenFolder};
 pub use project::Project;
 
 use std::collections::BTreeMap;

@@ -10,7 +10,7 @@ use crate::{Project, lint, render};
 
 /// The profiles to process with each parameter set.
 #[derive(Clone, Copy)]
-pub struct EachSet<'a> {
+pub struct EachParameterSet<'a> {
     /// The profiles with their parameter sets.
     pub profiles: &'a Profiles,
     /// The only profile to process, or nothing for all.
@@ -27,7 +27,7 @@ pub struct GoldenFolder {
     secrets: Vec<String>,
 }
 
-impl EachSet<'_> {
+impl EachParameterSet<'_> {
     /// Checks the profiles. `load` returns the project with the values of a parameter set.
     pub fn lint(
         &self,

@@ -23,7 +23,7 @@
 //! `field` is a node with its path, `finding` is a result, and `merge` joins the results of several runs.
 //!
 //! To add a check: add its code in `language/checks.rs`, write a function that adds findings to a `Report`, call it in
-//! [`check_object`] or [`check_cluster`], and add a case to `tests/data/checks/cases.yaml`.
+//! `check_object` or `check_cluster`, and add a case to `tests/data/checks/cases.yaml`.
 
 mod allowances;
 mod cluster_index;

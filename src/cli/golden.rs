@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use transship::diagnostic::Diagnostics;
 use transship::language::Profiles;
 use transship::payload::Payload;
-use transship::{EachSet, GoldenFolder, emit, show};
+use transship::{EachParameterSet, GoldenFolder, emit, show};
 
 use super::{Inputs, Outcome, output};
 
@@ -58,6 +58,8 @@ enum Report {
     Github,
 }
 
+const UPDATE: &str = "run `transship golden update` to update";
+
 impl Golden {
     pub(super) fn run(self) -> Result<Outcome, Diagnostics> {
         match self.action {
@@ -78,17 +80,16 @@ impl Options {
                 Report::Text => show::report(&path, &differences, output::paint()),
                 Report::Github => show::github(&path, &differences),
             })?;
-            if differences.is_empty() {
-                output::note(&format!("{path}: {} files are up to date", folder.expected.files.len()));
-            } else {
-                let count = differences.len();
-                output::note(&format!(
-                    "{path}: {count} files differ; run `transship golden update` to update them"
-                ));
+            if !differences.is_empty() {
                 outcome = Outcome::Found;
             }
+            output::note(&match differences.len() {
+                0 => format!("{path}: {} files are up to date", folder.expected.files.len()),
+                1 => format!("{path}: 1 file differs; {UPDATE} it"),
+                count => format!("{path}: {count} files differ; {UPDATE} them"),
+            });
         }
-        for path in self.each_set(&profiles).stale_golden_folders(&self.golden)? {
+        for path in self.each_parameter_set(&profiles).stale_golden_folders(&self.golden)? {
             let path = path.display().to_string();
             output::result(&match report {
                 Report::Text => show::stale_folder(&path),
@@ -109,7 +110,7 @@ impl Options {
                 folder.expected.files.len()
             ));
         }
-        for path in self.each_set(&profiles).stale_golden_folders(&self.golden)? {
+        for path in self.each_parameter_set(&profiles).stale_golden_folders(&self.golden)? {
             emit::remove(&path)?;
             output::note(&format!("{}: deleted, no profile and parameter set renders it", path.display()));
         }
@@ -117,11 +118,11 @@ impl Options {
     }
 
     fn render(&self, payload: &Payload, profiles: &Profiles) -> Result<Vec<GoldenFolder>, Diagnostics> {
-        self.each_set(profiles)
+        self.each_parameter_set(profiles)
             .golden_folders(&self.golden, |set| self.inputs.project(payload.clone(), profiles.clone(), set))
     }
 
-    fn each_set<'a>(&'a self, profiles: &'a Profiles) -> EachSet<'a> {
-        EachSet { profiles, profile: self.profile.as_deref() }
+    fn each_parameter_set<'a>(&'a self, profiles: &'a Profiles) -> EachParameterSet<'a> {
+        EachParameterSet { profiles, profile: self.profile.as_deref() }
     }
 }

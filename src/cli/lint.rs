@@ -1,7 +1,7 @@
 //! `transship lint`
 
 use clap::{Args, ValueEnum};
-use transship::EachSet;
+use transship::EachParameterSet;
 use transship::diagnostic::Diagnostics;
 use transship::show;
 
@@ -39,8 +39,9 @@ impl Lint {
     pub(super) fn run(self) -> Result<Outcome, Diagnostics> {
         let (payload, profiles) = self.inputs.read()?;
         let sources = payload.sources.and(&profiles.sources);
-        let each_set = EachSet { profiles: &profiles, profile: self.profile.as_deref() };
-        let findings = each_set.lint(|set| self.inputs.project(payload.clone(), profiles.clone(), set))?;
+        let each_parameter_set = EachParameterSet { profiles: &profiles, profile: self.profile.as_deref() };
+        let findings =
+            each_parameter_set.lint(|set| self.inputs.project(payload.clone(), profiles.clone(), set))?;
         output::result(&match self.format {
             Format::Text => show::text(&findings, &sources),
             Format::Json => show::json(&findings, &sources),

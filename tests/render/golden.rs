@@ -49,7 +49,7 @@ fn a_changed_value_in_the_payload_is_a_difference() {
     );
     assert_eq!(
         run.stderr,
-        "golden/default/test: 1 files differ; run `transship golden update` to update them\n"
+        "golden/default/test: 1 file differs; run `transship golden update` to update it\n"
     );
 }
 
