@@ -99,8 +99,27 @@ fn unusual_valid_manifests_have_no_findings() {
 fn fields_are_checked_against_the_selected_variant_of_a_crd() {
     let crd = |set: &str, fields: &str| {
         format!(
-            "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: as.b.c, annotations: {{include.release.openshift.io/any: 'true', release.openshift.io/feature-set: {set}}}}}\n\
-             spec: {{group: b.c, scope: Cluster, names: {{kind: A, plural: as}}, versions: [{{name: v1, served: true, storage: true, schema: {{openAPIV3Schema: {{type: object, properties: {{spec: {{type: object, properties: {fields}}}}}}}}}}}]}}\n"
+            "\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: as.b.c
+  annotations:
+    include.release.openshift.io/any: 'true'
+    release.openshift.io/feature-set: {set}
+spec:
+  group: b.c
+  scope: Cluster
+  names: {{kind: A, plural: as}}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties: {{spec: {{type: object, properties: {fields}}}}}
+"
         )
     };
     let folder = folder("one", "apiVersion: b.c/v1\nkind: A\nmetadata: {name: a}\nspec: {new: x}\n");
@@ -193,10 +212,10 @@ fn a_pattern_of_externals_does_not_hide_a_subject_of_the_other_cluster() {
 #[test]
 fn a_message_about_a_service_does_not_repeat_the_value_of_a_secret() {
     let wrong = data("two.yaml").replace("note: nothing to see", "url: https://u:p@op.op.svc/canary");
-    let said = lint(&folder("two", &wrong), &[]).stdout;
+    let output = lint(&folder("two", &wrong), &[]).stdout;
     assert!(
-        said.contains("error[wrong-cluster]") && !said.contains("op.svc") && !said.contains("canary"),
-        "{said}"
+        output.contains("error[wrong-cluster]") && !output.contains("op.svc") && !output.contains("canary"),
+        "{output}"
     );
 }
 
@@ -209,14 +228,20 @@ fn list_keys_of_a_declared_kind_are_used() {
     let folder = folder("one", &thing("[{name: a, v: 1}, {name: b, v: 1}, {name: a, v: 2}]"));
     let kinds = "kinds: {Thing.x.y: {servedBy: somebody, scope: Cluster, lists: {/spec/items: [name]}}}\n";
     folder.write("profiles/checks.yaml", file("Checks", "checks", kinds));
-    let said = lint(&folder, &[]).stdout;
+    let output = lint(&folder, &[]).stdout;
     assert!(
-        said.contains("payload/op/0000_50_op_01.yaml:4:50: another item of the list has name \"a\"\n")
-            && said.contains("note: the first one is at payload/op/0000_50_op_01.yaml:4:16\n"),
-        "{said}"
+        output.contains("payload/op/0000_50_op_01.yaml:4:50: another item of the list has name \"a\"\n")
+            && output.contains("note: the first one is at payload/op/0000_50_op_01.yaml:4:16\n"),
+        "{output}"
     );
     folder.write("payload/op/0000_50_op_01.yaml", thing("[{name: a, v: 1}, {name: b, v: 1}]"));
-    let page = "annotations: {include.release.openshift.io/any: 'true'}\npatches: [{reason: r, target: {kind: Thing}, patch: {spec: {items: [{name: b, v: 3}]}}}]\n";
+    let page = "\
+annotations: {include.release.openshift.io/any: 'true'}
+patches:
+- reason: r
+  target: {kind: Thing}
+  patch: {spec: {items: [{name: b, v: 3}]}}
+";
     folder.write("payload/op/component.yaml", file("Component", "op", page));
     let run = run_checked(folder.path(), &["render", "--profile", "one", "-o", "json"], "");
     assert!(
@@ -232,9 +257,9 @@ fn more_than_a_hundred_findings_of_an_object_are_counted() {
     let many: Vec<String> =
         (0..150).map(|number| format!("        - name: E{number}\n          value: {number}\n")).collect();
     let wrong = data("one.yaml").replace("        - name: MODE\n          value: fast\n", &many.concat());
-    let said = lint(&folder("one", &wrong), &[]).stdout;
-    assert_eq!(said.matches("error[wrong-type]").count(), 100);
-    assert_eq!(said.matches("note: 50 more findings for this object are not listed\n").count(), 1);
+    let output = lint(&folder("one", &wrong), &[]).stdout;
+    assert_eq!(output.matches("error[wrong-type]").count(), 100);
+    assert_eq!(output.matches("note: 50 more findings for this object are not listed\n").count(), 1);
 }
 
 #[test]
@@ -261,8 +286,8 @@ fn declarations_without_effect_are_reported() {
         let folder = folder("two", &data("two.yaml"));
         folder.write("profiles/checks.yaml", file("Checks", "checks", checks));
         let run = lint(&folder, &[]);
-        let said = format!("{}{}", run.stdout, run.stderr);
-        assert!(run.code == code && said.contains(expected), "{checks}: {said}");
+        let output = format!("{}{}", run.stdout, run.stderr);
+        assert!(run.code == code && output.contains(expected), "{checks}: {said}");
     }
 }
 
@@ -393,16 +418,29 @@ fn two_selected_manifests_of_one_object_are_reported() {
 #[test]
 fn a_cluster_scoped_object_in_the_management_cluster_is_reported() {
     let folder = folder("two", &data("two.yaml"));
-    let patch = "patches: [{reason: r, in: [mc], target: {kind: ConfigMap, name: config}, patch: [{op: replace, path: /kind, value: Node}, {op: remove, path: /data}, {op: remove, path: /metadata/namespace}]}]\n";
+    let patch = "\
+patches:
+- reason: r
+  in: [mc]
+  target: {kind: ConfigMap, name: config}
+  patch:
+  - {op: replace, path: /kind, value: Node}
+  - {op: remove, path: /data}
+  - {op: remove, path: /metadata/namespace}
+";
     let annotations = "annotations: {include.release.openshift.io/any: 'true'}\n";
     folder
         .write("payload/op/component.yaml", file("Component", "op", &format!("{annotations}{PLACE}{patch}")));
     let stdout = lint(&folder, &[]).stdout;
     assert!(
         stdout.starts_with(
-            "error[cluster-scoped]: payload/op/0000_50_op_01.yaml:12:1: Node is cluster-scoped and not allowed in the management cluster\n  \
-             object: Node/config\n  note: hosted control planes share the management cluster: another one could overwrite the object\n  note: found in mc\n  \
-             help: place it in the guest, or omit it in this profile\n"
+            "\
+error[cluster-scoped]: payload/op/0000_50_op_01.yaml:12:1: Node is cluster-scoped and not allowed in the management cluster
+  object: Node/config
+  note: hosted control planes share the management cluster: another one could overwrite the object
+  note: found in mc
+  help: place it in the guest, or omit it in this profile
+"
         ),
         "{stdout}"
     );
@@ -411,7 +449,14 @@ fn a_cluster_scoped_object_in_the_management_cluster_is_reported() {
 #[test]
 fn a_parameter_from_the_guest_needs_a_pattern_or_enum() {
     let folder = folder("two", &data("two.yaml"));
-    let read = "parameters:\n  region: {type: string, description: d, optional: true, read: {object: Infrastructure, path: /status/region}}\n";
+    let read = "\
+parameters:
+  region:
+    type: string
+    description: d
+    optional: true
+    read: {object: Infrastructure, path: /status/region}
+";
     folder.write("profiles/parameters.yaml", file("Parameters", "parameters", read));
     let run = lint(&folder, &[]);
     assert_eq!(
@@ -434,8 +479,15 @@ fn a_checks_file_can_allow_a_finding_with_a_reason() {
         lint(&folder, &[])
     };
     assert_eq!(allowed("Deployment/op", "mc", "it mounts disks").code, 0);
-    let idle = allowed("Deployment/other", "mc", "it mounts disks");
-    assert!(idle.stdout.contains("error[privileged]") && idle.stdout.contains("warning[unused-allowance]: profiles/checks.yaml:4:9: the allowance for `privileged` matches no finding"));
+    let unused = allowed("Deployment/other", "mc", "it mounts disks");
+    assert!(unused.stdout.contains("error[privileged]"), "{}", unused.stdout);
+    assert!(
+        unused.stdout.contains(
+            "warning[unused-allowance]: profiles/checks.yaml:4:9: the allowance for `privileged` matches no finding"
+        ),
+        "{}",
+        unused.stdout
+    );
     assert!(allowed("Deployment/op", "guest", "it mounts disks").stdout.contains("error[privileged]"));
     let empty = allowed("Deployment/op", "mc", "''");
     assert!(
@@ -452,7 +504,15 @@ fn an_annotation_of_a_manifest_can_allow_a_finding_with_a_reason() {
     let on_manifest = |annotation: &str| {
         let wrong = data("two.yaml").replace("privileged: false", "privileged: true").replace(
             "kind: Deployment\nmetadata:\n",
-            &format!("kind: Deployment\nmetadata:\n  annotations:\n    include.release.openshift.io/any: 'true'\n    transship.openshift.io/{annotation}\n"),
+            &format!(
+                "\
+kind: Deployment
+metadata:
+  annotations:
+    include.release.openshift.io/any: 'true'
+    transship.openshift.io/{annotation}
+"
+            ),
         );
         folder("two", &wrong)
     };
@@ -460,11 +520,11 @@ fn an_annotation_of_a_manifest_can_allow_a_finding_with_a_reason() {
     assert_eq!(lint(&reasoned, &[]).code, 0);
     let rendered = run_checked(reasoned.path(), &["render", "--profile", "mc"], "");
     assert!(rendered.code == 0 && !rendered.stdout.contains("allow-privileged"), "it is not rendered");
-    let groundless = lint(&on_manifest("allow-privileged: ''"), &[]).stdout;
+    let without_reason = lint(&on_manifest("allow-privileged: ''"), &[]).stdout;
     assert!(
-        groundless.contains("error[privileged]")
-            && groundless.contains("the allowance for `privileged` has no reason and is ignored"),
-        "{groundless}"
+        without_reason.contains("error[privileged]")
+            && without_reason.contains("the allowance for `privileged` has no reason and is ignored"),
+        "{without_reason}"
     );
     let unknown = lint(&on_manifest("allow-privilege: x"), &[]).stdout;
     assert!(
@@ -545,25 +605,30 @@ fn an_external_that_one_parameter_set_needs_is_used() {
     let folder = folder("one", &data("one.yaml"));
     let parameter = "parameters:\n  proxy: {type: bool, description: d, default: false}\n";
     folder.write("profiles/parameters.yaml", file("Parameters", "parameters", parameter));
-    let page = "annotations: {include.release.openshift.io/any: 'true'}\nadds: [{when: {proxy: true}, objects: [{apiVersion: v1, kind: ServiceAccount, metadata: {name: p, namespace: op}, imagePullSecrets: [{name: proxy}]}]}]\n";
+    let page = "\
+annotations: {include.release.openshift.io/any: 'true'}
+adds:
+- when: {proxy: true}
+  objects:
+  - apiVersion: v1
+    kind: ServiceAccount
+    metadata: {name: p, namespace: op}
+    imagePullSecrets: [{name: proxy}]
+";
     folder.write("payload/op/component.yaml", file("Component", "op", page));
-    let checks = format!("{CHECKS}- {{objects: [Secret/proxy], when: {{proxy: true}}, reason: r}}\n");
-    folder.write(
-        "profiles/checks.yaml",
-        file(
-            "Checks",
-            "checks",
-            &checks.replace("externals: [{", "externals:\n- {").replace("makes it}]", "makes it}"),
-        ),
-    );
+    let checks = "\
+kinds:
+  ServiceMonitor.monitoring.coreos.com: {servedBy: prometheus-operator, scope: Namespaced}
+externals:
+- {objects: [Secret/op/pull-secret], in: [one], reason: the installer makes it}
+- {objects: [Secret/proxy], when: {proxy: true}, reason: r}
+";
+    folder.write("profiles/checks.yaml", file("Checks", "checks", checks));
     folder
         .write("profiles/sets/with-proxy.yaml", file("Parameters", "with-proxy", "values: {proxy: true}\n"));
     let run = lint(&folder, &[]);
     assert_eq!((run.code, run.stdout.as_str()), (0, ""), "{}", run.stderr);
-    let without = checks
-        .replace("externals: [{", "externals:\n- {")
-        .replace("makes it}]", "makes it}")
-        .replace("Secret/proxy", "Secret/prox");
+    let without = checks.replace("Secret/proxy", "Secret/prox");
     folder.write("profiles/checks.yaml", file("Checks", "checks", &without));
     let run = lint(&folder, &[]);
     assert!(

@@ -56,7 +56,15 @@ fn diff_shows_objects_of_one_profile_and_changed_fields_without_secrets() {
             format!("{header}kind: Profile\nmetadata: {{name: {name}}}\ntopology: {name}\ncluster: {cluster}\n{more}"),
         );
     }
-    let page = "annotations: {include.release.openshift.io/any: 'true'}\nplace: {management: [ConfigMap, Secret]}\npatches: [{reason: r, in: [b], target: {kind: Secret}, patch: [{op: replace, path: /data/k, value: bmV3}]}]\n";
+    let page = "\
+annotations: {include.release.openshift.io/any: 'true'}
+place: {management: [ConfigMap, Secret]}
+patches:
+- reason: r
+  in: [b]
+  target: {kind: Secret}
+  patch: [{op: replace, path: /data/k, value: bmV3}]
+";
     folder.write(
         "payload/op/component.yaml",
         format!("{header}kind: Component\nmetadata: {{name: op}}\n{page}"),
@@ -74,9 +82,19 @@ fn diff_shows_objects_of_one_profile_and_changed_fields_without_secrets() {
     );
     let diff =
         |more: &[&str]| folder.run(&[&["diff", "--profile", "a", "--profile", "b"][..], more].concat());
-    let moved = "  --- a\n  +++ b\n  @@ -4,4 +4,4 @@\n   kind: ConfigMap\n   metadata:\n     name: moved\n  -  namespace: op\n  +  namespace: other\n";
+    let moved = "\
+ConfigMap/moved differs
+  --- a
+  +++ b
+  @@ -4,4 +4,4 @@
+   kind: ConfigMap
+   metadata:
+     name: moved
+  -  namespace: op
+  +  namespace: other
+";
     let run = diff(&["configmap/moved"]);
-    assert_eq!((run.code, run.stdout), (1, format!("ConfigMap/moved differs\n{moved}")), "{}", run.stderr);
+    assert_eq!((run.code, run.stdout.as_str()), (1, moved), "{}", run.stderr);
     let run = diff(&[]);
     assert!(
         run.stdout.starts_with("ConfigMap/left in op is only in a\nConfigMap/moved differs\n"),
