@@ -287,7 +287,7 @@ fn declarations_without_effect_are_reported() {
         folder.write("profiles/checks.yaml", file("Checks", "checks", checks));
         let run = lint(&folder, &[]);
         let output = format!("{}{}", run.stdout, run.stderr);
-        assert!(run.code == code && output.contains(expected), "{checks}: {said}");
+        assert!(run.code == code && output.contains(expected), "{checks}: {output}");
     }
 }
 
