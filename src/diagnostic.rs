@@ -1,5 +1,6 @@
-//! What the tool has to say about its input: one type for every message, so that all look alike and all can be
-//! collected before anything is printed.
+//! Errors and warnings about the input.
+//!
+//! All of them have one type, so that they look alike and can be collected before they are printed.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -8,88 +9,88 @@ use std::fmt;
 use crate::nearest::nearest;
 use crate::yaml::{DuplicateKey, Mark, Sources, SyntaxError};
 
-/// How bad it is.
+/// The severity of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// Nothing is rendered until this is put right.
+    /// The input cannot be rendered.
     Error,
-    /// Worth a look; the result stands.
+    /// The input can be rendered, but something is probably wrong.
     Warning,
 }
 
-/// A place in a file. Without a line it means the file as a whole.
+/// A location in a file, or a whole file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Location {
-    /// The file, as the user named it.
+    /// The path of the file, as the user wrote it.
     pub file: String,
-    /// Line and column, from one.
+    /// Line and column, starting at one, or nothing for the whole file.
     pub position: Option<(u32, u32)>,
 }
 
-/// One message: what, where, why it matters and what to do.
+/// A message: what is wrong, where, why it matters and what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
-    /// The check that found it, if one did.
+    /// The code of the check that reports it, if one does.
     pub code: Option<&'static str>,
-    /// What is wrong. Never holds a value that may be secret.
+    /// The problem. It never contains a value that may be secret.
     pub message: String,
-    /// Where.
+    /// The location.
     pub location: Option<Location>,
-    /// The object concerned.
+    /// The object.
     pub object: Option<String>,
-    /// Why it matters, and other places that belong to it.
+    /// Why it matters, and other locations that belong to it.
     pub notes: Vec<String>,
-    /// What to do.
+    /// How to fix it.
     pub help: Option<String>,
 }
 
-/// Every error of a stage, in the order of the files. Never empty when returned as an error.
+/// All errors of a stage. Never empty when returned as an error.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Diagnostics(pub Vec<Diagnostic>);
 
 impl Location {
-    /// A file as a whole.
+    /// Returns the location of a whole file.
     pub fn file(file: impl Into<String>) -> Self {
         Self { file: file.into(), position: None }
     }
 
-    /// A place in a file whose name is at hand.
+    /// Returns a location in a file, given the name of the file.
     pub fn in_file(mark: Mark, file: &str) -> Self {
         Self { file: file.to_owned(), position: Some((mark.line, mark.column)) }
     }
 
-    /// The place of a node.
+    /// Returns a location, with the name of the file from `sources`.
     pub fn of(mark: Mark, sources: &Sources) -> Self {
         Self::in_file(mark, sources.name(mark.source))
     }
 }
 
 impl Diagnostic {
-    /// An error.
+    /// Creates an error.
     pub fn error(message: impl Into<String>) -> Self {
         Self::new(Severity::Error, message.into())
     }
 
-    /// A warning.
+    /// Creates a warning.
     pub fn warning(message: impl Into<String>) -> Self {
         Self::new(Severity::Warning, message.into())
     }
 
-    /// A text that cannot be read.
+    /// Creates an error about invalid YAML or JSON.
     pub fn syntax(error: SyntaxError, file: &str) -> Self {
         let location = Location { file: file.to_owned(), position: Some((error.line, error.column)) };
         let (message, help) = error.into_message_and_help();
         Self { help, ..Self::error(message).at(location) }
     }
 
-    /// A key that is written twice: Kubernetes takes it, and other readers do not.
+    /// Creates a warning about a duplicate key, which Kubernetes accepts and other YAML readers do not.
     pub fn duplicate_key(duplicate: &DuplicateKey, file: &str) -> Self {
-        Self::warning(format!("the key `{}` is written twice; the last one counts", duplicate.key))
+        Self::warning(format!("duplicate key `{}`: the last value is used", duplicate.key))
             .at(Location::in_file(duplicate.kept, file))
             .note(format!(
-                "the one at {} is dropped, as kubectl drops it",
+                "the value at {} is ignored, as kubectl does",
                 Location::in_file(duplicate.dropped, file)
             ))
             .help("remove one of them")
@@ -106,7 +107,7 @@ impl Diagnostic {
         self
     }
 
-    /// Names the object.
+    /// Sets the object.
     #[must_use]
     pub fn object(mut self, object: impl fmt::Display) -> Self {
         self.object = Some(object.to_string());
@@ -120,7 +121,7 @@ impl Diagnostic {
         self
     }
 
-    /// Sets what the user can do about it.
+    /// Sets how to fix the problem.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
@@ -138,35 +139,41 @@ impl Diagnostic {
 }
 
 impl Diagnostics {
-    /// The value, unless something was wrong.
+    /// Returns the value if there are no errors, and the errors otherwise.
     pub fn or<T>(self, value: T) -> Result<T, Diagnostics> {
         if self.0.is_empty() { Ok(value) } else { Err(self) }
     }
 
-    /// All results, or all that is wrong with any.
+    /// Returns the values of all results, or the errors of all results.
     pub fn gather<T>(results: impl IntoIterator<Item = Result<T, Self>>) -> Result<Vec<T>, Self> {
         let mut errors = Self::default();
-        let mut all = Vec::new();
+        let mut values = Vec::new();
         for result in results {
             match result {
-                Ok(value) => all.push(value),
+                Ok(value) => values.push(value),
                 Err(found) => errors.0.extend(found.0),
             }
         }
-        errors.or(all)
+        errors.or(values)
     }
 
-    /// Each error once: what is wrong with a file is found by every profile that reads it.
+    /// Removes duplicates: each profile that reads a file reports the errors in it.
     #[must_use]
-    pub fn once(mut self) -> Self {
+    pub fn dedup(mut self) -> Self {
         let mut seen = BTreeSet::new();
         self.0.retain(|error| seen.insert(error.to_string()));
         self
     }
 
-    /// Keeps a success; collects a failure.
+    /// Returns the value of a result, or records its error.
     pub fn collect<T>(&mut self, result: Result<T, Diagnostic>) -> Option<T> {
-        result.map_err(|diagnostic| self.0.push(diagnostic)).ok()
+        match result {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.0.push(error);
+                None
+            }
+        }
     }
 }
 
@@ -204,24 +211,33 @@ impl fmt::Display for Diagnostic {
             write!(f, "{}: ", printable(&location.to_string()))?;
         }
         write!(f, "{}", printable(&self.message))?;
-        let object = self.object.iter().map(|object| ("object", object));
-        let notes = self.notes.iter().map(|note| ("note", note));
-        for (word, text) in object.chain(notes).chain(self.help.iter().map(|help| ("help", help))) {
-            write!(f, "\n  {word}: {}", printable(text))?;
+        if let Some(object) = &self.object {
+            write!(f, "\n  object: {}", printable(object))?;
+        }
+        for note in &self.notes {
+            write!(f, "\n  note: {}", printable(note))?;
+        }
+        if let Some(help) = &self.help {
+            write!(f, "\n  help: {}", printable(help))?;
         }
         Ok(())
     }
 }
 
-/// A text without characters that move a terminal's cursor: names come from files that anybody may have written.
+/// Escapes control characters, which could move the cursor of a terminal. Names come from untrusted files.
 pub(crate) fn printable(text: &str) -> Cow<'_, str> {
     if !text.contains(char::is_control) {
         return Cow::Borrowed(text);
     }
-    let escape = |character: char| {
-        if character.is_control() { character.escape_default().collect() } else { character.to_string() }
-    };
-    Cow::Owned(text.chars().map(escape).collect())
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character.is_control() {
+            out.extend(character.escape_default());
+        } else {
+            out.push(character);
+        }
+    }
+    Cow::Owned(out)
 }
 
 impl fmt::Display for Diagnostics {

@@ -41,6 +41,7 @@ mod nearest;
 pub mod object;
 pub mod order;
 mod parallel;
+mod parameter_sets;
 pub mod payload;
 mod project;
 pub mod select;
@@ -50,6 +51,7 @@ pub mod transform;
 pub use kubernetes_yaml as yaml;
 
 pub use file::{read_document, read_stream, read_text};
+pub use parameter_sets::{EachParameterSet, GoldenFolder};
 pub use project::Project;
 
 use std::collections::BTreeMap;
@@ -79,7 +81,7 @@ pub fn render_unchecked(context: &Context<'_>, profiles: &[&Profile]) -> Result<
     let plans = each(by_topology(profiles), |wanted| {
         let rendered = render_topology(context, &wanted, Extent::Wanted)?;
         // Two objects with the same identity cannot be written into one folder.
-        each(&rendered, |rendered| check::unique(&rendered.objects, context.sources))?;
+        each(&rendered, |rendered| check::check_unique(&rendered.objects, context.sources))?;
         Ok(plan(rendered, &wanted))
     })?;
     Ok(in_requested_order(plans, profiles))
@@ -180,5 +182,5 @@ fn each<T, R>(
     items: impl IntoIterator<Item = T>,
     stage: impl Fn(T) -> Result<R, Diagnostics>,
 ) -> Result<Vec<R>, Diagnostics> {
-    Diagnostics::gather(items.into_iter().map(stage)).map_err(Diagnostics::once)
+    Diagnostics::gather(items.into_iter().map(stage)).map_err(Diagnostics::dedup)
 }

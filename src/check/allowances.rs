@@ -1,94 +1,144 @@
-//! Findings that are meant so: with a reason, in a file for the checks or on the manifest itself.
+//! Findings that the project accepts, with a reason: in a Checks file or as an annotation of the manifest.
 
 use std::collections::BTreeSet;
 
-use super::{Checked, Finding};
-use crate::language::{Allowance, Check, Marked};
+use super::{Checked, Declaration, Finding};
+use crate::language::{Allowance, Check};
 use crate::payload::Manifest;
 use crate::transform::Rendered;
-use crate::yaml::{Entry, Mark, Node};
+use crate::yaml::{Entry, Node};
 
-/// On a manifest: `transship.openshift.io/allow-<check>: why`.
-const ANNOTATION: &str = "transship.openshift.io/allow-";
+/// The annotation of a manifest that allows a finding: `transship.openshift.io/allow-<check>: <reason>`.
+const ANNOTATION_PREFIX: &str = "transship.openshift.io/allow-";
 
-/// Takes the findings away that are allowed, notes what allowed them, and adds one for every allowance that allowed
-/// nothing here.
-pub(super) fn apply(mut checked: Checked, cluster: &Rendered<'_>) -> Checked {
-    let profile = cluster.view.profile;
-    let declared: Vec<&Marked<Allowance>> = cluster
-        .view
-        .context
-        .profiles
-        .checks
-        .allow
-        .iter()
-        .filter(|entry| profile.is_in(&entry.value.profiles))
-        .collect();
-    let manifest = |finding: &Finding| finding.manifest.map(|at| &cluster.view.payload.manifests[at]);
-    let (mut used, mut kept) = (BTreeSet::new(), Vec::new());
-    for finding in checked.findings {
-        let manifest = manifest(&finding);
-        let entries = declared.iter().filter(|entry| allows(&entry.value, &finding, manifest));
-        let by_file = entries.map(|entry| (entry.mark, Some(profile.name.clone())));
-        let on_manifest = manifest.into_iter().flat_map(annotations);
-        let on_manifest =
-            on_manifest.filter(|(check, entry)| *check == finding.check.code() && is_reasoned(entry));
-        let lines: Vec<(Mark, Option<String>)> =
-            by_file.chain(on_manifest.map(|(_, entry)| (entry.mark, None))).collect();
-        if lines.is_empty() {
-            kept.push(finding);
+/// A place that allows findings of one check.
+struct AllowedBy<'a> {
+    check: &'a str,
+    declaration: Declaration,
+    scope: AllowedFor<'a>,
+}
+
+/// The findings that an entry allows.
+#[derive(Clone, Copy)]
+enum AllowedFor<'a> {
+    /// Those of the objects that an entry of a Checks file selects.
+    Entry(&'a Allowance),
+    /// Those of the objects of one manifest: an index into the payload's manifests.
+    Manifest(usize),
+}
+
+/// Removes the findings that are allowed, and reports each allowance that allows nothing in this cluster.
+pub(super) fn apply(cluster: &Rendered<'_>, checked: &mut Checked) {
+    let mut allowances = allowances_in_files(cluster);
+    allowances.extend(allowances_on_manifests(cluster, checked));
+    let mut used = BTreeSet::new();
+    checked.findings.retain(|finding| {
+        let mut is_allowed = false;
+        for allowance in &allowances {
+            if allows(allowance, finding, cluster) {
+                used.insert(allowance.declaration.clone());
+                is_allowed = true;
+            }
         }
-        used.extend(lines);
+        !is_allowed
+    });
+    for allowance in &allowances {
+        if !used.contains(&allowance.declaration) {
+            checked.findings.push(unused(allowance));
+        }
     }
-    let entries =
-        declared.iter().map(|entry| (entry.value.check.code(), entry.mark, Some(profile.name.clone())));
-    let manifests = cluster.objects.iter().filter_map(|object| object.manifest);
-    let written = manifests.flat_map(|at| annotations(&cluster.view.payload.manifests[at]));
-    let (written, groundless): (Vec<_>, Vec<_>) = written.partition(|(_, entry)| is_reasoned(entry));
-    kept.extend(groundless.iter().map(|(check, entry)| Finding {
-        message: format!("`{check}` is allowed without a reason, so it is not"),
-        help: "say why".to_owned(),
-        ..unused(check, entry.mark, None)
-    }));
-    let written = written.into_iter().map(|(check, entry)| (check, entry.mark, None));
-    let idle = entries.chain(written).filter(|(_, mark, profile)| !used.contains(&(*mark, profile.clone())));
-    kept.extend(idle.map(|(check, mark, profile)| unused(check, mark, profile)));
     checked.used.extend(used);
-    Checked { findings: kept, ..checked }
 }
 
-fn allows(allowance: &Allowance, finding: &Finding, manifest: Option<&Manifest>) -> bool {
-    let Some(object) = &finding.object else { return false };
-    let id = manifest.map_or(object, |manifest| &manifest.id);
-    allowance.check == finding.check && allowance.targets.iter().any(|selector| selector.value.matches(id))
+/// Returns the entries under `allow` that concern the profile of a cluster.
+fn allowances_in_files<'a>(cluster: &'a Rendered<'_>) -> Vec<AllowedBy<'a>> {
+    let profile = cluster.view.profile;
+    let mut allowances = Vec::new();
+    for entry in &cluster.view.context.profiles.checks.allow {
+        if profile.is_in(&entry.value.profiles) {
+            allowances.push(AllowedBy {
+                check: entry.value.check.code(),
+                declaration: Declaration { mark: entry.mark, profile: Some(profile.name.clone()) },
+                scope: AllowedFor::Entry(&entry.value),
+            });
+        }
+    }
+    allowances
 }
 
-fn annotations(manifest: &Manifest) -> impl Iterator<Item = (&str, &Entry)> {
+/// Returns the allowances on the manifests of a cluster, and reports those without a reason.
+fn allowances_on_manifests<'a>(cluster: &'a Rendered<'_>, checked: &mut Checked) -> Vec<AllowedBy<'a>> {
+    let mut allowances = Vec::new();
+    for manifest in cluster.objects.iter().filter_map(|object| object.manifest) {
+        for (check, annotation) in allow_annotations(&cluster.view.payload.manifests[manifest]) {
+            let reason = annotation.value.as_str().unwrap_or_default();
+            if reason.trim().is_empty() {
+                checked.findings.push(without_reason(check, annotation));
+                continue;
+            }
+            allowances.push(AllowedBy {
+                check,
+                declaration: Declaration { mark: annotation.mark, profile: None },
+                scope: AllowedFor::Manifest(manifest),
+            });
+        }
+    }
+    allowances
+}
+
+/// Returns the annotations of a manifest that allow a finding, with the code of the check.
+fn allow_annotations(manifest: &Manifest) -> impl Iterator<Item = (&str, &Entry)> {
     let annotations = manifest.root.get("metadata").and_then(|metadata| metadata.get("annotations"));
     let entries = annotations.and_then(Node::as_map).into_iter().flatten();
-    entries.filter_map(|entry| Some((entry.key.strip_prefix(ANNOTATION)?, entry)))
+    entries.filter_map(|entry| Some((entry.key.strip_prefix(ANNOTATION_PREFIX)?, entry)))
 }
 
-fn is_reasoned(entry: &Entry) -> bool {
-    entry.value.as_str().is_some_and(|reason| !reason.trim().is_empty())
-}
-
-fn unused(check: &str, mark: Mark, profile: Option<String>) -> Finding {
-    let known = Check::all().any(|known| known.code() == check);
-    let (message, help) = if known {
-        (format!("`{check}` is allowed here and does not occur"), "remove it, or limit it with `in`")
-    } else {
-        (format!("there is no check `{check}`"), "the README lists them")
-    };
-    Finding {
-        check: Check::UnusedAllowance,
-        profiles: profile.into_iter().collect(),
-        object: None,
-        path: String::new(),
-        mark,
-        message,
-        why: vec!["the next fault of that kind would pass unseen".to_owned()],
-        help: help.to_owned(),
-        manifest: None,
+fn allows(allowance: &AllowedBy<'_>, finding: &Finding, cluster: &Rendered<'_>) -> bool {
+    if allowance.check != finding.check.code() {
+        return false;
     }
+    match allowance.scope {
+        AllowedFor::Manifest(manifest) => finding.manifest == Some(manifest),
+        AllowedFor::Entry(entry) => {
+            let Some(object) = &finding.object else { return false };
+            // Entries name objects as the payload does, before a profile moves them to another namespace.
+            let id = match finding.manifest {
+                Some(manifest) => &cluster.view.payload.manifests[manifest].id,
+                None => object,
+            };
+            entry.targets.iter().any(|selector| selector.value.matches(id))
+        }
+    }
+}
+
+fn unused(allowance: &AllowedBy<'_>) -> Finding {
+    let check = allowance.check;
+    let Declaration { mark, profile } = &allowance.declaration;
+    let mut finding = if Check::all().any(|known| known.code() == check) {
+        let help = match allowance.scope {
+            AllowedFor::Entry(_) => "remove it, or limit it to some profiles with `in`",
+            AllowedFor::Manifest(_) => "remove the annotation",
+        };
+        Finding::in_file(
+            Check::UnusedAllowance,
+            *mark,
+            format!("the allowance for `{check}` matches no finding"),
+        )
+        .note("it would hide future findings")
+        .help(help)
+    } else {
+        Finding::in_file(Check::UnusedAllowance, *mark, format!("there is no check `{check}`"))
+            .note("the annotation allows nothing")
+            .help("the documentation lists all checks")
+            .suggest(check, Check::all().map(Check::code))
+    };
+    finding.profiles.extend(profile.clone());
+    finding
+}
+
+fn without_reason(check: &str, annotation: &Entry) -> Finding {
+    let message = format!("the allowance for `{check}` has no reason and is ignored");
+    Finding::in_file(Check::UnusedAllowance, annotation.mark, message)
+        .note("without a reason, a reader cannot tell whether it is still needed")
+        .help("set the annotation to the reason")
 }

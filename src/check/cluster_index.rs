@@ -1,212 +1,239 @@
-//! What is in one cluster: the objects that are rendered, those that somebody makes because of them, those that are
-//! declared to live outside, and those that every cluster has.
+//! The objects that exist in one cluster: those that are rendered, those that a controller creates because of them,
+//! the declared externals, and those that every cluster has.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::diagnostic::Diagnostic;
 use crate::language::unmet;
 use crate::object::SelectorPattern;
-use crate::object::{Object, ReferenceRule, SERVING_CERT, TargetNamespace, is_tombstone};
+use crate::object::{Object, ReferenceRule, SERVING_CERT, TargetNamespace};
 use crate::transform::Rendered;
 use crate::yaml::{Mark, Node, Value};
 
 /// Kind, group, namespace and name.
 type Key<'a> = (&'a str, &'a str, &'a str, &'a str);
 
-/// What a cluster has.
-pub(super) struct Inventory<'a> {
-    objects: HashMap<Key<'a>, &'a Object>,
-    /// What somebody makes, and the keys that are known of it.
-    made: HashMap<Key<'a>, &'static [&'static str]>,
-    /// The names of its objects, by kind and namespace.
+/// An index of the objects of one cluster.
+pub(super) struct ClusterIndex<'a> {
+    rendered: HashMap<Key<'a>, &'a Object>,
+    /// Objects that a controller creates, with the keys that their data will have as far as these are known.
+    created: HashMap<Key<'a>, &'static [&'static str]>,
+    /// The names of objects, by kind and namespace.
     names: HashMap<(&'a str, &'a str), Vec<&'a str>>,
-    /// Kind, group and name of its objects, wherever they are.
-    anywhere: HashSet<(&'a str, &'a str, &'a str)>,
-    /// The namespaces of its objects, and those that are created.
+    /// Kind, group and name of rendered objects in any namespace.
+    any_namespace: HashSet<(&'a str, &'a str, &'a str)>,
+    /// The namespaces that are created or contain a rendered object.
     namespaces: HashSet<&'a str>,
-    externals: Vec<Outside<'a>>,
+    externals: Vec<DeclaredExternal<'a>>,
 }
 
-/// Objects that are declared to live outside.
-struct Outside<'a> {
-    pattern: &'a SelectorPattern,
-    mark: Mark,
-    reason: &'a str,
-    /// Whether they are there with these parameters.
-    holds: bool,
-    /// Whether something named one of them.
-    used: AtomicBool,
+/// One pattern under `externals` that concerns this cluster.
+pub(super) struct DeclaredExternal<'a> {
+    pub(super) pattern: &'a SelectorPattern,
+    pub(super) mark: Mark,
+    pub(super) reason: &'a str,
+    /// Whether the `when` of the entry holds with the current parameters.
+    is_active: bool,
 }
 
-/// An object that was asked for.
+/// The position of an external in [`ClusterIndex::externals`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct ExternalId(pub(super) usize);
+
+/// An object that a reference leads to.
 pub(super) enum Found<'a> {
-    /// It is rendered.
-    Object(&'a Object),
-    /// Somebody makes it; these of its keys are known, none if nothing is.
-    Made(&'static [&'static str]),
-    /// It lives outside.
-    Outside,
+    /// A rendered object.
+    Rendered(&'a Object),
+    /// An object that a controller creates, with the known keys of its data. Without keys, nothing is known about them.
+    Created(&'static [&'static str]),
+    /// An object that someone else creates, with the externals that declare it or its namespace. Without externals,
+    /// every cluster has it.
+    External(Vec<ExternalId>),
 }
 
-impl<'a> Inventory<'a> {
-    pub(super) fn of(cluster: &'a Rendered<'a>) -> Result<Self, Diagnostic> {
-        let mut objects = HashMap::with_capacity(cluster.objects.len());
-        let mut made = HashMap::new();
-        let makers = cluster.view.context.profiles.checks.makers();
-        for object in cluster.objects.iter().filter(|object| !is_tombstone(&object.root)) {
-            let id = &object.id;
-            objects.insert(
-                (id.kind.as_str(), id.group.as_str(), id.namespace.as_str(), id.name.as_str()),
-                object,
-            );
-            if id.kind == "Service" {
-                let secret = SERVING_CERT.iter().find_map(|key| annotation(&object.root, key));
-                if let Some(secret) = secret {
-                    made.insert(("Secret", "", id.namespace.as_str(), secret), &["tls.crt", "tls.key"][..]);
-                }
-            }
+impl<'a> ClusterIndex<'a> {
+    /// Indexes the objects of a cluster. Fails if the condition of an external cannot be evaluated.
+    pub(super) fn new(cluster: &'a Rendered<'a>) -> Result<Self, Diagnostic> {
+        let mut index = Self {
+            rendered: HashMap::with_capacity(cluster.objects.len()),
+            created: HashMap::new(),
+            names: HashMap::new(),
+            any_namespace: HashSet::new(),
+            namespaces: HashSet::new(),
+            externals: declared_externals(cluster)?,
+        };
+        let creators = cluster.view.context.profiles.checks.makers();
+        for object in cluster.objects.iter().filter(|object| !object.is_tombstone()) {
+            index.add_rendered(object);
+            index.add_serving_certificate(object);
         }
-        for object in cluster.objects.iter().filter(|object| !is_tombstone(&object.root)) {
-            for maker in makers.iter().filter(|maker| maker.applies_to(&object.id)) {
-                for place in maker.find(&object.root, &object.id.kind) {
-                    if let Some(key) = made_key(maker, place, object) {
-                        made.insert(key, &[][..]);
+        for object in cluster.objects.iter().filter(|object| !object.is_tombstone()) {
+            for creator in creators.iter().filter(|creator| creator.applies_to(&object.id)) {
+                for place in creator.find(&object.root, &object.id.kind) {
+                    if let Some(key) = created_key(creator, place, object) {
+                        index.created.insert(key, &[]);
                     }
                 }
             }
         }
-        let mut externals = Vec::new();
-        for external in cluster.view.context.profiles.checks.externals.iter().map(|external| &external.value)
-        {
-            let holds = unmet(&external.when, cluster.view.context.parameters, cluster.view.context.sources)?
-                .is_none();
-            if cluster.view.profile.is_in(&external.profiles) {
-                externals.extend(external.objects.iter().map(|pattern| Outside {
-                    pattern: &pattern.value,
-                    mark: pattern.mark,
-                    reason: &external.reason,
-                    holds,
-                    used: AtomicBool::new(false),
-                }));
-            }
+        for (kind, _, namespace, name) in index.rendered.keys().chain(index.created.keys()) {
+            index.names.entry((kind, namespace)).or_default().push(name);
         }
-        let created =
-            |(kind, _, namespace, name): &Key<'a>| if *kind == "Namespace" { *name } else { *namespace };
-        let namespaces = objects.keys().map(created).collect();
-        let mut names: HashMap<(&str, &str), Vec<&str>> = HashMap::new();
-        for (kind, _, namespace, name) in objects.keys().chain(made.keys()) {
-            names.entry((kind, namespace)).or_default().push(name);
-        }
-        for names in names.values_mut() {
+        for names in index.names.values_mut() {
             names.sort_unstable();
         }
-        let anywhere = objects.keys().map(|(kind, group, _, name)| (*kind, *group, *name)).collect();
-        Ok(Self { objects, made, names, anywhere, namespaces, externals })
+        Ok(index)
     }
 
-    /// Whether a namespace is there: of an object, created, declared by its name, or every cluster's.
-    fn knows_namespace(&self, namespace: &str) -> bool {
-        self.lives_in(namespace) || self.find("Namespace", "", "", namespace).is_some()
+    fn add_rendered(&mut self, object: &'a Object) {
+        let id = &object.id;
+        self.rendered.insert((&id.kind, &id.group, &id.namespace, &id.name), object);
+        self.any_namespace.insert((&id.kind, &id.group, &id.name));
+        self.namespaces.insert(if id.kind == "Namespace" { &id.name } else { &id.namespace });
     }
 
-    /// Whether a namespace is declared, by its own name: a pattern may mean another cluster's as well.
+    /// Adds the Secret that service-ca creates for an annotated Service.
+    fn add_serving_certificate(&mut self, object: &'a Object) {
+        if object.id.kind != "Service" {
+            return;
+        }
+        let annotations = object.root.get("metadata").and_then(|metadata| metadata.get("annotations"));
+        for annotation in SERVING_CERT {
+            if let Some(secret) = annotations.and_then(|annotations| annotations.get(annotation)?.as_str()) {
+                let key = ("Secret", "", object.id.namespace.as_str(), secret);
+                self.created.insert(key, &["tls.crt", "tls.key"]);
+                return;
+            }
+        }
+    }
+
+    /// Looks for an object, wherever it comes from.
+    pub(super) fn find(&self, kind: &str, group: &str, namespace: &str, name: &str) -> Option<Found<'a>> {
+        if let Some(object) = self.rendered.get(&(kind, group, namespace, name)) {
+            return Some(Found::Rendered(object));
+        }
+        if let Some(keys) = self.created.get(&(kind, group, namespace, name)) {
+            return Some(Found::Created(keys));
+        }
+        if is_in_every_cluster(kind, namespace, name)
+            && let Some(externals) = self.find_namespace(namespace)
+        {
+            return Some(Found::External(externals));
+        }
+        let mut matching = Vec::new();
+        for (position, external) in self.externals.iter().enumerate() {
+            if external.is_active && external.pattern.matches(kind, group, namespace, name) {
+                matching.push(ExternalId(position));
+            }
+        }
+        if matching.is_empty() { None } else { Some(Found::External(matching)) }
+    }
+
+    /// Returns the externals that declare a namespace, none if it exists without them, or nothing if it does not exist.
+    fn find_namespace(&self, namespace: &str) -> Option<Vec<ExternalId>> {
+        if namespace.is_empty() || self.has_objects_in(namespace) {
+            return Some(Vec::new());
+        }
+        match self.find("Namespace", "", "", namespace)? {
+            Found::External(externals) => Some(externals),
+            Found::Rendered(_) | Found::Created(_) => Some(Vec::new()),
+        }
+    }
+
+    /// Returns whether an external declares a namespace by its full name. A pattern with `*` does not count, because it
+    /// may be meant for namespaces of another cluster.
     pub(super) fn declares_namespace(&self, namespace: &str) -> bool {
-        let same = |external: &Outside<'_>| external.pattern.to_string() == format!("Namespace/{namespace}");
-        self.externals.iter().any(same)
+        let wanted = format!("Namespace/{namespace}");
+        self.externals.iter().any(|external| external.pattern.to_string() == wanted)
     }
 
-    /// Whether objects of this cluster live in a namespace.
-    pub(super) fn lives_in(&self, namespace: &str) -> bool {
+    /// Returns whether a namespace is created here or contains rendered objects.
+    pub(super) fn has_objects_in(&self, namespace: &str) -> bool {
         self.namespaces.contains(namespace)
     }
 
-    /// An object, wherever it comes from.
-    pub(super) fn find(&self, kind: &str, group: &str, namespace: &str, name: &str) -> Option<Found<'a>> {
-        if let Some(object) = self.objects.get(&(kind, group, namespace, name)) {
-            return Some(Found::Object(object));
-        }
-        if let Some(keys) = self.made.get(&(kind, group, namespace, name)) {
-            return Some(Found::Made(keys));
-        }
-        if every_cluster_has(kind, namespace, name)
-            && (namespace.is_empty() || self.knows_namespace(namespace))
-        {
-            return Some(Found::Outside);
-        }
-        let mut hits = false;
-        for external in self
-            .externals
-            .iter()
-            .filter(|external| external.holds && external.pattern.matches(kind, group, namespace, name))
-        {
-            external.used.store(true, Ordering::Relaxed);
-            hits = true;
-        }
-        hits.then_some(Found::Outside)
-    }
-
-    /// Whether a Service is rendered here.
+    /// Returns whether a Service is rendered here.
     pub(super) fn has_service(&self, namespace: &str, name: &str) -> bool {
-        self.objects.contains_key(&("Service", "", namespace, name))
+        self.rendered.contains_key(&("Service", "", namespace, name))
     }
 
-    /// Whether a service account's tokens are not mounted unless a pod asks for them.
-    pub(super) fn is_unmounted(&self, namespace: &str, account: &str) -> bool {
-        let account = self.objects.get(&("ServiceAccount", "", namespace, account));
-        let mounts = account.and_then(|account| account.root.get("automountServiceAccountToken"));
-        matches!(mounts, Some(Node { value: Value::Bool(false), .. }))
+    /// Returns whether an object with this name is rendered here, in any namespace.
+    pub(super) fn has_in_any_namespace(&self, kind: &str, group: &str, name: &str) -> bool {
+        self.any_namespace.contains(&(kind, group, name))
     }
 
-    /// Whether some object of a name is rendered here, in whatever namespace.
-    pub(super) fn has(&self, kind: &str, group: &str, name: &str) -> bool {
-        self.anywhere.contains(&(kind, group, name))
-    }
-
-    /// Whether a `ClusterRole` allows everything.
-    pub(super) fn is_all_powerful(&self, role: &str) -> bool {
-        let role = self.objects.get(&("ClusterRole", "rbac.authorization.k8s.io", "", role));
-        let rules = role.and_then(|role| role.root.get("rules")?.as_list()).unwrap_or_default();
-        let everything = |rule: &Node, field: &str| {
-            let items = rule.get(field).and_then(Node::as_list).unwrap_or_default();
-            items.iter().any(|item| item.as_str() == Some("*"))
+    /// Returns whether a `ServiceAccount` has `automountServiceAccountToken: false`.
+    pub(super) fn disables_token_mount(&self, namespace: &str, account: &str) -> bool {
+        let Some(account) = self.rendered.get(&("ServiceAccount", "", namespace, account)) else {
+            return false;
         };
-        rules
-            .iter()
-            .any(|rule| ["apiGroups", "resources", "verbs"].iter().all(|field| everything(rule, field)))
+        let automount = account.root.get("automountServiceAccountToken");
+        automount.is_some_and(|automount| automount.value == Value::Bool(false))
     }
 
-    /// The names of all objects of a kind in a namespace.
+    /// Returns whether a rule of a `ClusterRole` allows all verbs on all resources.
+    pub(super) fn allows_everything(&self, role: &str) -> bool {
+        let Some(role) = self.rendered.get(&("ClusterRole", "rbac.authorization.k8s.io", "", role)) else {
+            return false;
+        };
+        let rules = role.root.get("rules").and_then(Node::as_list).unwrap_or_default();
+        rules.iter().any(|rule| {
+            ["apiGroups", "resources", "verbs"].iter().all(|field| {
+                let items = rule.get(field).and_then(Node::as_list).unwrap_or_default();
+                items.iter().any(|item| item.as_str() == Some("*"))
+            })
+        })
+    }
+
+    /// Returns the names of all objects of a kind in a namespace.
     pub(super) fn names<'k>(&'k self, kind: &'k str, namespace: &'k str) -> impl Iterator<Item = &'k str> {
         self.names.get(&(kind, namespace)).into_iter().flatten().copied()
     }
 
-    /// What is declared to live outside, with the line and the reason: what something named, and what nothing did.
-    pub(super) fn externals(&self) -> impl Iterator<Item = (&'a SelectorPattern, Mark, &'a str, bool)> {
-        let used = |external: &Outside<'_>| external.used.load(Ordering::Relaxed);
-        self.externals
-            .iter()
-            .map(move |external| (external.pattern, external.mark, external.reason, used(external)))
+    /// Returns the externals that concern this cluster.
+    pub(super) fn externals(&self) -> &[DeclaredExternal<'a>] {
+        &self.externals
     }
 }
 
-/// What a maker's place names. The texts are the object's own.
-fn made_key<'a>(maker: &ReferenceRule<'a>, place: &'a Node, object: &'a Object) -> Option<Key<'a>> {
-    let name = maker.name_field.map_or(Some(place), |field| place.get(field))?.as_str()?;
-    let namespace = match maker.namespace {
+/// Returns the patterns under `externals` that concern the profile of a cluster.
+fn declared_externals<'a>(cluster: &'a Rendered<'a>) -> Result<Vec<DeclaredExternal<'a>>, Diagnostic> {
+    let context = &cluster.view.context;
+    let mut declared = Vec::new();
+    for external in &context.profiles.checks.externals {
+        let external = &external.value;
+        let is_active = unmet(&external.when, context.parameters, context.sources)?.is_none();
+        if !cluster.view.profile.is_in(&external.profiles) {
+            continue;
+        }
+        for pattern in &external.objects {
+            declared.push(DeclaredExternal {
+                pattern: &pattern.value,
+                mark: pattern.mark,
+                reason: &external.reason,
+                is_active,
+            });
+        }
+    }
+    Ok(declared)
+}
+
+/// Returns the object that a controller creates because of a field, as `creates` of a declared kind describes it.
+fn created_key<'a>(creator: &ReferenceRule<'a>, place: &'a Node, object: &'a Object) -> Option<Key<'a>> {
+    let name = match creator.name_field {
+        Some(field) => place.get(field)?,
+        None => place,
+    };
+    let namespace = match creator.namespace {
         TargetNamespace::SameAsSource => object.id.namespace.as_str(),
         TargetNamespace::NextToName => place.get("namespace")?.as_str()?,
         TargetNamespace::ClusterScoped => "",
     };
-    Some((maker.kind, maker.group, namespace, name))
+    Some((creator.kind, creator.group, namespace, name.as_str()?))
 }
 
-fn annotation<'n>(root: &'n Node, key: &str) -> Option<&'n str> {
-    root.get("metadata")?.get("annotations")?.get(key)?.as_str()
-}
-
-/// What Kubernetes itself brings, and OpenShift into every namespace.
-fn every_cluster_has(kind: &str, namespace: &str, name: &str) -> bool {
+/// Returns whether Kubernetes or OpenShift creates an object in every cluster, or in every namespace.
+fn is_in_every_cluster(kind: &str, namespace: &str, name: &str) -> bool {
     match kind {
         "Namespace" => matches!(name, "default" | "kube-system" | "kube-public" | "kube-node-lease"),
         "ServiceAccount" => name == "default",

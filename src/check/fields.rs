@@ -1,56 +1,122 @@
-//! One object beside what is known about its kind: fields that are not there, of another type, missing, or said twice.
+//! The fields of an object, compared with the schema of its kind.
 
 use std::collections::HashMap;
 
-use super::finding::Fault;
+use super::context::CheckContext;
+use super::field::Field;
+use super::finding::{Finding, Report};
 use crate::language::Check;
-use crate::nearest::nearest;
 use crate::object::{Expected, Schema};
-use crate::yaml::{Entry, Map, Node, Number, Value, json};
+use crate::yaml::{Entry, Map, Node, Number, Sources, Value, json};
 
-/// Every fault of an object's fields.
-pub(super) fn check<'n>(root: &'n Node, schema: Schema<'_>, faults: &mut Vec<Fault<'n>>) {
-    value(root, schema, "", "", faults);
-}
+/// Maps whose values must be text, which YAML authors often forget to quote.
+const TEXT_MAPS: [&str; 4] = ["labels", "annotations", "matchLabels", "nodeSelector"];
 
-/// A value, the key it stands under, and the key of the map that has it. Null is as good as nothing, for the API server
-/// too.
-fn value<'n>(node: &'n Node, schema: Schema<'_>, key: &str, within: &str, faults: &mut Vec<Fault<'n>>) {
-    let expected = schema.expected();
-    match (&node.value, expected) {
-        (Value::Null, _) => {}
-        (Value::Map(map), Expected::Map | Expected::Anything) => fields(node, map, schema, key, faults),
-        (Value::List(items), Expected::List | Expected::Anything) => {
-            for item in items {
-                value(item, schema.item(), key, within, faults);
-            }
-            if items.len() > 1 {
-                repeated(items, schema, faults);
-            }
-        }
-        _ if is_expected(&node.value, expected) => {}
-        _ => faults.push(wrong_type(node, expected, within)),
+/// Checks that the fields of an object are known, of the right type, complete and without duplicates.
+pub(super) fn check(root: &Field<'_>, context: &CheckContext<'_>, report: &mut Report) {
+    if let Some(schema) = context.kinds.schema(root.object) {
+        let mut checker = FieldChecker { sources: context.sources(), report };
+        checker.check_value(root, schema, Keys { own: "", of_map: "" });
     }
 }
 
-fn fields<'n>(node: &'n Node, map: &'n Map, schema: Schema<'_>, key: &str, faults: &mut Vec<Fault<'n>>) {
-    // What is below `status` another endpoint takes; here it is dropped unseen.
-    let elsewhere = |key: &str| key == "status" && matches!(schema, Schema::CustomRoot(_));
-    for entry in map.iter().filter(|entry| !elsewhere(&entry.key)) {
-        match schema.field(&entry.key) {
-            Some(schema) => value(&entry.value, schema, &entry.key, key, faults),
-            None => faults.push(unknown_field(entry, schema)),
+struct FieldChecker<'c> {
+    sources: &'c Sources,
+    report: &'c mut Report,
+}
+
+/// The keys that lead to a value: its own, and that of the map which contains it.
+#[derive(Clone, Copy)]
+struct Keys<'n> {
+    own: &'n str,
+    of_map: &'n str,
+}
+
+impl FieldChecker<'_> {
+    fn check_value(&mut self, field: &Field<'_>, schema: Schema<'_>, keys: Keys<'_>) {
+        let expected = schema.expected();
+        match (&field.node.value, expected) {
+            // The API server treats null as absent.
+            (Value::Null, _) => {}
+            (Value::Map(map), Expected::Map | Expected::Anything) => {
+                self.check_map(field, map, schema, keys.own);
+            }
+            (Value::List(items), Expected::List | Expected::Anything) => {
+                for item in field.items("") {
+                    self.check_value(&item, schema.item(), keys);
+                }
+                if items.len() > 1 {
+                    self.check_duplicates(field, schema);
+                }
+            }
+            _ if is_expected(&field.node.value, expected) => {}
+            _ => self.report.add(wrong_type(field, expected, keys.of_map)),
         }
     }
-    for required in schema.required().iter() {
-        if map.get(required).is_none_or(|node| node.value == Value::Null) {
-            faults.push(
-                Fault::new(Check::MissingField, node, format!("the field `{required}` is missing"))
-                    .why("the API server refuses the object without it")
-                    .help(format!("write `{required}`")),
+
+    fn check_map(&mut self, field: &Field<'_>, map: &Map, schema: Schema<'_>, key: &str) {
+        for entry in map {
+            // The API server ignores `status` here: it is written through the status subresource.
+            if entry.key == "status" && matches!(schema, Schema::CustomRoot(_)) {
+                continue;
+            }
+            let keys = Keys { own: &entry.key, of_map: key };
+            match schema.field(&entry.key) {
+                Some(schema) => self.check_value(&field.entry(entry), schema, keys),
+                None => self.report.add(unknown_field(field, entry, schema)),
+            }
+        }
+        for required in schema.required().iter() {
+            if map.get(required).is_none_or(|node| node.value == Value::Null) {
+                let message = format!("the required field `{required}` is missing");
+                self.report.add(
+                    Finding::new(Check::MissingField, field, message)
+                        .note("the API server rejects the object")
+                        .help(format!("add `{required}`")),
+                );
+            }
+        }
+    }
+
+    /// Checks that the items of a list differ in their keys, if the schema makes the list a map or a set.
+    fn check_duplicates(&mut self, list: &Field<'_>, schema: Schema<'_>) {
+        let keys = schema.list_keys();
+        if keys.is_empty() && !schema.is_set() {
+            return;
+        }
+        let mut seen: HashMap<String, &Node> = HashMap::new();
+        for item in list.items("") {
+            let Some(identity) = identity_of(item.node, &keys) else { continue };
+            let Some(first) = seen.get(&identity) else {
+                seen.insert(identity, item.node);
+                continue;
+            };
+            self.report.add(
+                Finding::new(Check::DuplicateItem, &item, format!("another item of the list has {identity}"))
+                    .note(format!("the first one is at {}", self.sources.show(first.mark)))
+                    .note("server-side apply rejects the object")
+                    .help("remove one of them, or change its key"),
             );
         }
     }
+}
+
+/// Returns the keys of an item with their values, or the whole item if the list is a set. Returns nothing if a key is
+/// missing.
+fn identity_of(item: &Node, keys: &[&str]) -> Option<String> {
+    if keys.is_empty() {
+        return Some(json::write(item));
+    }
+    let mut parts = Vec::with_capacity(keys.len());
+    for key in keys {
+        match item.get(key) {
+            Some(value) => parts.push(format!("{key} {}", json::write(value))),
+            // The protocol of a port is the only key with a default.
+            None if *key == "protocol" => parts.push("protocol \"TCP\"".to_owned()),
+            None => return None,
+        }
+    }
+    Some(parts.join(", "))
 }
 
 fn is_expected(value: &Value, expected: Expected) -> bool {
@@ -66,24 +132,17 @@ fn is_expected(value: &Value, expected: Expected) -> bool {
     }
 }
 
-fn unknown_field<'n>(entry: &'n Entry, schema: Schema<'_>) -> Fault<'n> {
-    let fault = Fault::new(
-        Check::UnknownField,
-        &entry.value,
-        format!("there is no field `{}` here", entry.key),
-    )
-    .at(entry.mark)
-    .why("server-side apply refuses the object, with an answer that looks like a failure of the server");
+fn unknown_field(map: &Field<'_>, entry: &Entry, schema: Schema<'_>) -> Finding {
     let known = schema.fields();
-    match nearest(&entry.key, known.iter().copied()) {
-        Some(near) => fault.help(format!("did you mean `{near}`?")),
-        None => fault.help(format!("the fields are {}", listed(&known))),
-    }
+    Finding::new(Check::UnknownField, &map.entry(entry), format!("unknown field `{}`", entry.key))
+        .at(entry.mark)
+        .note("server-side apply rejects the object, with an error that looks like a server failure")
+        .help(format!("the known fields are {}", join_names(&known)))
+        .suggest(&entry.key, known.iter().copied())
 }
 
-fn wrong_type<'n>(node: &'n Node, expected: Expected, within: &str) -> Fault<'n> {
-    let label = matches!(within, "labels" | "annotations" | "matchLabels" | "nodeSelector");
-    let words = match expected {
+fn wrong_type(field: &Field<'_>, expected: Expected, map_key: &str) -> Finding {
+    let wanted = match expected {
         Expected::Text => "text",
         Expected::Integer => "a whole number",
         Expected::Number => "a number",
@@ -94,55 +153,25 @@ fn wrong_type<'n>(node: &'n Node, expected: Expected, within: &str) -> Fault<'n>
         Expected::List => "a list",
         Expected::Anything => "anything",
     };
-    let check = if label && expected == Expected::Text { Check::NotText } else { Check::WrongType };
-    let fault = Fault::new(check, node, format!("this is {}, and must be {words}", node.value.kind()))
-        .why("the API server refuses the object");
-    match (expected, &node.value) {
-        (Expected::Text, Value::Bool(_) | Value::Number(_)) => fault.help("put the value in quotes"),
+    let is_label = expected == Expected::Text && TEXT_MAPS.contains(&map_key);
+    let check = if is_label { Check::LabelNotText } else { Check::WrongType };
+    let help = match (expected, &field.node.value) {
+        (Expected::Text, Value::Bool(_) | Value::Number(_)) => "put the value in quotes".to_owned(),
         (Expected::Integer | Expected::Number | Expected::Boolean, Value::String(_)) => {
-            fault.help("write the value without quotes")
+            format!("write {wanted}, without quotes")
         }
-        _ => fault.help(format!("write {words}")),
-    }
-}
-
-/// Some names, and how many more there are.
-pub(super) fn listed(names: &[&str]) -> String {
-    const SHOWN: usize = 12;
-    match names.len().checked_sub(SHOWN) {
-        Some(more) if more > 0 => format!("{} and {more} more", names[..SHOWN].join(", ")),
-        _ => names.join(", "),
-    }
-}
-
-/// Items with the same keys.
-fn repeated<'n>(items: &'n [Node], schema: Schema<'_>, faults: &mut Vec<Fault<'n>>) {
-    let keys = schema.list_keys();
-    if keys.is_empty() && !schema.is_set() {
-        return;
-    }
-    let identity = |item: &Node| -> Option<String> {
-        if keys.is_empty() {
-            return Some(json::write(item));
-        }
-        let key = |key: &&str| match item.get(key) {
-            Some(node) => Some(format!("{key} {}", json::write(node))),
-            // The only key that has a default.
-            None => (*key == "protocol").then(|| "protocol \"TCP\"".to_owned()),
-        };
-        keys.iter().map(key).collect::<Option<Vec<_>>>().map(|keys| keys.join(", "))
+        _ => format!("write {wanted}"),
     };
-    let mut seen: HashMap<String, &Node> = HashMap::with_capacity(items.len());
-    for item in items {
-        let Some(identity) = identity(item) else { continue };
-        if let Some(first) = seen.get(&identity) {
-            faults.push(
-                Fault::new(Check::RepeatedItem, item, format!("a second item with {identity}"))
-                    .also("the first is at", first.mark)
-                    .why("server-side apply refuses both")
-                    .help("remove one of them, or give it another key"),
-            );
-        }
-        seen.entry(identity).or_insert(item);
+    Finding::new(check, field, format!("expected {wanted}, found {}", field.node.value.kind()))
+        .note("the API server rejects the object")
+        .help(help)
+}
+
+/// Joins names for a message. Counts those after the twelfth instead of listing them.
+pub(super) fn join_names(names: &[&str]) -> String {
+    const SHOWN: usize = 12;
+    match names.split_at_checked(SHOWN) {
+        Some((shown, rest)) if !rest.is_empty() => format!("{} and {} more", shown.join(", "), rest.len()),
+        _ => names.join(", "),
     }
 }

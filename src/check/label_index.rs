@@ -1,12 +1,12 @@
-//! A selector, and what it can select in one cluster.
+//! Label selectors, and the pods and Services of one cluster that they can select.
 
 use std::collections::HashMap;
 
-use crate::object::{Object, is_tombstone, pod};
+use crate::object::{Object, pod};
 use crate::yaml::{Map, Node, Value};
 
-/// Labels that controllers add to the pods they make: no template has them.
-const ADDED: [&str; 8] = [
+/// Labels that controllers add to the pods they create. No pod template has them.
+const CONTROLLER_LABELS: [&str; 8] = [
     "apps.kubernetes.io/pod-index",
     "batch.kubernetes.io/controller-uid",
     "batch.kubernetes.io/job-completion-index",
@@ -17,47 +17,64 @@ const ADDED: [&str; 8] = [
     "statefulset.kubernetes.io/pod-name",
 ];
 
-/// Plain labels, or `matchLabels` and `matchExpressions`.
+/// A label selector: plain labels as in a Service, or `matchLabels` and `matchExpressions`.
 #[derive(Clone, Copy)]
-pub(super) struct Selector<'n> {
+pub(super) struct LabelSelector<'n> {
     labels: Option<&'n Map>,
     expressions: &'n [Node],
 }
 
-impl<'n> Selector<'n> {
-    pub(super) fn of(node: &'n Node) -> Self {
+impl<'n> LabelSelector<'n> {
+    pub(super) fn new(node: &'n Node) -> Self {
         let (labels, expressions) = (node.get("matchLabels"), node.get("matchExpressions"));
-        let plain = labels.is_none() && expressions.is_none();
+        if labels.is_none() && expressions.is_none() {
+            return Self { labels: node.as_map(), expressions: &[] };
+        }
         Self {
-            labels: if plain { node.as_map() } else { labels.and_then(Node::as_map) },
+            labels: labels.and_then(Node::as_map),
             expressions: expressions.and_then(Node::as_list).unwrap_or_default(),
         }
     }
 
-    /// Whether it asks for nothing, and so selects everything, or for a Service nothing.
+    /// Returns whether the selector has no conditions. A Service then selects nothing, everything else selects all.
     pub(super) fn is_empty(self) -> bool {
         self.labels.is_none_or(Map::is_empty) && self.expressions.is_empty()
     }
 
-    fn labels(self) -> impl Iterator<Item = (&'n str, &'n Node)> {
-        let entries = self.labels.into_iter().flatten();
-        entries.map(|entry| (entry.key.as_str(), &entry.value)).filter(|(key, _)| !ADDED.contains(key))
-    }
-
-    pub(super) fn selects(self, labels: Option<&Node>) -> bool {
-        let has = |(key, value): (&str, &Node)| labels.and_then(|labels| labels.get(key)) == Some(value);
-        self.labels().all(has) && self.expressions.iter().all(|expression| holds(expression, labels))
-    }
-
-    /// Labels of which whatever is selected has one; none if it cannot be told.
-    fn hints(self) -> Vec<(&'n str, &'n str)> {
-        if let Some((key, value)) = self.labels().find_map(|(key, value)| Some((key, value.as_str()?))) {
-            return vec![(key, value)];
+    /// Returns whether the selector matches these labels.
+    pub(super) fn matches(self, labels: Option<&Node>) -> bool {
+        for (key, value) in self.template_labels() {
+            if labels.and_then(|labels| labels.get(key)) != Some(value) {
+                return false;
+            }
         }
-        let is_in = |expression: &&Node| text(expression, "operator") == "In";
-        let Some(expression) = self.expressions.iter().find(is_in) else { return Vec::new() };
-        let values = expression.get("values").and_then(Node::as_list).unwrap_or_default();
-        values.iter().filter_map(|value| Some((text(expression, "key"), value.as_str()?))).collect()
+        self.expressions.iter().all(|expression| is_satisfied(expression, labels))
+    }
+
+    /// Returns the required labels, except those that controllers add.
+    fn template_labels(self) -> impl Iterator<Item = (&'n str, &'n Node)> {
+        let entries = self.labels.into_iter().flatten();
+        entries
+            .filter(|entry| !CONTROLLER_LABELS.contains(&entry.key.as_str()))
+            .map(|entry| (entry.key.as_str(), &entry.value))
+    }
+
+    /// Returns labels of which every match has at least one, to look matches up in an index. Returns none if the
+    /// selector does not say.
+    fn indexed_labels(self) -> Vec<(&'n str, &'n str)> {
+        for (key, value) in self.template_labels() {
+            if let Some(value) = value.as_str() {
+                return vec![(key, value)];
+            }
+        }
+        for expression in self.expressions {
+            if text(expression, "operator") == "In" {
+                let key = text(expression, "key");
+                let values = list(expression, "values").iter();
+                return values.filter_map(|value| Some((key, value.as_str()?))).collect();
+            }
+        }
+        Vec::new()
     }
 }
 
@@ -65,84 +82,103 @@ fn text<'n>(node: &'n Node, field: &str) -> &'n str {
     node.get(field).and_then(Node::as_str).unwrap_or_default()
 }
 
-fn holds(expression: &Node, labels: Option<&Node>) -> bool {
+fn list<'n>(node: &'n Node, field: &str) -> &'n [Node] {
+    node.get(field).and_then(Node::as_list).unwrap_or_default()
+}
+
+/// Returns whether labels satisfy one of `matchExpressions`.
+fn is_satisfied(expression: &Node, labels: Option<&Node>) -> bool {
     let key = text(expression, "key");
-    let found = labels.and_then(|labels| labels.get(key));
-    let values = expression.get("values").and_then(Node::as_list).unwrap_or_default();
-    let listed = found.is_some_and(|found| values.contains(found));
+    if CONTROLLER_LABELS.contains(&key) {
+        return true;
+    }
+    let label = labels.and_then(|labels| labels.get(key));
+    let is_listed = label.is_some_and(|label| list(expression, "values").contains(label));
     match text(expression, "operator") {
-        _ if ADDED.contains(&key) => true,
-        "In" => listed,
-        "NotIn" => !listed,
-        "Exists" => found.is_some(),
-        "DoesNotExist" => found.is_none_or(|found| found.value == Value::Null),
+        "In" => is_listed,
+        "NotIn" => !is_listed,
+        "Exists" => label.is_some(),
+        "DoesNotExist" => label.is_none_or(|label| label.value == Value::Null),
         _ => true,
     }
 }
 
-/// What selectors can select in one cluster: by namespace, and there by every label.
-pub(super) struct Selectable<'a> {
-    pods: HashMap<&'a str, Labelled<'a, &'a Node>>,
-    services: HashMap<&'a str, Labelled<'a, &'a Object>>,
+/// The pods and Services of a cluster, by namespace and label.
+pub(super) struct LabelIndex<'a> {
+    pods: HashMap<&'a str, ByLabel<'a, &'a Node>>,
+    services: HashMap<&'a str, ByLabel<'a, &'a Object>>,
 }
 
-struct Labelled<'a, T> {
+/// The items of one namespace.
+struct ByLabel<'a, T> {
     all: Vec<T>,
     by_label: HashMap<(&'a str, &'a str), Vec<T>>,
 }
 
-impl<'a, T: Copy> Labelled<'a, T> {
-    fn add(map: &mut HashMap<&'a str, Self>, namespace: &'a str, labels: Option<&'a Node>, item: T) {
-        let here = map.entry(namespace).or_insert_with(|| Self { all: Vec::new(), by_label: HashMap::new() });
-        here.all.push(item);
+impl<T> Default for ByLabel<'_, T> {
+    fn default() -> Self {
+        Self { all: Vec::new(), by_label: HashMap::new() }
+    }
+}
+
+impl<'a, T: Copy> ByLabel<'a, T> {
+    fn add(&mut self, labels: Option<&'a Node>, item: T) {
+        self.all.push(item);
         for entry in labels.and_then(Node::as_map).into_iter().flatten() {
             if let Some(value) = entry.value.as_str() {
-                here.by_label.entry((entry.key.as_str(), value)).or_default().push(item);
+                self.by_label.entry((entry.key.as_str(), value)).or_default().push(item);
             }
         }
     }
 
-    fn with(&self, selector: Selector<'_>, labels: impl Fn(T) -> Option<&'a Node>) -> Vec<T> {
-        let hints = selector.hints();
-        let near = hints.iter().filter_map(|hint| self.by_label.get(hint)).flatten().copied();
-        let selected = |item: &T| selector.selects(labels(*item));
-        if hints.is_empty() {
-            self.all.iter().copied().filter(selected).collect()
-        } else {
-            near.filter(selected).collect()
+    /// Returns the items that may match a selector.
+    fn candidates(&self, selector: LabelSelector<'_>) -> Vec<T> {
+        let labels = selector.indexed_labels();
+        if labels.is_empty() {
+            return self.all.clone();
         }
+        labels.iter().filter_map(|label| self.by_label.get(label)).flatten().copied().collect()
     }
 }
 
-impl<'a> Selectable<'a> {
-    pub(super) fn of(objects: &'a [Object]) -> Self {
-        let mut selectable = Self { pods: HashMap::new(), services: HashMap::new() };
-        for object in objects.iter().filter(|object| !is_tombstone(&object.root)) {
+impl<'a> LabelIndex<'a> {
+    pub(super) fn new(objects: &'a [Object]) -> Self {
+        let mut index = Self { pods: HashMap::new(), services: HashMap::new() };
+        for object in objects.iter().filter(|object| !object.is_tombstone()) {
             let namespace = object.id.namespace.as_str();
             if let Some(template) = pod(&object.root, &object.id.kind) {
-                Labelled::add(&mut selectable.pods, namespace, labels_of(template), template);
+                index.pods.entry(namespace).or_default().add(labels_of(template), template);
             }
             if object.id.kind == "Service" && object.id.group.is_empty() {
-                Labelled::add(&mut selectable.services, namespace, labels_of(&object.root), object);
+                index.services.entry(namespace).or_default().add(labels_of(&object.root), object);
             }
         }
-        selectable
+        index
     }
 
-    /// The pods of a namespace that are selected.
-    pub(super) fn pods(&self, selector: Selector<'_>, namespace: &str) -> Vec<&'a Node> {
-        self.pods.get(namespace).map(|pods| pods.with(selector, labels_of)).unwrap_or_default()
+    /// Returns the pod templates of a namespace that a selector matches.
+    pub(super) fn pods(&self, selector: LabelSelector<'_>, namespace: &str) -> Vec<&'a Node> {
+        let Some(pods) = self.pods.get(namespace) else { return Vec::new() };
+        let mut selected = pods.candidates(selector);
+        selected.retain(|pod| selector.matches(labels_of(pod)));
+        selected
     }
 
-    /// The Services of a namespace that are selected, or of all.
-    pub(super) fn services(&self, selector: Selector<'_>, namespace: Option<&str>) -> Vec<&'a Object> {
-        let here =
-            self.services.iter().filter(|(own, _)| namespace.is_none_or(|namespace| **own == namespace));
-        here.flat_map(|(_, services)| services.with(selector, |service| labels_of(&service.root))).collect()
+    /// Returns the Services of a namespace that a selector matches.
+    pub(super) fn services(&self, selector: LabelSelector<'_>, namespace: &str) -> Vec<&'a Object> {
+        let Some(services) = self.services.get(namespace) else { return Vec::new() };
+        let mut selected = services.candidates(selector);
+        selected.retain(|service| selector.matches(labels_of(&service.root)));
+        selected
+    }
+
+    /// Returns the namespaces that have Services.
+    pub(super) fn namespaces_with_services(&self) -> impl Iterator<Item = &'a str> {
+        self.services.keys().copied()
     }
 }
 
-/// The labels of an object or a pod template.
+/// Returns the labels of an object or a pod template.
 pub(super) fn labels_of(node: &Node) -> Option<&Node> {
     node.get("metadata")?.get("labels")
 }

@@ -1,161 +1,183 @@
-//! What must hold for the objects of a topology before anything is done with them.
+//! Checks the objects of a topology before they are printed or applied.
 //!
-//! | module | what |
+//! | module | checks |
 //! |---|---|
-//! | `fields`, `alternatives`, `pods` | one object beside its kind |
-//! | `set` | the objects of a cluster together |
-//! | `sequence` | what is needed comes first |
-//! | `references`, `selectors` | names, labels and ports lead somewhere, in the same cluster (`inventory`) |
-//! | `trust` | what one cluster must not know of the other |
-//! | `allowances` | findings that are meant so |
+//! | `duplicates` | that no two manifests describe the same object |
+//! | `namespaces` | that each namespace exists |
+//! | `run_levels` | that an object is applied after what it needs |
+//! | `scope` | that the kind is known, and that the object has a namespace exactly if its kind is namespaced |
+//! | `served_kinds` | that the kind is served in the version of the object |
+//! | `fields` | that fields are known, of the right type, complete and without duplicates |
+//! | `one_of` | that fields which exclude each other are not set together |
+//! | `pods` | that the containers, volumes and mounts of a pod fit together |
+//! | `references` | that the objects, keys and ports that an object references exist in the same cluster |
+//! | `service_dns` | that no text names a Service of the other cluster |
+//! | `selectors` | that label selectors match something, and that named ports exist |
+//! | `rbac` | that bindings are valid, and who gets permissions |
+//! | `management_pods` | that pods in the management cluster have no access to the node and no unneeded token |
+//! | `guest_secrets` | that the guest receives no credentials |
+//! | `declarations` | that externals and declared kinds are used |
+//! | `allowances` | removes the findings that the project accepts |
+//!
+//! `context` holds what a check may look at, with the indexes `cluster_index`, `label_index` and `served_kinds`.
+//! `field` is a node with its path, `finding` is a result, and `merge` joins the results of several runs.
+//!
+//! To add a check: add its code in `language/checks.rs`, write a function that adds findings to a `Report`, call it in
+//! `check_object` or `check_cluster`, and add a case to `tests/data/checks/cases.yaml`.
 
 mod allowances;
 mod cluster_index;
+mod context;
+mod declarations;
+mod duplicates;
+mod field;
 mod fields;
 mod finding;
-mod kinds;
+mod guest_secrets;
 mod label_index;
+mod management_pods;
+mod merge;
+mod namespaces;
 mod one_of;
-mod pod_fields;
+mod pods;
+mod rbac;
 mod references;
 mod run_levels;
+mod scope;
 mod selectors;
-mod trust_boundary;
-mod uniqueness;
+mod served_kinds;
+mod service_dns;
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 use crate::diagnostic::Diagnostics;
-use crate::language::Check;
-use crate::object::{Object, ObjectId, is_tombstone};
+use crate::object::{Object, has_pods, pod_path};
 use crate::parallel::{self, MIN_FILES_PER_THREAD};
 use crate::transform::Rendered;
 use crate::yaml::{Mark, Sources};
 
-use cluster_index::Inventory;
-use finding::Fault;
+use cluster_index::ClusterIndex;
+use context::CheckContext;
+use field::Field;
 pub use finding::Finding;
-use kinds::Kinds;
-use label_index::Selectable;
-use references::World;
+use finding::Report;
+pub use merge::merge;
 
-/// So many faults of one object are told at once.
-const MOST_OF_AN_OBJECT: usize = 100;
+/// The number of findings that are reported for one object.
+const MAX_FINDINGS_PER_OBJECT: usize = 100;
 
-/// Checks that no two objects are the same one.
-pub fn unique(objects: &[Object], sources: &Sources) -> Result<(), Diagnostics> {
-    let twins = uniqueness::twins(objects, sources);
-    let errors = twins.into_iter().map(|(object, fault)| fault.of(object, None, sources).diagnostic(sources));
-    Diagnostics(errors.collect()).or(())
-}
-
-/// What was found in one profile.
+/// The findings of one profile.
 #[derive(Debug, Default)]
 pub struct Checked {
     /// The name of the profile.
     pub profile: String,
     /// The findings.
     pub findings: Vec<Finding>,
-    /// The lines of externals and allowances that were needed: with the profile, where the line speaks of profiles.
-    pub used: BTreeSet<(Mark, Option<String>)>,
+    /// The declarations in Checks files and on manifests that were needed.
+    pub used: BTreeSet<Declaration>,
 }
 
-/// Checks the profiles of a topology.
+/// A line that declares an external, a kind or an allowance.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Declaration {
+    /// The line.
+    pub mark: Mark,
+    /// The profile in which it was needed, or nothing if the declaration does not depend on the profile.
+    pub profile: Option<String>,
+}
+
+/// Checks all clusters of a topology.
 pub fn check(clusters: &[Rendered<'_>]) -> Result<Vec<Checked>, Diagnostics> {
-    let inventories = Diagnostics::gather(clusters.iter().map(|cluster| Ok(Inventory::of(cluster)?)))?;
-    let found = clusters.iter().enumerate().map(|(at, cluster)| {
-        let others = inventories.iter().enumerate().filter(|(other, _)| *other != at);
-        let rules = cluster.view.context.profiles.checks.rules();
-        let services: HashSet<(&str, &str)> = cluster
-            .view
-            .payload
-            .manifests
-            .iter()
-            .filter(|manifest| manifest.id.kind == "Service")
-            .map(|manifest| (manifest.id.namespace.as_str(), manifest.id.name.as_str()))
-            .collect();
-        let world = World {
-            payload_services: &services,
-            here: &inventories[at],
-            elsewhere: others.map(|(_, inventory)| inventory).collect(),
-            rules: &rules,
-        };
-        allowances::apply(check_cluster(cluster, &world), cluster)
-    });
-    Ok(found.collect())
+    let indexes = Diagnostics::gather(clusters.iter().map(|cluster| Ok(ClusterIndex::new(cluster)?)))?;
+    let mut results = Vec::new();
+    for (position, (cluster, index)) in clusters.iter().zip(&indexes).enumerate() {
+        let (before, after) = (&indexes[..position], &indexes[position + 1..]);
+        let others = before.iter().chain(after).collect();
+        let mut checked = check_cluster(&CheckContext::new(cluster, index, others));
+        allowances::apply(cluster, &mut checked);
+        results.push(checked);
+    }
+    Ok(results)
 }
 
-fn check_cluster(cluster: &Rendered<'_>, world: &World<'_>) -> Checked {
-    let profile = cluster.view.profile;
-    let (scopes, selectable, bound) =
-        (cluster.view.scopes(), Selectable::of(&cluster.objects), trust_boundary::bound(&cluster.objects));
-    let kinds = Kinds::of(cluster);
-    let alone = |object: &Object| {
-        let mut faults = Vec::new();
-        uniqueness::scope(object, &scopes, profile.cluster, &mut faults);
-        if !is_tombstone(&object.root) {
-            match kinds.schema(object) {
-                Some(schema) => fields::check(&object.root, schema, &mut faults),
-                None => faults.extend(kinds.not_served(object, &scopes)),
-            }
-            one_of::check(object, &mut faults);
-            pod_fields::check(object, &mut faults);
-            references::check(object, world, &mut faults);
-            selectors::check(object, &selectable, &mut faults);
-            trust_boundary::check(object, profile.cluster, world, &bound, &mut faults);
-        }
-        // Whoever has more than these to put right begins with them, and knows that there are more.
-        let more = faults.len().saturating_sub(MOST_OF_AN_OBJECT);
-        faults.truncate(MOST_OF_AN_OBJECT);
-        if let Some(last) = faults.last_mut().filter(|_| more > 0) {
-            last.why.push(format!("{more} more of this object are not listed"));
-        }
-        faults
-            .into_iter()
-            .map(|fault| fault.of(object, Some(&profile.name), cluster.view.context.sources))
-            .collect::<Vec<_>>()
-    };
-    let together = uniqueness::twins(&cluster.objects, cluster.view.context.sources)
-        .into_iter()
-        .chain(uniqueness::namespaces(cluster, world.here, cluster.namespace.as_deref()))
-        .chain(run_levels::check(&cluster.objects));
-    let mut found: Vec<Finding> = together
-        .map(|(object, fault): (&Object, Fault<'_>)| {
-            fault.of(object, Some(&profile.name), cluster.view.context.sources)
-        })
-        .collect();
-    found.extend(parallel::map(MIN_FILES_PER_THREAD, &cluster.objects, alone).into_iter().flatten());
-    let mut used = BTreeSet::new();
-    for (pattern, mark, reason, is_used) in world.here.externals() {
-        if is_used {
-            used.insert((mark, Some(profile.name.clone())));
-        } else {
-            found.push(idle(format!("nothing names `{pattern}`"), mark, reason, Some(&profile.name)));
-        }
-    }
-    for ((group, kind), declared) in &cluster.view.context.profiles.checks.kinds {
-        let is_one = |id: &ObjectId| id.group == *group && id.kind == *kind;
-        if cluster.view.payload.manifests.iter().any(|manifest| is_one(&manifest.id)) {
-            used.insert((declared.mark, None));
-        } else {
-            let words = format!("no object is of the declared kind {kind}.{group}");
-            found.push(idle(words, declared.mark, &declared.entry.served_by, None));
-        }
-    }
-    Checked { profile: profile.name.clone(), findings: found, used }
+/// Fails if two manifests describe the same object.
+pub fn check_unique(objects: &[Object], sources: &Sources) -> Result<(), Diagnostics> {
+    let mut report = Report::default();
+    duplicates::check(objects, sources, &mut report);
+    let errors = report.findings.iter().map(|finding| finding.diagnostic(sources));
+    Diagnostics(errors.collect()).or(())
 }
 
-/// A declaration that nothing needs.
-fn idle(message: String, mark: Mark, reason: &str, profile: Option<&str>) -> Finding {
-    Finding {
-        check: Check::UnusedExternal,
-        profiles: profile.into_iter().map(str::to_owned).collect(),
-        object: None,
-        path: String::new(),
-        mark,
-        message,
-        why: vec![format!("it is declared because: {reason}")],
-        help: "remove it, or limit it with `in`".to_owned(),
-        manifest: None,
+/// Runs all checks of one cluster.
+fn check_cluster(context: &CheckContext<'_>) -> Checked {
+    let objects = &context.rendered.objects;
+    let mut report = Report::default();
+    duplicates::check(objects, context.sources(), &mut report);
+    namespaces::check(context, &mut report);
+    run_levels::check(objects, &mut report);
+    for of_object in parallel::map(MIN_FILES_PER_THREAD, objects, |object| check_object(object, context)) {
+        report.findings.extend(of_object.findings);
+        report.used_externals.extend(of_object.used_externals);
+    }
+    let profile = &context.rendered.view.profile.name;
+    for finding in &mut report.findings {
+        finding.profiles.push(profile.clone());
+    }
+    let mut checked = Checked { profile: profile.clone(), findings: report.findings, used: BTreeSet::new() };
+    let used_externals = report.used_externals.into_iter().collect();
+    declarations::check_externals(context, &used_externals, &mut checked);
+    declarations::check_kinds(context, &mut checked);
+    checked
+}
+
+/// Runs all checks of one object.
+fn check_object(object: &Object, context: &CheckContext<'_>) -> Report {
+    let mut report = Report::default();
+    let root = &Field::root(object);
+    scope::check(root, context, &mut report);
+    // An object that is only deleted needs no valid fields.
+    if object.is_tombstone() {
+        return report;
+    }
+    let pod_path = pod_path(&object.id.kind);
+    let pod = if has_pods(&object.id.kind) { root.at(&pod_path) } else { None };
+    let pod = pod.as_ref();
+
+    served_kinds::check(root, context, &mut report);
+    fields::check(root, context, &mut report);
+    one_of::check_disruption_budget(root, &mut report);
+    one_of::check_webhook_clients(root, &mut report);
+    rbac::check_binding(root, &mut report);
+    if let Some(pod) = pod {
+        one_of::check_volumes(pod, &mut report);
+        one_of::check_containers(pod, &mut report);
+        pods::check_container_names(pod, &mut report);
+        pods::check_volume_mounts(root, pod, &mut report);
+    }
+    references::check(root, pod, context, &mut report);
+    service_dns::check(root, context, &mut report);
+    selectors::check(root, context, &mut report);
+    rbac::check_users_of_other_cluster(root, context, &mut report);
+    rbac::check_guest_admin(root, context, &mut report);
+    if let Some(pod) = pod {
+        selectors::check_workload(root, pod, &mut report);
+        selectors::check_probe_ports(pod, &mut report);
+        management_pods::check_host_access(pod, context, &mut report);
+        management_pods::check_privileges(pod, context, &mut report);
+        management_pods::check_token(pod, context, &mut report);
+    }
+    guest_secrets::check(root, context, &mut report);
+    limit(&mut report.findings);
+    report
+}
+
+/// Limits the findings of one object, and says how many are left out.
+fn limit(findings: &mut Vec<Finding>) {
+    let omitted = findings.len().saturating_sub(MAX_FINDINGS_PER_OBJECT);
+    findings.truncate(MAX_FINDINGS_PER_OBJECT);
+    if omitted > 0
+        && let Some(last) = findings.last_mut()
+    {
+        last.notes.push(format!("{omitted} more findings for this object are not listed"));
     }
 }

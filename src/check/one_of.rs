@@ -1,147 +1,122 @@
-//! Fields of which there may be one only: no schema says so.
+//! Fields that exclude each other. No schema describes them.
 
-use super::finding::Fault;
+use super::field::Field;
+use super::finding::{Finding, Report};
 use crate::language::Check;
-use crate::object::{Object, containers, pod};
 use crate::yaml::{Node, Value};
 
-const HANDLERS: &[&str] = &["exec", "grpc", "httpGet", "tcpSocket"];
-const TARGETS: &[&str] = &["service", "url"];
-const HOOKS: &[&str] = &["exec", "httpGet", "sleep", "tcpSocket"];
-const VARIABLE_SOURCES: &[&str] =
+const CLIENT_TARGETS: &[&str] = &["service", "url"];
+const ENV_FROM_SOURCES: &[&str] = &["configMapRef", "secretRef"];
+const ENV_SOURCES: &[&str] =
     &["configMapKeyRef", "fieldRef", "fileKeyRef", "resourceFieldRef", "secretKeyRef"];
+const HOOK_HANDLERS: &[&str] = &["exec", "httpGet", "sleep", "tcpSocket"];
+const PROBE_HANDLERS: &[&str] = &["exec", "grpc", "httpGet", "tcpSocket"];
 const PROJECTED_SOURCES: &[&str] =
     &["clusterTrustBundle", "configMap", "downwardAPI", "podCertificate", "secret", "serviceAccountToken"];
 
-/// Every volume, probe and variable of an object that is two things at once, or none.
-pub(super) fn check<'n>(object: &'n Object, faults: &mut Vec<Fault<'n>>) {
-    match object.id.kind.as_str() {
-        "PodDisruptionBudget" => budget(object, faults),
-        "RoleBinding" | "ClusterRoleBinding" => binding(object, faults),
-        _ => {}
-    }
-    for (client, fields) in clients(object) {
-        one_of(client, "a client of the API server has one target", "target", fields, faults);
-    }
-    let Some(pod) = pod(&object.root, &object.id.kind) else { return };
-    for volume in list(pod.get("spec"), "volumes") {
-        // A volume without a source is an empty one.
-        let fields = volume.as_map().into_iter().flatten();
-        let sources = fields.filter(|entry| entry.key != "name" && entry.value.value != Value::Null);
-        let names: Vec<&str> = sources.map(|entry| entry.key.as_str()).collect();
-        if names.len() > 1 {
-            faults.push(several(volume, "a volume has one source", &names));
-        }
-        for source in list(volume.get("projected"), "sources") {
-            one_of(source, "a projected source is one thing", "source", PROJECTED_SOURCES, faults);
-        }
-    }
-    for container in containers(pod) {
-        of_container(container, faults);
-    }
-}
-
-fn of_container<'n>(container: &'n Node, faults: &mut Vec<Fault<'n>>) {
-    for source in list(Some(container), "envFrom") {
-        one_of(source, "variables come from one source", "source", &["configMapRef", "secretRef"], faults);
-    }
-    for hook in ["postStart", "preStop"] {
-        if let Some(hook) = container.get("lifecycle").and_then(|lifecycle| lifecycle.get(hook)) {
-            one_of(hook, "a hook has one handler", "handler", HOOKS, faults);
-        }
-    }
-    for probe in ["livenessProbe", "readinessProbe", "startupProbe"] {
-        if let Some(probe) = container.get(probe).filter(|probe| probe.value != Value::Null) {
-            one_of(probe, "a probe has one handler", "handler", HANDLERS, faults);
-        }
-    }
-    for variable in list(Some(container), "env") {
-        let given = variable.get("value").and_then(Node::as_str).is_some_and(|value| !value.is_empty());
-        if given && variable.get("valueFrom").is_some() {
-            faults.push(several(variable, "a variable has one value", &["value", "valueFrom"]));
-        }
-        if let Some(from) = variable.get("valueFrom") {
-            one_of(from, "a variable has one source", "source", VARIABLE_SOURCES, faults);
-        }
-    }
-}
-
-fn budget<'n>(object: &'n Object, faults: &mut Vec<Fault<'n>>) {
+/// Checks that a `PodDisruptionBudget` has only one limit.
+pub(super) fn check_disruption_budget(root: &Field<'_>, report: &mut Report) {
     const LIMITS: [&str; 2] = ["minAvailable", "maxUnavailable"];
-    let Some(spec) = object.root.get("spec") else { return };
-    if LIMITS.iter().all(|field| spec.get(field).is_some_and(|node| node.value != Value::Null)) {
-        faults.push(several(spec, "a budget has one limit", &LIMITS));
+    if root.object.id.kind != "PodDisruptionBudget" {
+        return;
     }
-}
-
-/// Who may be bound to what.
-fn binding<'n>(object: &'n Object, faults: &mut Vec<Fault<'n>>) {
-    for subject in list(Some(&object.root), "subjects") {
-        let Some(kind) = subject.get("kind") else { continue };
-        if !matches!(kind.as_str(), Some("ServiceAccount" | "User" | "Group")) {
-            faults.push(
-                Fault::new(Check::OneOf, kind, "a subject is a ServiceAccount, a User or a Group")
-                    .why("the API server refuses the object")
-                    .help("write one of them"),
-            );
-        }
-        let lost = kind.as_str() == Some("ServiceAccount") && subject.get("namespace").is_none();
-        if lost && object.id.kind == "ClusterRoleBinding" {
-            faults.push(
-                Fault::new(Check::MissingField, subject, "the field `namespace` is missing")
-                    .why("a service account is always in a namespace, and a ClusterRoleBinding in none")
-                    .help("write `namespace`"),
-            );
-        }
-    }
-    let role = object.root.get("roleRef").and_then(|role| role.get("kind"));
-    if let Some(kind) =
-        role.filter(|kind| object.id.kind == "ClusterRoleBinding" && kind.as_str() == Some("Role"))
+    if let Some(spec) = root.get("spec")
+        && LIMITS.iter().all(|limit| is_set(spec.node, limit))
     {
-        faults.push(
-            Fault::new(Check::OneOf, kind, "a ClusterRoleBinding names a ClusterRole")
-                .why("the API server refuses the object")
-                .help("bind a ClusterRole, or make it a RoleBinding"),
-        );
+        report.add(several(&spec, "a PodDisruptionBudget", "limit", &LIMITS));
     }
 }
 
-/// Where the API server is told whom to call.
-fn clients(object: &Object) -> Vec<(&Node, &'static [&'static str])> {
-    let webhooks =
-        list(Some(&object.root), "webhooks").iter().filter_map(|webhook| webhook.get("clientConfig"));
-    let conversion = ["spec", "conversion", "webhook", "clientConfig"];
-    let conversion = conversion.iter().try_fold(&object.root, |node, key| node.get(key));
-    match object.id.kind.as_str() {
-        "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration" => {
-            webhooks.map(|client| (client, TARGETS)).collect()
+/// Checks that each client config of a webhook has one target.
+pub(super) fn check_webhook_clients(root: &Field<'_>, report: &mut Report) {
+    let path = match root.object.id.kind.as_str() {
+        "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration" => "webhooks/*/clientConfig",
+        "CustomResourceDefinition" => "spec/conversion/webhook/clientConfig",
+        _ => return,
+    };
+    root.for_each(path, &mut |client| {
+        exactly_one(client, "a webhook client config", "target", CLIENT_TARGETS, report);
+    });
+}
+
+/// Checks that each volume has at most one source, and each source of a projected volume one type.
+pub(super) fn check_volumes(pod: &Field<'_>, report: &mut Report) {
+    for volume in pod.items("/spec/volumes") {
+        let mut sources = Vec::new();
+        for entry in volume.node.as_map().into_iter().flatten() {
+            if entry.key != "name" && entry.value.value != Value::Null {
+                sources.push(entry.key.as_str());
+            }
         }
-        "CustomResourceDefinition" => conversion.map(|client| (client, TARGETS)).into_iter().collect(),
-        _ => Vec::new(),
+        // The API server makes a volume without a source an emptyDir.
+        if sources.len() > 1 {
+            report.add(several(&volume, "a volume", "source", &sources));
+        }
+        for source in volume.items("/projected/sources") {
+            exactly_one(&source, "a source of a projected volume", "type", PROJECTED_SOURCES, report);
+        }
     }
 }
 
-/// Exactly one of some fields.
-fn one_of<'n>(node: &'n Node, law: &str, what: &str, fields: &[&'static str], faults: &mut Vec<Fault<'n>>) {
-    let is_there = |name: &&str| node.get(name).is_some_and(|node| node.value != Value::Null);
-    let there: Vec<&str> = fields.iter().copied().filter(is_there).collect();
-    match there[..] {
-        [_] => {}
-        [] => faults.push(
-            Fault::new(Check::OneOf, node, format!("{law}, and this has no {what}"))
-                .why("the API server refuses the object")
-                .help(format!("write one of {}", fields.join(", "))),
+/// Checks the probes, the lifecycle hooks and the environment variables of each container.
+pub(super) fn check_containers(pod: &Field<'_>, report: &mut Report) {
+    for container in pod.containers() {
+        for source in container.items("/envFrom") {
+            exactly_one(&source, "an entry of `envFrom`", "source", ENV_FROM_SOURCES, report);
+        }
+        for hook in ["/lifecycle/postStart", "/lifecycle/preStop"] {
+            if let Some(hook) = container.at(hook) {
+                exactly_one(&hook, "a lifecycle hook", "handler", HOOK_HANDLERS, report);
+            }
+        }
+        for probe in ["livenessProbe", "readinessProbe", "startupProbe"] {
+            if let Some(probe) = container.get(probe)
+                && probe.node.value != Value::Null
+            {
+                exactly_one(&probe, "a probe", "handler", PROBE_HANDLERS, report);
+            }
+        }
+        for variable in container.items("/env") {
+            check_variable(&variable, report);
+        }
+    }
+}
+
+fn check_variable(variable: &Field<'_>, report: &mut Report) {
+    let value = variable.node.get("value").and_then(Node::as_str).unwrap_or_default();
+    let Some(source) = variable.get("valueFrom") else { return };
+    if !value.is_empty() {
+        report.add(several(variable, "an environment variable", "value", &["value", "valueFrom"]));
+    }
+    exactly_one(&source, "an environment variable", "source", ENV_SOURCES, report);
+}
+
+fn is_set(node: &Node, field: &str) -> bool {
+    node.get(field).is_some_and(|value| value.value != Value::Null)
+}
+
+/// Checks that exactly one of some alternatives is set.
+fn exactly_one(field: &Field<'_>, owner: &str, part: &str, alternatives: &[&str], report: &mut Report) {
+    let mut set = Vec::new();
+    for alternative in alternatives {
+        if is_set(field.node, alternative) {
+            set.push(*alternative);
+        }
+    }
+    match set.len() {
+        1 => {}
+        0 => report.add(
+            Finding::new(Check::OneOf, field, format!("{owner} must have a {part}"))
+                .note("the API server rejects the object")
+                .help(format!("add one of {}", alternatives.join(", "))),
         ),
-        _ => faults.push(several(node, law, &there)),
+        _ => report.add(several(field, owner, part, &set)),
     }
 }
 
-fn several<'n>(node: &'n Node, law: &str, names: &[&str]) -> Fault<'n> {
-    Fault::new(Check::OneOf, node, format!("{law}, and this has {}", names.join(" and ")))
-        .why("the API server refuses the object")
-        .help("leave one")
-}
-
-fn list<'n>(node: Option<&'n Node>, field: &str) -> &'n [Node] {
-    node.and_then(|node| node.get(field)).and_then(Node::as_list).unwrap_or_default()
+fn several(field: &Field<'_>, owner: &str, part: &str, found: &[&str]) -> Finding {
+    let message = format!("{owner} can have only one {part}, found {}", found.join(" and "));
+    Finding::new(Check::OneOf, field, message)
+        .note("the API server rejects the object")
+        .help("keep only one of them")
 }

@@ -1,54 +1,54 @@
-//! The run-levels beside what objects need: whatever is needed comes first, or at the same level.
+//! The run levels of objects that depend on each other.
 
-use super::finding::Fault;
+use super::field::Field;
+use super::finding::{Finding, Report};
 use crate::language::Check;
-use crate::object::{Dependency, DependencyReason, Object, dependencies};
+use crate::object::{DependencyReason, Object, dependencies};
 use crate::payload::RunLevel;
 
-/// Objects that come before what they need.
-pub(super) fn check(objects: &[Object]) -> Vec<(&Object, Fault<'_>)> {
+/// Checks that each object is applied after what it needs, or at the same run level.
+pub(super) fn check(objects: &[Object], report: &mut Report) {
     let all: Vec<&Object> = objects.iter().collect();
-    let against = dependencies(&all)
-        .into_iter()
-        .filter(|dependency| is_later(all[dependency.prerequisite], all[dependency.dependent]));
-    against
-        .map(|dependency| {
-            let dependent = all[dependency.dependent];
-            (dependent, fault(dependency, all[dependency.prerequisite], dependent))
-        })
-        .collect()
-}
-
-/// Within a level the order follows the needs, so only levels can be in the way. A file without a level is applied alone,
-/// in its place.
-fn is_later(first: &Object, then: &Object) -> bool {
-    match (level(first), level(then)) {
-        (Some(first), Some(then)) => first > then,
-        _ => first.position > then.position,
+    for dependency in dependencies(&all) {
+        let (needed, object) = (all[dependency.prerequisite], all[dependency.dependent]);
+        if is_applied_after(needed, object) {
+            report.add(wrong_order(object, needed, dependency.reason));
+        }
     }
 }
 
-fn level(object: &Object) -> Option<&str> {
+/// Returns whether an object is applied after another because of their run levels. Within one level, objects are
+/// ordered by what they need. A file without a run level is applied at its position in the payload.
+fn is_applied_after(object: &Object, other: &Object) -> bool {
+    match (run_level(object), run_level(other)) {
+        (Some(level), Some(other)) => level > other,
+        _ => object.position > other.position,
+    }
+}
+
+fn run_level(object: &Object) -> Option<&str> {
     RunLevel::of(&object.ordered_as).map(|level| level.number)
 }
 
-fn fault<'n>(dependency: Dependency, first: &Object, then: &'n Object) -> Fault<'n> {
-    let needs = &first.id;
-    let (what, why) = match dependency.reason {
+fn wrong_order(object: &Object, needed: &Object, reason: DependencyReason) -> Finding {
+    let (role, why) = match reason {
         DependencyReason::Namespace => {
-            ("its namespace", "the API server refuses an object whose namespace is not there")
+            ("its namespace", "the API server rejects objects in a namespace that does not exist")
         }
         DependencyReason::CustomResourceDefinition => {
-            ("the definition of its kind", "the API server does not know the kind until then")
+            ("the CRD of its kind", "the API server does not serve the kind until the CRD exists")
         }
-        DependencyReason::Pod => {
-            ("what its pods need", "its level would never be ready, and the next never begin")
-        }
+        DependencyReason::Pod => (
+            "an object that its pods need",
+            "its run level never becomes ready, and later run levels never start",
+        ),
         DependencyReason::WebhookService => {
-            ("the Service that it calls", "every request that it is asked about would fail until then")
+            ("the Service that it calls", "requests that match the webhook fail until the Service exists")
         }
     };
-    let fault = Fault::new(Check::TooEarly, &then.root, format!("it comes before {what}, {needs}"));
-    let files = format!("this is in {}, the other in {}", then.file, first.file);
-    fault.why(files).why(why).help("give one of the files another run-level, the number behind `0000_`")
+    let message = format!("the object is applied before {role}, {}", needed.id);
+    Finding::new(Check::WrongOrder, &Field::root(object), message)
+        .note(format!("it is in {}, the other object is in {}", object.file, needed.file))
+        .note(why)
+        .help("change the run level of one of the files, the number after `0000_`")
 }

@@ -1,146 +1,170 @@
-//! Every selector selects something, and every port that is named is there.
+//! Label selectors and the ports that go with them.
 
-use super::finding::Fault;
-use super::label_index::{Selectable, Selector, labels_of};
+use super::context::CheckContext;
+use super::field::Field;
+use super::finding::{Finding, Report};
+use super::label_index::{LabelSelector, labels_of};
 use super::references::ports;
 use crate::language::Check;
-use crate::object::{Object, containers, is_workload, pod};
-use crate::yaml::{Node, Value};
+use crate::object::{Object, containers, is_workload};
+use crate::yaml::{Node, Value, json};
 
-/// Every selector of an object that selects nothing, and every port that nobody has.
-pub(super) fn check<'n>(object: &'n Object, all: &Selectable<'n>, faults: &mut Vec<Fault<'n>>) {
-    let spec = |path: &[&str]| path.iter().try_fold(object.root.get("spec")?, |node, key| node.get(key));
-    match object.id.kind.as_str() {
-        "Service" if object.id.group.is_empty() => service(object, all, faults),
-        "PodDisruptionBudget" | "NetworkPolicy" => {
-            let field = if object.id.kind == "NetworkPolicy" { "podSelector" } else { "selector" };
-            let node = spec(&[field]).filter(|node| !Selector::of(node).is_empty());
-            if let Some(node) = node
-                && all.pods(Selector::of(node), &object.id.namespace).is_empty()
-            {
-                faults.push(nothing(node, "no pod in its namespace has these labels"));
-            }
-        }
-        "ServiceMonitor" => monitor(object, all, faults),
-        kind if is_workload(kind) || kind == "Pod" => {
-            let Some(template) = pod(&object.root, kind) else { return };
-            let node = spec(&["selector"]).filter(|_| !matches!(kind, "Job" | "Pod"));
-            if let Some(node) = node
-                && !Selector::of(node).selects(labels_of(template))
-            {
-                faults.push(nothing(node, "its own pods do not have these labels"));
-            }
-            probes(template, faults);
-        }
+const NO_POD: &str = "no pod in its namespace has these labels";
+
+/// Checks that a selector selects something, and that the selected pods or Services have the ports that the object
+/// names.
+pub(super) fn check(root: &Field<'_>, context: &CheckContext<'_>, report: &mut Report) {
+    match root.object.id.kind.as_str() {
+        "Service" if root.object.id.group.is_empty() => check_service(root, context, report),
+        "PodDisruptionBudget" => check_pod_selector(root, "/spec/selector", context, report),
+        "NetworkPolicy" => check_pod_selector(root, "/spec/podSelector", context, report),
+        "ServiceMonitor" => check_service_monitor(root, context, report),
         _ => {}
     }
 }
 
-fn service<'n>(object: &'n Object, all: &Selectable<'n>, faults: &mut Vec<Fault<'n>>) {
-    let node = object.root.get("spec").and_then(|spec| spec.get("selector"));
-    let Some(node) = node.filter(|node| !Selector::of(node).is_empty()) else { return };
-    let pods = all.pods(Selector::of(node), &object.id.namespace);
+/// Checks that a selector of pods is empty or selects a pod of the object's namespace.
+fn check_pod_selector(root: &Field<'_>, path: &str, context: &CheckContext<'_>, report: &mut Report) {
+    let Some(field) = root.at(path) else { return };
+    let selector = LabelSelector::new(field.node);
+    if !selector.is_empty() && context.labels.pods(selector, &root.object.id.namespace).is_empty() {
+        report.add(selects_nothing(&field, NO_POD));
+    }
+}
+
+/// Checks that a workload selects the pods of its own template.
+pub(super) fn check_workload(root: &Field<'_>, pod: &Field<'_>, report: &mut Report) {
+    let kind = root.object.id.kind.as_str();
+    // The API server generates the selector of a Job.
+    if !is_workload(kind) || kind == "Job" {
+        return;
+    }
+    let Some(field) = root.at("/spec/selector") else { return };
+    if !LabelSelector::new(field.node).matches(labels_of(pod.node)) {
+        report.add(selects_nothing(&field, "the pods of its own template do not have these labels"));
+    }
+}
+
+fn check_service(root: &Field<'_>, context: &CheckContext<'_>, report: &mut Report) {
+    let Some(field) = root.at("/spec/selector") else { return };
+    let selector = LabelSelector::new(field.node);
+    if selector.is_empty() {
+        return;
+    }
+    let pods = context.labels.pods(selector, &root.object.id.namespace);
     if pods.is_empty() {
-        faults.push(nothing(node, "no pod in its namespace has these labels"));
+        report.add(selects_nothing(&field, NO_POD));
         return;
     }
-    // What no container lists may be open all the same, unless all of them list what is.
-    let main = |pod: &Node| {
-        pod.get("spec").and_then(|spec| spec.get("containers")?.as_list()).unwrap_or_default().to_vec()
-    };
-    let listed = |pod: &&Node| main(pod).iter().all(|container| container.get("ports").is_some());
-    let all_listed = pods.iter().all(listed);
-    for port in ports(object) {
-        let target = port.get("targetPort").filter(|target| target.value != Value::Null);
-        let Some(target) = target.or(port.get("port")) else { continue };
-        let name = if target.as_str().is_some() { "name" } else { "containerPort" };
-        let fits = |open: &&Node| open.get(name).is_some_and(|found| found == target);
-        if !pods.iter().flat_map(|pod| open_ports(pod)).any(|open| fits(&open))
-            && (target.as_str().is_some() || all_listed)
-        {
-            let shown = crate::yaml::json::write(target);
-            faults.push(
-                Fault::new(
-                    Check::NoSuchPort,
-                    target,
-                    format!("no container of its pods has the port {shown}"),
-                )
-                .why("every connection would be refused")
-                .help("name a port of a container, by its number or its name"),
-            );
-        }
+    for port in root.items("/spec/ports") {
+        check_target_port(&port, &pods, report);
     }
 }
 
-fn monitor<'n>(object: &'n Object, all: &Selectable<'n>, faults: &mut Vec<Fault<'n>>) {
-    let Some(spec) = object.root.get("spec") else { return };
-    let Some(selector) = spec.get("selector") else { return };
-    let places = spec.get("namespaceSelector");
-    let everywhere =
-        matches!(places.and_then(|places| places.get("any")), Some(Node { value: Value::Bool(true), .. }));
-    let names = places.and_then(|places| places.get("matchNames")?.as_list()).unwrap_or_default();
-    let names: Vec<&str> = names.iter().filter_map(Node::as_str).collect();
-    let namespaces = match (everywhere, names.is_empty()) {
-        (true, _) => vec![None],
-        (false, true) => vec![Some(object.id.namespace.as_str())],
-        (false, false) => names.into_iter().map(Some).collect(),
-    };
-    let select = |namespace| all.services(Selector::of(selector), namespace);
-    let selected: Vec<&Object> = namespaces.into_iter().flat_map(select).collect();
+/// Checks that a container of the selected pods has the target of a Service port.
+fn check_target_port(port: &Field<'_>, pods: &[&Node], report: &mut Report) {
+    let target = port.get("targetPort").filter(|target| target.node.value != Value::Null);
+    let Some(target) = target.or(port.get("port")) else { return };
+    let key = if target.as_str().is_some() { "name" } else { "containerPort" };
+    if pods.iter().any(|pod| has_container_port(pod, key, target.node)) {
+        return;
+    }
+    // A container may listen on a number that it does not declare, unless all containers declare their ports.
+    let is_number = target.as_str().is_none();
+    if is_number && !pods.iter().all(|pod| declares_all_ports(pod)) {
+        return;
+    }
+    let message = format!("no container of the selected pods has the port {}", json::write(target.node));
+    report.add(
+        Finding::new(Check::MissingPort, &target, message)
+            .note("connections to the Service are refused")
+            .help("use the number or the name of a container port"),
+    );
+}
+
+fn has_container_port(pod: &Node, key: &str, value: &Node) -> bool {
+    containers(pod).iter().any(|container| {
+        let ports = container.get("ports").and_then(Node::as_list).unwrap_or_default();
+        ports.iter().any(|port| port.get(key) == Some(value))
+    })
+}
+
+fn declares_all_ports(pod: &Node) -> bool {
+    let containers = pod.get("spec").and_then(|spec| spec.get("containers")?.as_list()).unwrap_or_default();
+    containers.iter().all(|container| container.get("ports").is_some())
+}
+
+fn check_service_monitor(root: &Field<'_>, context: &CheckContext<'_>, report: &mut Report) {
+    let Some(field) = root.at("/spec/selector") else { return };
+    let selector = LabelSelector::new(field.node);
+    let mut selected: Vec<&Object> = Vec::new();
+    for namespace in monitored_namespaces(root, context) {
+        selected.extend(context.labels.services(selector, namespace));
+    }
     if selected.is_empty() {
-        faults.push(nothing(selector, "no Service in its namespaces has these labels"));
+        report.add(selects_nothing(&field, "no Service in its namespaces has these labels"));
         return;
     }
-    for endpoint in spec.get("endpoints").and_then(Node::as_list).unwrap_or_default() {
+    for endpoint in root.items("/spec/endpoints") {
         let Some(port) = endpoint.get("port") else { continue };
-        let has_port = |service: &&Object| ports(service).iter().any(|own| own.get("name") == Some(port));
+        let has_port =
+            |service: &&Object| ports(service).iter().any(|own| own.get("name") == Some(port.node));
         if !selected.iter().any(has_port) {
-            let shown = port.as_str().unwrap_or_default();
-            faults.push(
-                Fault::new(
-                    Check::NoSuchPort,
-                    port,
-                    format!("no Service that it selects has a port `{shown}`"),
+            let name = port.as_str().unwrap_or_default();
+            report.add(
+                Finding::new(
+                    Check::MissingPort,
+                    &port,
+                    format!("no selected Service has a port named `{name}`"),
                 )
-                .why("nothing would be measured")
-                .help("name a port of the Service"),
+                .note("Prometheus collects no metrics from it")
+                .help("use the name of a port of the Service"),
             );
         }
     }
 }
 
-/// Ports that probes name.
-fn probes<'n>(template: &'n Node, faults: &mut Vec<Fault<'n>>) {
-    for container in containers(template) {
-        let own = container.get("ports").and_then(Node::as_list).unwrap_or_default();
-        for probe in ["livenessProbe", "readinessProbe", "startupProbe"]
-            .into_iter()
-            .filter_map(|name| container.get(name))
-        {
-            let handlers = ["httpGet", "tcpSocket"].into_iter().filter_map(|name| probe.get(name));
-            for port in
-                handlers.filter_map(|handler| handler.get("port")).filter(|port| port.as_str().is_some())
-            {
-                if !own.iter().any(|known| known.get("name") == Some(port)) {
-                    let shown = port.as_str().unwrap_or_default();
-                    faults.push(
-                        Fault::new(Check::NoSuchPort, port, format!("the container has no port `{shown}`"))
-                            .why("the probe would fail, and the container be killed for it")
-                            .help("name a port of the same container"),
-                    );
-                }
+/// Returns the namespaces in which a `ServiceMonitor` selects Services: all, those it lists, or its own.
+fn monitored_namespaces<'a>(root: &'a Field<'a>, context: &'a CheckContext<'_>) -> Vec<&'a str> {
+    let Some(selector) = root.node.get("spec").and_then(|spec| spec.get("namespaceSelector")) else {
+        return vec![&root.object.id.namespace];
+    };
+    if selector.get("any").is_some_and(|any| any.value == Value::Bool(true)) {
+        return context.labels.namespaces_with_services().collect();
+    }
+    let names = selector.get("matchNames").and_then(Node::as_list).unwrap_or_default();
+    let names: Vec<&str> = names.iter().filter_map(Node::as_str).collect();
+    if names.is_empty() { vec![&root.object.id.namespace] } else { names }
+}
+
+/// Checks that the ports that probes name are ports of their container.
+pub(super) fn check_probe_ports(pod: &Field<'_>, report: &mut Report) {
+    const PORTS: [&str; 6] = [
+        "/livenessProbe/httpGet/port",
+        "/livenessProbe/tcpSocket/port",
+        "/readinessProbe/httpGet/port",
+        "/readinessProbe/tcpSocket/port",
+        "/startupProbe/httpGet/port",
+        "/startupProbe/tcpSocket/port",
+    ];
+    for container in pod.containers() {
+        for path in PORTS {
+            let Some(port) = container.at(path) else { continue };
+            let Some(name) = port.as_str() else { continue };
+            if container.items("/ports").any(|own| own.node.get("name") == Some(port.node)) {
+                continue;
             }
+            report.add(
+                Finding::new(Check::MissingPort, &port, format!("the container has no port named `{name}`"))
+                    .note("the probe always fails")
+                    .help("use the name of a port of the same container"),
+            );
         }
     }
 }
 
-fn open_ports(pod: &Node) -> Vec<&Node> {
-    let ports = |container| Node::get(container, "ports").and_then(Node::as_list).unwrap_or_default();
-    containers(pod).into_iter().flat_map(ports).collect()
-}
-
-fn nothing<'n>(selector: &'n Node, why: &str) -> Fault<'n> {
-    Fault::new(Check::SelectsNothing, selector, "this selects nothing")
-        .why(why)
-        .help("make labels and selector agree; if others bring what it selects, allow it with the reason")
+fn selects_nothing(selector: &Field<'_>, why: &str) -> Finding {
+    Finding::new(Check::SelectsNothing, selector, "the selector matches nothing").note(why).help(
+        "correct the selector or the labels; if someone else creates what it selects, allow it with a reason",
+    )
 }

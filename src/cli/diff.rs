@@ -4,16 +4,15 @@ use clap::Args;
 #[cfg(feature = "apply")]
 use transship::apply::{self, Adoption, Options};
 use transship::diagnostic::{Diagnostic, Diagnostics};
-use transship::object::Object;
-#[cfg(feature = "apply")]
-use transship::object::ObjectId;
-use transship::show::{self, Side};
+use transship::object::{Object, ObjectId};
+use transship::order::Plan;
+use transship::show::{self, ProfileObjects};
 
 #[cfg(feature = "apply")]
 use super::target::{Clusters, block_on};
 use super::{Inputs, Outcome, output};
 
-/// Show two profiles side by side, or what an apply would change in live clusters
+/// Show how two profiles differ, or what `apply` would change in live clusters
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -21,20 +20,20 @@ Examples:
   transship diff --profile standalone --profile hypershift-mc poddisruptionbudget/csi-snapshot-webhook-pdb
   transship diff --live --topology standalone
 
-Exit code 1 says that something differs.")]
+The exit code is 1 if something differs.")]
 pub(super) struct Diff {
-    /// Only this object, as kind/name
+    /// Compare only this object, as kind/name
     object: Option<String>,
     #[command(flatten)]
     inputs: Inputs,
-    /// A profile; there must be two
+    /// Profile to compare; give it twice
     #[arg(long, value_name = "NAME")]
     profile: Vec<String>,
-    /// Show what an apply would change in the live clusters
+    /// Show what `apply` would change, with a dry run on the API servers
     #[cfg(feature = "apply")]
     #[arg(long, conflicts_with = "profile")]
     live: bool,
-    /// Show the changes of an apply with --adopt
+    /// Compare as if objects that others created were adopted
     #[cfg(feature = "apply")]
     #[arg(long, requires = "live")]
     adopt: bool,
@@ -50,32 +49,37 @@ impl Diff {
             return self.run_live();
         }
         let [left, right] = &self.profile[..] else {
-            return Err(Diagnostic::error("a difference is between two")
-                .help("write --profile twice, such as --profile standalone --profile hypershift-mc")
+            return Err(Diagnostic::error("`diff` compares exactly two profiles")
+                .help("pass --profile twice, for example --profile standalone --profile hypershift-mc")
                 .into());
         };
         let project = self.inputs.load()?;
         let context = project.context();
-        let mut sides = Vec::new();
-        for name in [left, right] {
-            let profile = project.profiles.named(Some(name))?[0];
-            let plan = transship::render_unchecked(&context, &[profile])?.remove(0);
-            sides.push((profile, plan));
-        }
+        let (left, right) = (project.profiles.named(Some(left))?[0], project.profiles.named(Some(right))?[0]);
+        let left_plan = transship::render_unchecked(&context, &[left])?.remove(0);
+        let right_plan = transship::render_unchecked(&context, &[right])?.remove(0);
+        let (left_objects, right_objects) = (self.wanted(&left_plan), self.wanted(&right_plan));
         if let Some(object) = &self.object
-            && sides.iter().all(|(profile, plan)| show::find(object, plan, &context.view(profile)).is_err())
+            && show::find(object, &right_plan, &context.view(right)).is_err()
         {
-            let (profile, plan) = &sides[0];
-            show::find(object, plan, &context.view(profile))?;
+            show::find(object, &left_plan, &context.view(left))?;
         }
-        let wanted =
-            |object: &&Object| self.object.as_ref().is_none_or(|name| show::is_called(&object.id, name));
-        let objects: Vec<Vec<&Object>> =
-            sides.iter().map(|(_, plan)| plan.objects.iter().filter(wanted).collect()).collect();
-        let side = |at: usize| Side { name: &sides[at].0.name, objects: &objects[at] };
-        let text = show::diff(side(0), side(1), output::paint());
+        let text = show::diff(
+            ProfileObjects { profile: &left.name, objects: &left_objects },
+            ProfileObjects { profile: &right.name, objects: &right_objects },
+            output::paint(),
+        );
         output::result(&text)?;
         Ok(if text.is_empty() { Outcome::Done } else { Outcome::Found })
+    }
+
+    /// Returns the objects of a plan that the user asked for.
+    fn wanted<'p>(&self, plan: &'p Plan) -> Vec<&'p Object> {
+        plan.objects.iter().filter(|object| self.is_wanted(&object.id)).collect()
+    }
+
+    fn is_wanted(&self, id: &ObjectId) -> bool {
+        self.object.as_ref().is_none_or(|name| show::is_called(id, name))
     }
 
     #[cfg(feature = "apply")]
@@ -84,9 +88,8 @@ impl Diff {
         let profiles = self.clusters.profiles(&project)?;
         let context = project.context();
         let plans = transship::render(&context, &profiles)?;
-        let is_wanted = |id: &ObjectId| self.object.as_ref().is_none_or(|name| show::is_called(id, name));
         if let Some(name) = &self.object
-            && !plans.iter().flat_map(|plan| plan.objects.iter()).any(|object| is_wanted(&object.id))
+            && plans.iter().all(|plan| self.wanted(plan).is_empty())
         {
             show::find(name, &plans[0], &context.view(profiles[0]))?;
         }
@@ -101,7 +104,7 @@ impl Diff {
                 output::note(&event.line());
             })
             .await?;
-            changes.retain(|change| is_wanted(&change.object));
+            changes.retain(|change| self.is_wanted(&change.object));
             for change in &changes {
                 let text = if self.clusters.is_json() { change.json() + "\n" } else { change.text() };
                 output::result(&text)?;

@@ -7,7 +7,7 @@ use transship::show;
 
 use super::{Inputs, Outcome, output};
 
-/// Say where each field of an object came from: the line that wrote it, why, and what it replaced
+/// Show where each field of an object comes from: the line that set it, why, and its earlier values
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -15,14 +15,14 @@ Examples:
   transship explain deployment/csi-snapshot-controller-operator --profile hypershift-mc \\
       --path /spec/template/spec/containers/[name=csi-snapshot-controller-operator]/args")]
 pub(super) struct Explain {
-    /// The object, as kind/name
+    /// Object to explain, as kind/name
     object: String,
     #[command(flatten)]
     inputs: Inputs,
-    /// The profile
+    /// Profile of the object
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
-    /// Only the fields below this path: a JSON pointer, with `[name=x]` for an item of a list
+    /// Explain only the fields below this path: a JSON pointer, with `[name=x]` for an item of a list
     #[arg(long, value_name = "POINTER", default_value = "")]
     path: String,
 }
@@ -32,7 +32,7 @@ impl Explain {
         let project = self.inputs.load()?;
         let [profile] = project.profiles.named(self.profile.as_deref())?[..] else {
             let names: Vec<&str> = project.profiles.iter().map(|profile| profile.name.as_str()).collect();
-            return Err(Diagnostic::error("which profile?")
+            return Err(Diagnostic::error("`explain` needs one profile")
                 .help(format!("choose one with --profile: {}", names.join(", ")))
                 .into());
         };

@@ -8,16 +8,16 @@ use transship::yaml::{self, Document, SourceId, json};
 
 use super::{Format, Outcome, output};
 
-/// Read a text as Kubernetes reads it, and write it in canonical form
+/// Read YAML or JSON as Kubernetes does, and print it in canonical form
 #[derive(Args)]
 #[command(after_help = "\
 Example:
   echo 'mode: 0640' | transship fmt -o json          # {\"mode\":416}")]
 pub(super) struct Fmt {
-    /// The file; `-` is standard input
+    /// File to read; `-` is standard input
     #[arg(default_value = "-")]
     file: PathBuf,
-    /// The format to write
+    /// Format of the output
     #[arg(short = 'o', value_enum, default_value_t = Format::Yaml)]
     format: Format,
 }

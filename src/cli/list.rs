@@ -11,68 +11,68 @@ use transship::show;
 
 use super::{Inputs, Outcome, output};
 
-/// Show every manifest of the payload: in or out, where it goes, and why
+/// List the manifests of the payload: whether they are included, where they go, and why
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   transship list --profile standalone
   transship list --payload release --cluster-profile self-managed-high-availability --feature-set Default -o json
 
-A filter whose flag is not given is off; `--feature-gate ''` and `--capability ''` switch theirs on with none enabled.")]
+A filter is off unless its flag is given. `--feature-gate ''` and `--capability ''` turn the filter on with nothing enabled.")]
 pub(super) struct List {
     #[command(flatten)]
     inputs: Inputs,
-    /// Select as this profile does
+    /// Profile that selects the manifests
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
-    /// Only what is in no profile, or in standalone and without a home in HyperShift
+    /// List only manifests that no profile includes, or no profile of a topology with two clusters
     #[arg(long, conflicts_with_all = ["profile", "filters"])]
     orphans: bool,
-    /// The format of the list
+    /// Format of the list
     #[arg(short = 'o', value_enum, default_value_t = Format::Table)]
     format: Format,
     #[command(flatten)]
     flags: Flags,
 }
 
-/// The cluster-version-operator's filters, for payloads without profiles.
+/// The filters of the cluster-version-operator, for payloads without profiles.
 #[derive(Args)]
 #[group(id = "filters", multiple = true, conflicts_with = "profile")]
 struct Flags {
-    /// Take in what is annotated include.release.openshift.io/NAME
+    /// Include manifests with the annotation include.release.openshift.io/NAME
     #[arg(long, value_name = "NAME", help_heading = "Filters")]
     cluster_profile: Option<String>,
-    /// The cluster's feature set, Default for the default one
+    /// Feature set of the cluster; `Default` is the default one
     #[arg(long, value_name = "NAME", help_heading = "Filters")]
     feature_set: Option<String>,
-    /// A feature gate that is on; repeatable
+    /// Feature gate that is enabled; repeatable
     #[arg(long, value_name = "NAME", help_heading = "Filters")]
     feature_gate: Vec<String>,
-    /// A capability that is on; repeatable
+    /// Capability that is enabled; repeatable
     #[arg(long, value_name = "NAME", help_heading = "Filters")]
     capability: Vec<String>,
-    /// A capability that exists but is off; repeatable
+    /// Capability that is known but not enabled; repeatable
     #[arg(long, value_name = "NAME", help_heading = "Filters")]
     known_capability: Vec<String>,
-    /// The cluster's major version
+    /// Major version of the cluster
     #[arg(long, value_name = "N", help_heading = "Filters")]
     major_version: Option<u64>,
-    /// Leave out what is annotated exclude.release.openshift.io/ID
+    /// Exclude manifests with the annotation exclude.release.openshift.io/ID
     #[arg(long, value_name = "ID", help_heading = "Filters")]
     exclude_id: Option<String>,
-    /// An object that is not managed; repeatable
+    /// Object that is not managed; repeatable
     #[arg(long = "override", value_name = "GROUP/KIND/NAMESPACE/NAME", help_heading = "Filters")]
     overrides: Vec<Override>,
-    /// The payload that the cluster runs now: what it would lose to a new capability switches that on
+    /// Payload that the cluster runs now: capabilities that its manifests newly need are enabled
     #[arg(long, value_name = "DIR", help_heading = "Filters")]
     previous_payload: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Format {
-    /// A table for people
+    /// Table
     Table,
-    /// An array of rows
+    /// JSON array
     Json,
 }
 
@@ -85,7 +85,7 @@ impl List {
         }
     }
 
-    /// What the profile makes of every manifest, and what it adds.
+    /// Lists the manifests with the decision of a profile, and the objects that the profile adds.
     fn list_profile(&self, name: &str) -> Result<Outcome, Diagnostics> {
         let project = self.inputs.load()?;
         let (context, profile) = (project.context(), project.profiles.named(Some(name))?[0]);
@@ -95,12 +95,12 @@ impl List {
             rows.extend(show::added(&plan, &project.sources));
         }
         self.print(&rows)?;
-        // The digests are of the payload as it is, whatever a profile lays beside it.
-        self.summarise(&project.payload, &profile.select, &selected.selection.out);
+        // The digests are those of the payload itself, without the manifests of fragments.
+        self.print_summary(&project.payload, &profile.select, &selected.selection.out);
         Ok(Outcome::Done)
     }
 
-    /// What the flags make of every manifest.
+    /// Lists the manifests with the decision of the filters in the flags.
     fn list_payload(&self) -> Result<Outcome, Diagnostics> {
         let payload = Payload::load(&self.inputs.payload)?;
         output::warn(&payload.warnings);
@@ -108,25 +108,21 @@ impl List {
         select::check(&filters, &payload)?;
         let out = select::by(&filters, &payload);
         self.print(&show::rows(&payload, &out, None))?;
-        self.summarise(&payload, &filters, &out);
+        self.print_summary(&payload, &filters, &out);
         Ok(Outcome::Done)
     }
 
     fn list_orphans(&self) -> Result<Outcome, Diagnostics> {
         let project = self.inputs.load()?;
         let context = project.context();
-        let mut decisions = Vec::new();
+        let mut selected = Vec::new();
         for profile in project.profiles.iter() {
-            let selected = transship::select(&context, profile)?;
-            // The manifests of fragments are not part of the payload: they cannot be orphans.
-            let manifests = selected.payload().manifests.iter().zip(&selected.selection.out);
-            let own = manifests.filter(|(manifest, _)| manifest.file < project.payload.files.len());
-            decisions.push((profile, own.map(|(_, out)| out.clone()).collect()));
+            selected.push(transship::select(&context, profile)?);
         }
-        self.print(&show::orphans(&project.payload, &decisions))
+        self.print(&show::orphans(&project.payload, &selected))
     }
 
-    fn summarise(&self, payload: &Payload, filters: &Filters, out: &[Option<Reason>]) {
+    fn print_summary(&self, payload: &Payload, filters: &Filters, out: &[Option<Reason>]) {
         if matches!(self.format, Format::Table) {
             output::note(&show::summary(payload, filters, out));
         }
@@ -143,26 +139,26 @@ impl List {
 
 impl Flags {
     fn filters(&self, payload: &Payload) -> Result<Filters, Diagnostics> {
-        // A flag with an empty value switches its filter on without naming anything.
-        let names =
-            |flag: &[String]| flag.iter().filter(|name| !name.is_empty()).cloned().collect::<Vec<_>>();
-        let any_capability = !self.capability.is_empty() || !self.known_capability.is_empty();
-        let filters = Filters {
+        let has_capability_flag = !self.capability.is_empty() || !self.known_capability.is_empty();
+        let mut filters = Filters {
             exclude_identifier: self.exclude_id.clone(),
             feature_set: self.feature_set.clone(),
-            feature_gates: (!self.feature_gate.is_empty())
-                .then(|| names(&self.feature_gate).into_iter().collect()),
+            feature_gates: None,
             major_version: self.major_version,
             cluster_profile: self.cluster_profile.clone(),
-            capabilities: any_capability
-                .then(|| Capabilities::new(names(&self.capability), names(&self.known_capability))),
+            capabilities: None,
             overrides: self.overrides.clone(),
         };
+        if !self.feature_gate.is_empty() {
+            filters.feature_gates = Some(names(&self.feature_gate).into_iter().collect());
+        }
+        if has_capability_flag || self.previous_payload.is_some() {
+            filters.capabilities =
+                Some(Capabilities::new(names(&self.capability), names(&self.known_capability)));
+        }
         let Some(previous) = &self.previous_payload else { return Ok(filters) };
         let previous = Payload::load(previous)?;
         output::warn(&previous.warnings);
-        let filters =
-            Filters { capabilities: Some(filters.capabilities.clone().unwrap_or_default()), ..filters };
         let (filters, implied) = select::for_update(&filters, payload, &previous);
         if !implied.is_empty() {
             let names: Vec<&str> = implied.iter().map(String::as_str).collect();
@@ -170,4 +166,9 @@ impl Flags {
         }
         Ok(filters)
     }
+}
+
+/// Returns the values of a flag. An empty value turns the filter on with nothing enabled.
+fn names(flag: &[String]) -> Vec<String> {
+    flag.iter().filter(|name| !name.is_empty()).cloned().collect()
 }

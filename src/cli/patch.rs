@@ -11,30 +11,30 @@ use transship::yaml::{self, Node, SourceId};
 
 use super::{Outcome, output};
 
-/// Try one patch on one manifest, and print the result
+/// Apply a patch to a manifest, and print the result
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   transship patch deployment.yaml --patch add-sidecar.yaml
   transship patch deployment.yaml --patch set-args.yaml-patch --type json")]
 pub(super) struct Patch {
-    /// The manifest
+    /// Manifest to patch
     file: PathBuf,
-    /// The patch, in YAML or JSON
+    /// File with the patch, in YAML or JSON
     #[arg(long = "patch", value_name = "FILE")]
     change: PathBuf,
-    /// The kind of patch; without it, a list is `json` and a map `strategic`
+    /// Type of the patch; without it, a list is a JSON patch and a map a strategic merge patch
     #[arg(long, value_enum)]
     r#type: Option<Type>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Type {
-    /// Kubernetes' strategic merge, with its merge keys
+    /// Strategic merge patch of Kubernetes
     Strategic,
-    /// RFC 7386
+    /// JSON merge patch, RFC 7386
     Merge,
-    /// RFC 6902, with `[name=x]` in paths
+    /// JSON patch, RFC 6902, with `[name=x]` in paths
     Json,
 }
 

@@ -9,13 +9,13 @@ use transship::language::Profiles;
 
 use super::{Outcome, output};
 
-/// Print the JSON Schema of the files of the language, for editors to complete and check with
+/// Print a JSON Schema of pages, profiles and fragments, for completion and checks in editors
 #[derive(Args)]
 #[command(after_help = "\
 Example:
   transship schema > .vscode/transship.schema.json")]
 pub(super) struct Schema {
-    /// The folder of the profiles, whose fragments say what can be used
+    /// Folder of the profiles; the schema includes their fragments
     #[arg(long, value_name = "DIR", default_value = "profiles")]
     profiles: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! What is on disk beside what should be.
+//! The files of a folder compared with the files that it should contain.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,121 +8,112 @@ use walkdir::WalkDir;
 use super::{Folder, folder};
 use crate::diagnostic::{Diagnostic, Location};
 
-/// A file that is not as it should be.
+/// A file that differs from the expected one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Difference {
-    /// It is not there.
-    Missing {
-        /// Its path below the folder.
-        path: String,
-    },
-    /// Nothing is rendered to it any more.
-    Stale {
-        /// Its path below the folder.
-        path: String,
-    },
-    /// It holds something else.
-    Changed {
-        /// Its path below the folder.
-        path: String,
-        /// What it holds; what is not UTF-8 in it is replaced.
-        golden: String,
-        /// What is rendered.
-        rendered: String,
-    },
-    /// It is another, and holds something that no message may show.
-    Hidden {
-        /// The file's path below the folder.
-        path: String,
-    },
+pub struct Difference {
+    /// The path of the file below the folder.
+    pub path: String,
+    /// How it differs.
+    pub kind: DifferenceKind,
 }
 
-/// Compares a folder on disk with what it should hold, byte by byte.
+/// How a file differs from the expected one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DifferenceKind {
+    /// The file does not exist.
+    Missing,
+    /// The file exists, and no object is rendered to it.
+    Stale,
+    /// The file has other content.
+    Changed {
+        /// The content on disk, with invalid UTF-8 replaced.
+        golden: String,
+        /// The rendered content.
+        rendered: String,
+    },
+    /// The file has other content, which contains a secret parameter and must not be shown.
+    Hidden,
+}
+
+/// Compares a folder with the files that it should contain, byte by byte.
 pub fn compare(expected: &Folder, folder: &Path) -> Result<Vec<Difference>, Diagnostic> {
-    let mut found = read(folder)?;
+    let mut on_disk = read(folder)?;
     let mut differences = Vec::new();
     for (path, rendered) in &expected.files {
-        match found.remove(path) {
-            None => differences.push(Difference::Missing { path: path.clone() }),
-            Some(golden) if golden != rendered.as_bytes() => {
-                let golden = String::from_utf8_lossy(&golden).into_owned();
-                differences.push(Difference::Changed {
-                    path: path.clone(),
-                    golden,
-                    rendered: rendered.clone(),
-                });
-            }
-            Some(_) => {}
-        }
+        let kind = match on_disk.remove(path) {
+            None => DifferenceKind::Missing,
+            Some(golden) if golden == rendered.as_bytes() => continue,
+            Some(golden) => DifferenceKind::Changed {
+                golden: String::from_utf8_lossy(&golden).into_owned(),
+                rendered: rendered.clone(),
+            },
+        };
+        differences.push(Difference { path: path.clone(), kind });
     }
-    differences.extend(found.into_keys().map(|path| Difference::Stale { path }));
-    differences.sort_by(|a, b| a.path().cmp(b.path()));
+    for path in on_disk.into_keys() {
+        differences.push(Difference { path, kind: DifferenceKind::Stale });
+    }
+    differences.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(differences)
 }
 
-/// Folders of ours at `root/<set>/<profile>` that nobody knows: a set or a profile that is gone leaves them.
-pub fn strangers(root: &Path, known: impl Fn(&str, &str) -> bool) -> Result<Vec<PathBuf>, Diagnostic> {
-    let mut strangers = Vec::new();
+/// Returns the folders `<root>/<parameter set>/<profile>` that transship wrote and that are no longer current.
+pub fn stale_folders(
+    root: &Path,
+    is_current: impl Fn(&str, &str) -> bool,
+) -> Result<Vec<PathBuf>, Diagnostic> {
+    let mut stale = Vec::new();
     if !root.exists() {
-        return Ok(strangers);
+        return Ok(stale);
     }
     for entry in WalkDir::new(root).min_depth(2).max_depth(2).sort_by_file_name() {
-        let entry = entry.map_err(|error| unreadable(root, &error))?;
+        let entry = entry.map_err(|error| cannot_open(root, &error))?;
         let set = entry.path().parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
         let profile = entry.file_name().to_string_lossy();
-        if !known(&set, &profile) && folder::is_written_by_us(entry.path()) {
-            strangers.push(entry.into_path());
+        if !is_current(&set, &profile) && folder::is_written_by_transship(entry.path()) {
+            stale.push(entry.into_path());
         }
     }
-    Ok(strangers)
+    Ok(stale)
 }
 
-/// Takes away a folder of ours.
+/// Deletes a folder.
 pub fn remove(folder: &Path) -> Result<(), Diagnostic> {
-    std::fs::remove_dir_all(folder).map_err(|error| unreadable(folder, &error))
+    std::fs::remove_dir_all(folder).map_err(|error| {
+        Diagnostic::error(format!("cannot delete the folder: {error}"))
+            .at(Location::file(folder.display().to_string()))
+    })
 }
 
 impl Difference {
-    /// Without its texts, if one of them holds a secret.
-    #[must_use]
-    pub fn without(self, secrets: &[String]) -> Self {
-        let holds = |text: &str| secrets.iter().any(|secret| text.contains(secret.as_str()));
-        match self {
-            Self::Changed { path, golden, rendered } if holds(&golden) || holds(&rendered) => {
-                Self::Hidden { path }
-            }
-            other => other,
-        }
-    }
-
-    /// The file's path below the folder.
-    pub fn path(&self) -> &str {
-        match self {
-            Self::Missing { path }
-            | Self::Stale { path }
-            | Self::Changed { path, .. }
-            | Self::Hidden { path } => path,
+    /// Removes the content if it contains a secret.
+    pub fn hide_secrets(&mut self, secrets: &[String]) {
+        if let DifferenceKind::Changed { golden, rendered } = &self.kind
+            && secrets.iter().any(|secret| golden.contains(secret) || rendered.contains(secret))
+        {
+            self.kind = DifferenceKind::Hidden;
         }
     }
 }
 
+/// Reads all files below a folder. A folder that does not exist has none.
 fn read(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>, Diagnostic> {
-    let mut found = BTreeMap::new();
+    let mut files = BTreeMap::new();
     if !folder.exists() {
-        return Ok(found);
+        return Ok(files);
     }
     for entry in WalkDir::new(folder) {
-        let entry = entry.map_err(|error| unreadable(error.path().unwrap_or(folder), &error))?;
+        let entry = entry.map_err(|error| cannot_open(error.path().unwrap_or(folder), &error))?;
         if entry.file_type().is_dir() {
             continue;
         }
-        let bytes = std::fs::read(entry.path()).map_err(|error| unreadable(entry.path(), &error))?;
+        let bytes = std::fs::read(entry.path()).map_err(|error| cannot_open(entry.path(), &error))?;
         let path = entry.path().strip_prefix(folder).unwrap_or(entry.path());
-        found.insert(path.to_string_lossy().replace('\\', "/"), bytes);
+        files.insert(path.to_string_lossy().replace('\\', "/"), bytes);
     }
-    Ok(found)
+    Ok(files)
 }
 
-fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> Diagnostic {
+fn cannot_open(path: &Path, error: &dyn std::fmt::Display) -> Diagnostic {
     Diagnostic::error(format!("cannot be opened: {error}")).at(Location::file(path.display().to_string()))
 }

@@ -1,4 +1,4 @@
-//! How objects are written down: as a stream, as a folder, and beside the golden files.
+//! Writes objects: as a YAML or JSON stream, as a folder of files, and compared with golden files.
 
 mod folder;
 mod golden;
@@ -8,14 +8,14 @@ use crate::parallel::{self, MIN_TEXTS_PER_THREAD};
 use crate::yaml::{self, json};
 
 pub use folder::{Folder, INDEX};
-pub use golden::{Difference, compare, remove, strangers};
+pub use golden::{Difference, DifferenceKind, compare, remove, stale_folders};
 
-/// How many objects are written at once: enough to fill a text, few enough to share among cores.
-const SHARE: usize = 64;
+/// The number of objects that one thread writes into one text.
+const CHUNK: usize = 64;
 
-/// The objects as one YAML stream, in pieces.
+/// Returns the objects as a YAML stream, in several texts that follow each other.
 pub fn stream(objects: &[Object]) -> Vec<String> {
-    pieces(objects, |index, object, out| {
+    write_chunks(objects, |index, object, out| {
         if index > 0 {
             out.push_str("---\n");
         }
@@ -23,21 +23,21 @@ pub fn stream(objects: &[Object]) -> Vec<String> {
     })
 }
 
-/// The objects as JSON, one a line, in pieces.
+/// Returns the objects as JSON, one per line, in several texts that follow each other.
 pub fn json_lines(objects: &[Object]) -> Vec<String> {
-    pieces(objects, |_, object, out| {
+    write_chunks(objects, |_, object, out| {
         out.push_str(&json::write(&object.root));
         out.push('\n');
     })
 }
 
-/// Writes shares of the objects on all cores, each into one text.
-fn pieces(objects: &[Object], write: impl Fn(usize, &Object, &mut String) + Sync) -> Vec<String> {
-    let shares: Vec<(usize, &[Object])> = objects.chunks(SHARE).enumerate().collect();
-    parallel::map(MIN_TEXTS_PER_THREAD, shares, |(share, objects)| {
+/// Writes the objects on all cores, each chunk into one text. `write` gets the index of the object.
+fn write_chunks(objects: &[Object], write: impl Fn(usize, &Object, &mut String) + Sync) -> Vec<String> {
+    let chunks: Vec<(usize, &[Object])> = objects.chunks(CHUNK).enumerate().collect();
+    parallel::map(MIN_TEXTS_PER_THREAD, chunks, |(chunk, objects)| {
         let mut out = String::with_capacity(objects.len() * 1024);
         for (index, object) in objects.iter().enumerate() {
-            write(share * SHARE + index, object, &mut out);
+            write(chunk * CHUNK + index, object, &mut out);
         }
         out
     })

@@ -16,61 +16,61 @@ use crate::yaml::{self, Mark, Node, Value};
 string_enum! {
     /// A check, by the code of its findings.
     pub enum Check {
-        /// A field that the kind does not have: the API server refuses it, or drops it without a word.
+        /// A field that the kind does not have. The API server rejects or drops it.
         "unknown-field" => UnknownField,
-        /// A value of another type than the field takes.
+        /// A value of the wrong type.
         "wrong-type" => WrongType,
-        /// A field that the kind needs.
+        /// A required field that is not set.
         "missing-field" => MissingField,
         /// A label or annotation that is not text.
-        "not-text" => NotText,
-        /// Two items of a list with the same keys: server-side apply refuses the object.
-        "repeated-item" => RepeatedItem,
-        /// Two of several alternatives, or none of them: a volume's source, a probe's handler, a variable's value.
+        "label-not-text" => LabelNotText,
+        /// Two items of a list with the same keys. Server-side apply rejects the object.
+        "duplicate-item" => DuplicateItem,
+        /// Fields that exclude each other, or none of several alternatives: volume sources, probe handlers, values of a variable.
         "one-of" => OneOf,
-        /// Two manifests for one object.
-        "same-object" => SameObject,
+        /// Two manifests for the same object.
+        "duplicate-object" => DuplicateObject,
         /// A namespaced object without a namespace.
-        "needs-namespace" => NeedsNamespace,
-        /// A namespace on an object that lives in none.
-        "takes-no-namespace" => TakesNoNamespace,
-        /// A namespace that nobody creates or declares.
+        "missing-namespace" => MissingNamespace,
+        /// A cluster-scoped object with a namespace.
+        "unexpected-namespace" => UnexpectedNamespace,
+        /// A namespace that no manifest creates and no external declares.
         "unknown-namespace" => UnknownNamespace,
-        /// A cluster-scoped object in a hosted control plane's half of the management cluster.
+        /// A cluster-scoped object in the management cluster, which other hosted control planes share.
         "cluster-scoped" => ClusterScoped,
-        /// A kind about which nothing is known.
+        /// A kind or version that no CRD describes and no entry under `kinds` declares.
         "unknown-kind" => UnknownKind,
-        /// An object that comes before its namespace, its kind, what its pods need or the Service that it calls.
-        "too-early" => TooEarly,
-        /// An object is named that is not there.
-        "no-such-object" => NoSuchObject,
-        /// An object that may be missing is named, and nobody brings it.
-        "nobody-brings" => NobodyBrings,
-        /// A key of a Secret or ConfigMap is named that is not there.
-        "no-such-key" => NoSuchKey,
-        /// A port is named that is not there.
-        "no-such-port" => NoSuchPort,
-        /// A selector that selects nothing.
+        /// An object that is applied before its namespace, its CRD, what its pods need or the Service that it calls.
+        "wrong-order" => WrongOrder,
+        /// A reference to an object that does not exist.
+        "missing-object" => MissingObject,
+        /// An optional reference to an object that does not exist.
+        "missing-optional-object" => MissingOptionalObject,
+        /// A reference to a key that a Secret or ConfigMap does not have.
+        "missing-key" => MissingKey,
+        /// A reference to a port that a Service or container does not have.
+        "missing-port" => MissingPort,
+        /// A label selector that matches nothing.
         "selects-nothing" => SelectsNothing,
-        /// An object is named that lives in the topology's other cluster.
-        "other-cluster" => OtherCluster,
-        /// Credentials, key material or a kubeconfig in the guest, whose users can read it.
+        /// A reference to an object in the other cluster of the topology.
+        "wrong-cluster" => WrongCluster,
+        /// Credentials, key material or a kubeconfig in the guest, whose users can read them.
         "secret-in-guest" => SecretInGuest,
-        /// Rights for somebody in a namespace of the other cluster.
-        "foreign-subject" => ForeignSubject,
-        /// A privileged pod in the management cluster.
+        /// Permissions for a subject in a namespace of the other cluster.
+        "wrong-cluster-subject" => WrongClusterSubject,
+        /// A privileged container in the management cluster.
         "privileged" => Privileged,
-        /// A pod in the management cluster that uses its node's network, processes, files or ports.
+        /// A pod in the management cluster that uses the network, processes, files or ports of its node.
         "host-access" => HostAccess,
-        /// A pod in the management cluster with a token that gives it no right.
-        "needless-token" => NeedlessToken,
-        /// An identity with all rights in the guest.
+        /// A pod in the management cluster that mounts a token without permissions.
+        "unneeded-token" => UnneededToken,
+        /// A binding that grants all permissions in the guest.
         "guest-admin" => GuestAdmin,
-        /// A value read from the guest that nothing bounds.
-        "guest-value" => GuestValue,
-        /// An object that is declared to live outside and that nobody names.
+        /// A parameter that is read from the guest without a `pattern` or `enum`.
+        "unvalidated-guest-value" => UnvalidatedGuestValue,
+        /// An external or a declared kind that nothing uses.
         "unused-external" => UnusedExternal,
-        /// A finding that is allowed and does not occur.
+        /// An allowance that matches no finding.
         "unused-allowance" => UnusedAllowance,
     }
 }
@@ -98,7 +98,7 @@ impl Check {
 
     /// Returns the severity of its findings.
     pub fn severity(self) -> Severity {
-        if self.is_about_declarations() || self == Self::NobodyBrings {
+        if self.is_about_declarations() || self == Self::MissingOptionalObject {
             Severity::Warning
         } else {
             Severity::Error

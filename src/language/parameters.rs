@@ -143,7 +143,7 @@ impl Parameter {
         if is_from_guest && !is_bounded {
             let message = format!("the parameter `{name}` is read from the guest and accepts any value");
             let error = reader.error(mark, message);
-            error.code = Some(Check::GuestValue.code());
+            error.code = Some(Check::UnvalidatedGuestValue.code());
             error.notes.push("the guest's administrator decides what the value is".to_owned());
             error.help = Some("limit it with `pattern` or `enum`".into());
         }

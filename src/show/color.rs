@@ -1,32 +1,32 @@
-//! Colour, where there is a terminal to show it.
+//! Color for terminals.
 
-/// Whether output is coloured.
+/// Whether output is colored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Paint {
-    /// For a terminal.
+    /// With ANSI escape sequences, for a terminal.
     Colour,
-    /// For everything else.
+    /// Without.
     Plain,
 }
 
 impl Paint {
     pub(super) fn red(self, text: &str) -> String {
-        self.with("31", text)
+        self.wrap("31", text)
     }
 
     pub(super) fn green(self, text: &str) -> String {
-        self.with("32", text)
+        self.wrap("32", text)
     }
 
     pub(super) fn bold(self, text: &str) -> String {
-        self.with("1", text)
+        self.wrap("1", text)
     }
 
     pub(super) fn dim(self, text: &str) -> String {
-        self.with("2", text)
+        self.wrap("2", text)
     }
 
-    fn with(self, code: &str, text: &str) -> String {
+    fn wrap(self, code: &str, text: &str) -> String {
         match self {
             Self::Colour => format!("\x1b[{code}m{text}\x1b[0m"),
             Self::Plain => text.to_owned(),

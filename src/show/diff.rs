@@ -1,4 +1,4 @@
-//! Two renders side by side, object by object.
+//! Differences between two renderings, object by object.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -9,28 +9,39 @@ use super::{Paint, changes, mask_secrets};
 use crate::object::Object;
 use crate::yaml::{self, Node};
 
-/// The objects of one side, and what it is called.
+/// The objects of one profile.
 #[derive(Clone, Copy)]
-pub struct Side<'a> {
-    /// The profile.
-    pub name: &'a str,
-    /// Its objects.
+pub struct ProfileObjects<'a> {
+    /// The name of the profile.
+    pub profile: &'a str,
+    /// The objects.
     pub objects: &'a [&'a Object],
 }
 
-/// What only one side has, and the lines in which the rest differs; nothing if nothing does. An object is the same in
-/// both by its component, kind and name: a profile may have moved it to another namespace.
-pub fn diff(left: Side<'_>, right: Side<'_>, paint: Paint) -> String {
-    let (of_left, of_right) = (by_name(left.objects), by_name(right.objects));
+/// Returns the objects that only one profile has, and a diff of each object that differs. Returns an empty text if
+/// there is no difference.
+///
+/// Objects are matched by component, kind and name, because a profile may move an object to another namespace.
+pub fn diff(left: ProfileObjects<'_>, right: ProfileObjects<'_>, paint: Paint) -> String {
+    let mut matched: BTreeMap<DiffKey<'_>, Matched<'_>> = BTreeMap::new();
+    for object in left.objects {
+        matched.entry(DiffKey::of(object)).or_default().left.push(object);
+    }
+    for object in right.objects {
+        matched.entry(DiffKey::of(object)).or_default().right.push(object);
+    }
     let mut out = String::new();
-    let names = of_left.keys().chain(of_right.keys().filter(|name| !of_left.contains_key(*name)));
-    for name in names {
-        let (old, new) = (objects(&of_left, name), objects(&of_right, name));
-        for at in 0..old.len().max(new.len()) {
-            match (old.get(at), new.get(at)) {
-                (Some(old), Some(new)) => out.push_str(&pair(old, new, left, right, paint)),
-                (Some(only), None) => one(only, left, paint, &mut out),
-                (None, Some(only)) => one(only, right, paint, &mut out),
+    // Objects of the left profile come first.
+    let (in_left, only_in_right): (Vec<_>, Vec<_>) =
+        matched.into_values().partition(|matched| !matched.left.is_empty());
+    for Matched { left: old, right: new } in in_left.into_iter().chain(only_in_right) {
+        for index in 0..old.len().max(new.len()) {
+            match (old.get(index), new.get(index)) {
+                (Some(old), Some(new)) => {
+                    diff_object(old, new, (left.profile, right.profile), paint, &mut out);
+                }
+                (Some(object), None) => only_in(object, left.profile, paint, &mut out),
+                (None, Some(object)) => only_in(object, right.profile, paint, &mut out),
                 (None, None) => {}
             }
         }
@@ -38,58 +49,63 @@ pub fn diff(left: Side<'_>, right: Side<'_>, paint: Paint) -> String {
     out
 }
 
-/// Component, group, kind and name, with all that have them: two may, in two namespaces.
-type ByName<'a> = BTreeMap<[&'a str; 4], Vec<&'a Object>>;
+/// The part of an object's identity that is the same in all profiles.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct DiffKey<'a> {
+    component: &'a str,
+    group: &'a str,
+    kind: &'a str,
+    name: &'a str,
+}
 
-fn by_name<'a>(objects: &[&'a Object]) -> ByName<'a> {
-    let mut found = ByName::new();
-    for object in objects {
+impl<'a> DiffKey<'a> {
+    fn of(object: &'a Object) -> Self {
         let id = &object.id;
-        found.entry([&object.component, &id.group, &id.kind, &id.name]).or_default().push(object);
+        Self { component: &object.component, group: &id.group, kind: &id.kind, name: &id.name }
     }
-    found
 }
 
-fn objects<'a, 'm>(all: &'m ByName<'a>, name: &[&'a str; 4]) -> &'m [&'a Object] {
-    all.get(name).map(Vec::as_slice).unwrap_or_default()
+/// The objects with one key: several, if they are in several namespaces.
+#[derive(Default)]
+struct Matched<'a> {
+    left: Vec<&'a Object>,
+    right: Vec<&'a Object>,
 }
 
-fn one(object: &Object, side: Side<'_>, paint: Paint, out: &mut String) {
-    let _ = writeln!(out, "{} is in {} only", paint.bold(&object.id.to_string()), side.name);
+fn only_in(object: &Object, profile: &str, paint: Paint, out: &mut String) {
+    let _ = writeln!(out, "{} is only in {profile}", paint.bold(&object.id.to_string()));
 }
 
-fn pair(old: &Object, new: &Object, left: Side<'_>, right: Side<'_>, paint: Paint) -> String {
+fn diff_object(old: &Object, new: &Object, profiles: (&str, &str), paint: Paint, out: &mut String) {
+    if old.root == new.root {
+        return;
+    }
     let (mut before, mut after) = (old.root.clone(), new.root.clone());
-    if before == after {
-        return String::new();
-    }
-    if mask_secrets::is_secret(&before) || mask_secrets::is_secret(&after) {
-        mask_secrets::secrets(&mut before, &mut after);
-    }
-    let mut out =
-        format!("{} differs\n", paint.bold(&format!("{}/{}", old.id.kind_and_group(), old.id.name)));
-    for line in lines(&yaml::write(&before), &yaml::write(&after), (left.name, right.name), paint) {
+    mask_secrets::mask(&mut before, &mut after);
+    let name = format!("{}/{}", old.id.kind_and_group(), old.id.name);
+    let _ = writeln!(out, "{} differs", paint.bold(&name));
+    for line in diff_lines(&yaml::write(&before), &yaml::write(&after), profiles, paint) {
         let _ = writeln!(out, "  {line}");
     }
-    out
 }
 
-/// What differs between an object as it is and as it would be, field by field; of a Secret only that it does.
+/// Returns the fields in which two versions of an object differ, one per line. Hides the values of Secrets.
 pub fn fields(before: &Node, after: &Node) -> Vec<String> {
     let (mut before, mut after) = (before.clone(), after.clone());
-    if mask_secrets::is_secret(&before) || mask_secrets::is_secret(&after) {
-        mask_secrets::secrets(&mut before, &mut after);
-    }
+    mask_secrets::mask(&mut before, &mut after);
     changes(&before, &after).iter().map(ToString::to_string).collect()
 }
 
-/// The lines of two texts that differ, with a few around them.
-pub(super) fn lines(before: &str, after: &str, names: (&str, &str), paint: Paint) -> Vec<String> {
+/// Returns a unified diff of two texts.
+pub(super) fn diff_lines(before: &str, after: &str, names: (&str, &str), paint: Paint) -> Vec<String> {
     let diff = TextDiff::from_lines(before, after).unified_diff().header(names.0, names.1).to_string();
-    let coloured = |line: &str| match line.as_bytes().first() {
-        Some(b'-') => paint.red(line),
-        Some(b'+') => paint.green(line),
-        _ => paint.dim(line),
-    };
-    diff.lines().map(coloured).collect()
+    let mut lines = Vec::new();
+    for line in diff.lines() {
+        lines.push(match line.as_bytes().first() {
+            Some(b'-') => paint.red(line),
+            Some(b'+') => paint.green(line),
+            _ => paint.dim(line),
+        });
+    }
+    lines
 }

@@ -1,100 +1,77 @@
-//! What differs between two values, field by field.
+//! Differences between two values, field by field.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 
+use crate::object::path;
 use crate::yaml::{Node, Value, json};
 
-/// One field that differs. At least one of the sides is there.
+/// A field that differs. At least one of `before` and `after` is set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
-    /// Where: a JSON pointer, with `[name=x]` for an item of a list that is known by its name.
+    /// The path: a JSON pointer, with `[name=x]` for items that have a name.
     pub path: String,
-    /// What it was, as JSON.
+    /// The old value as JSON, or nothing if the field was added.
     pub before: Option<String>,
-    /// What it is, as JSON.
+    /// The new value as JSON, or nothing if the field was removed.
     pub after: Option<String>,
 }
 
-/// All fields that differ, in the order of their paths.
+/// Returns all fields that differ.
 pub fn changes(before: &Node, after: &Node) -> Vec<Change> {
     let mut changes = Vec::new();
-    compare(before, after, "", &mut changes);
+    compare(Some(before), Some(after), String::new(), &mut changes);
     changes
 }
 
-fn compare(before: &Node, after: &Node, path: &str, changes: &mut Vec<Change>) {
-    match (&before.value, &after.value) {
-        (Value::Map(old), Value::Map(new)) => {
-            let mut keys: Vec<&str> = old.iter().chain(new).map(|entry| &*entry.key).collect();
-            keys.sort_unstable();
-            keys.dedup();
+fn compare(before: Option<&Node>, after: Option<&Node>, path: String, changes: &mut Vec<Change>) {
+    match (before.map(|node| &node.value), after.map(|node| &node.value)) {
+        (Some(Value::Map(old)), Some(Value::Map(new))) => {
+            let keys: BTreeSet<&str> = old.iter().chain(new).map(|entry| entry.key.as_str()).collect();
             for key in keys {
-                side_by_side(old.get(key), new.get(key), &format!("{path}/{}", escape(key)), changes);
+                compare(old.get(key), new.get(key), path::field(&path, key), changes);
             }
         }
-        (Value::List(old), Value::List(new)) => lists(old, new, path, changes),
+        (Some(Value::List(old)), Some(Value::List(new))) => compare_lists(old, new, &path, changes),
         (old, new) if old == new => {}
-        _ => side_by_side_values(Some(before), Some(after), path, changes),
+        _ => changes.push(Change { path, before: before.map(json::show), after: after.map(json::show) }),
     }
 }
 
-fn side_by_side(before: Option<&Node>, after: Option<&Node>, path: &str, changes: &mut Vec<Change>) {
-    match (before, after) {
-        (Some(before), Some(after)) => compare(before, after, path, changes),
-        _ => side_by_side_values(before, after, path, changes),
-    }
-}
-
-fn side_by_side_values(before: Option<&Node>, after: Option<&Node>, path: &str, changes: &mut Vec<Change>) {
-    changes.push(Change {
-        path: path.to_owned(),
-        before: before.map(json::show),
-        after: after.map(json::show),
-    });
-}
-
-/// Items with names are compared by name; an order that changed is a difference as well. Others by their place.
-fn lists(old: &[Node], new: &[Node], path: &str, changes: &mut Vec<Change>) {
-    let (Some(old_names), Some(new_names)) = (names(old), names(new)) else {
+/// Compares items by their segments, as `explain` names them, if these identify each item, and by index otherwise. For
+/// items with segments, another order is a difference too.
+fn compare_lists(old: &[Node], new: &[Node], path: &str, changes: &mut Vec<Change>) {
+    let (Some(old_segments), Some(new_segments)) = (path::item_segments(old), path::item_segments(new))
+    else {
         for index in 0..old.len().max(new.len()) {
-            side_by_side(old.get(index), new.get(index), &format!("{path}/{index}"), changes);
+            compare(old.get(index), new.get(index), format!("{path}/{index}"), changes);
         }
         return;
     };
-    let (in_old, in_new) = (by_name(&old_names), by_name(&new_names));
-    for (index, name) in old_names.iter().enumerate() {
-        let after = in_new.get(name).map(|at| &new[*at]);
-        side_by_side(Some(&old[index]), after, &format!("{path}/[name={}]", escape(name)), changes);
+    let old_items: HashMap<&String, &Node> = old_segments.iter().zip(old).collect();
+    let new_items: HashMap<&String, &Node> = new_segments.iter().zip(new).collect();
+    let added = new_segments.iter().filter(|segment| !old_items.contains_key(segment));
+    for segment in old_segments.iter().chain(added) {
+        let (old, new) = (old_items.get(segment).copied(), new_items.get(segment).copied());
+        compare(old, new, format!("{path}/{segment}"), changes);
     }
-    for (index, name) in new_names.iter().enumerate() {
-        if !in_old.contains_key(name) {
-            side_by_side(None, Some(&new[index]), &format!("{path}/[name={}]", escape(name)), changes);
-        }
-    }
-    let kept = |names: &[&str], others: &HashMap<&str, usize>| -> Vec<String> {
-        names.iter().filter(|name| others.contains_key(*name)).map(|name| (*name).to_owned()).collect()
-    };
-    let (before, after) = (kept(&old_names, &in_new), kept(&new_names, &in_old));
-    if before != after {
-        let order = |names: Vec<String>| Some(format!("order {}", names.join(", ")));
-        changes.push(Change { path: path.to_owned(), before: order(before), after: order(after) });
+    let kept_before: Vec<&String> =
+        old_segments.iter().filter(|segment| new_items.contains_key(segment)).collect();
+    let kept_after: Vec<&String> =
+        new_segments.iter().filter(|segment| old_items.contains_key(segment)).collect();
+    if kept_before != kept_after {
+        changes.push(Change {
+            path: path.to_owned(),
+            before: Some(order(&kept_before)),
+            after: Some(order(&kept_after)),
+        });
     }
 }
 
-fn by_name<'n>(names: &[&'n str]) -> HashMap<&'n str, usize> {
-    names.iter().enumerate().map(|(index, name)| (*name, index)).collect()
-}
-
-/// The names of a list's items, if every one has a name of its own.
-fn names(items: &[Node]) -> Option<Vec<&str>> {
-    let names: Vec<&str> = items.iter().map(|item| item.get("name")?.as_str()).collect::<Option<_>>()?;
-    let distinct: HashSet<&str> = names.iter().copied().collect();
-    (!names.is_empty() && distinct.len() == names.len()).then_some(names)
-}
-
-fn escape(segment: &str) -> String {
-    segment.replace('~', "~0").replace('/', "~1")
+/// Describes the order of items.
+fn order(segments: &[&String]) -> String {
+    let segments: Vec<&str> = segments.iter().map(|segment| segment.as_str()).collect();
+    format!("order {}", segments.join(", "))
 }
 
 impl fmt::Display for Change {
@@ -102,8 +79,8 @@ impl fmt::Display for Change {
         let path = if self.path.is_empty() { "/" } else { &self.path };
         match (&self.before, &self.after) {
             (Some(before), Some(after)) => write!(f, "{path}: {before} -> {after}"),
-            (Some(before), None) => write!(f, "{path}: {before} is gone"),
-            (None, Some(after)) => write!(f, "{path}: {after} is new"),
+            (Some(before), None) => write!(f, "{path}: {before} (removed)"),
+            (None, Some(after)) => write!(f, "{path}: {after} (added)"),
             (None, None) => write!(f, "{path}"),
         }
     }
@@ -123,14 +100,14 @@ mod tests {
     }
 
     #[test]
-    fn fields_by_path() {
+    fn fields_are_compared_by_path() {
         assert_eq!(shown("{a: 1, b: {c/d: x}}", "{a: 1.0, b: {c/d: z}}"), ["/b/c~1d: \"x\" -> \"z\""]);
-        assert_eq!(shown("{a: 1}", "{b: [2]}"), ["/a: 1 is gone", "/b: [2] is new"]);
-        assert_eq!(shown("{a: [1, 2]}", "{a: [1]}"), ["/a/1: 2 is gone"]);
+        assert_eq!(shown("{a: 1}", "{b: [2]}"), ["/a: 1 (removed)", "/b: [2] (added)"]);
+        assert_eq!(shown("{a: [1, 2]}", "{a: [1]}"), ["/a/1: 2 (removed)"]);
     }
 
     #[test]
-    fn named_items_by_name_and_their_order() {
+    fn named_items_are_compared_by_name_and_order() {
         let before = "{c: [{name: a, v: 1}, {name: b, v: 2}]}";
         assert_eq!(
             shown(before, "{c: [{name: b, v: 3}, {name: a, v: 1}]}"),
@@ -138,7 +115,10 @@ mod tests {
         );
         assert_eq!(
             shown(before, "{c: [{name: a, v: 1}, {name: z, v: 2}]}"),
-            ["/c/[name=b]: {\"name\":\"b\",\"v\":2} is gone", "/c/[name=z]: {\"name\":\"z\",\"v\":2} is new",]
+            [
+                "/c/[name=b]: {\"name\":\"b\",\"v\":2} (removed)",
+                "/c/[name=z]: {\"name\":\"z\",\"v\":2} (added)",
+            ]
         );
     }
 }

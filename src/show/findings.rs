@@ -1,6 +1,4 @@
-//! Findings of the checks: for people, as JSON, and as SARIF for tools that show them beside the code.
-
-use std::collections::BTreeMap;
+//! Findings of the checks as text, as JSON lines, and as SARIF for tools that show them next to the code.
 
 use serde_json::{Value as Json, json};
 
@@ -9,38 +7,24 @@ use crate::diagnostic::Severity;
 use crate::language::Check;
 use crate::yaml::Sources;
 
-/// One finding for each thing that is wrong: what several profiles show is said once.
-pub fn merge(findings: Vec<Finding>) -> Vec<Finding> {
-    let mut merged: BTreeMap<_, Finding> = BTreeMap::new();
-    for finding in findings {
-        let key =
-            (finding.mark, finding.check, finding.path.clone(), finding.message.clone(), finding.why.clone());
-        match merged.get_mut(&key) {
-            Some(known) => {
-                known.profiles.extend(finding.profiles);
-                known.profiles.sort();
-                known.profiles.dedup();
-            }
-            None => drop(merged.insert(key, finding)),
-        }
-    }
-    merged.into_values().collect()
-}
-
-/// Findings as text.
+/// Returns findings as text.
 pub fn text(findings: &[Finding], sources: &Sources) -> String {
-    let lines: Vec<String> =
-        findings.iter().map(|finding| finding.diagnostic(sources).to_string() + "\n").collect();
-    lines.concat()
+    let mut out = String::new();
+    for finding in findings {
+        out.push_str(&finding.diagnostic(sources).to_string());
+        out.push('\n');
+    }
+    out
 }
 
-/// Findings as JSON, one a line.
+/// Returns findings as JSON, one per line.
 pub fn json(findings: &[Finding], sources: &Sources) -> String {
-    let line = |finding: &Finding| {
+    let mut out = String::new();
+    for finding in findings {
         let object = finding.object.as_ref().map(
             |id| json!({"group": id.group, "kind": id.kind, "namespace": id.namespace, "name": id.name}),
         );
-        let row = json!({
+        let line = json!({
             "code": finding.check.code(),
             "severity": finding.check.severity().to_string(),
             "profiles": finding.profiles,
@@ -50,41 +34,19 @@ pub fn json(findings: &[Finding], sources: &Sources) -> String {
             "line": finding.mark.line,
             "column": finding.mark.column,
             "message": finding.message,
-            "why": finding.why,
+            "notes": finding.notes,
             "help": finding.help,
         });
-        format!("{row}\n")
-    };
-    findings.iter().map(line).collect()
+        out.push_str(&line.to_string());
+        out.push('\n');
+    }
+    out
 }
 
-/// Findings in the Static Analysis Results Interchange Format, version 2.1.0.
+/// Returns findings in the Static Analysis Results Interchange Format, version 2.1.0.
 pub fn sarif(findings: &[Finding], sources: &Sources) -> String {
-    let rule = |check: Check| {
-        json!({
-            "id": check.code(),
-            "shortDescription": {"text": check.about()},
-            "defaultConfiguration": {"level": level(check)},
-        })
-    };
-    let result = |finding: &Finding| {
-        let text =
-            [std::slice::from_ref(&finding.message), &finding.why, std::slice::from_ref(&finding.help)]
-                .concat();
-        let name = finding.object.as_ref().map_or_else(String::new, |id| format!("{id}{}", finding.path));
-        json!({
-            "ruleId": finding.check.code(),
-            "level": level(finding.check),
-            "message": {"text": text.join("; ")},
-            "locations": [{
-                "physicalLocation": {
-                    "artifactLocation": {"uri": sources.name(finding.mark.source)},
-                    "region": {"startLine": finding.mark.line, "startColumn": finding.mark.column},
-                },
-                "logicalLocations": [{"fullyQualifiedName": name}],
-            }],
-        })
-    };
+    let rules: Vec<Json> = Check::all().map(sarif_rule).collect();
+    let results: Vec<Json> = findings.iter().map(|finding| sarif_result(finding, sources)).collect();
     let log = json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -92,17 +54,47 @@ pub fn sarif(findings: &[Finding], sources: &Sources) -> String {
             "tool": {"driver": {
                 "name": "transship",
                 "version": env!("CARGO_PKG_VERSION"),
-                "rules": Check::all().map(rule).collect::<Vec<_>>(),
+                "rules": rules,
             }},
-            "results": findings.iter().map(result).collect::<Vec<_>>(),
+            "results": results,
         }],
     });
     format!("{log:#}\n")
 }
 
-fn level(check: Check) -> Json {
+fn sarif_rule(check: Check) -> Json {
+    json!({
+        "id": check.code(),
+        "shortDescription": {"text": check.about()},
+        "defaultConfiguration": {"level": sarif_level(check)},
+    })
+}
+
+fn sarif_result(finding: &Finding, sources: &Sources) -> Json {
+    let mut text = vec![finding.message.as_str()];
+    text.extend(finding.notes.iter().map(String::as_str));
+    text.push(&finding.help);
+    let name = match &finding.object {
+        Some(id) => format!("{id}{}", finding.path),
+        None => String::new(),
+    };
+    json!({
+        "ruleId": finding.check.code(),
+        "level": sarif_level(finding.check),
+        "message": {"text": text.join("; ")},
+        "locations": [{
+            "physicalLocation": {
+                "artifactLocation": {"uri": sources.name(finding.mark.source)},
+                "region": {"startLine": finding.mark.line, "startColumn": finding.mark.column},
+            },
+            "logicalLocations": [{"fullyQualifiedName": name}],
+        }],
+    })
+}
+
+fn sarif_level(check: Check) -> &'static str {
     match check.severity() {
-        Severity::Error => "error".into(),
-        Severity::Warning => "warning".into(),
+        Severity::Error => "error",
+        Severity::Warning => "warning",
     }
 }

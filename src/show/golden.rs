@@ -1,36 +1,42 @@
-//! How a golden check is reported.
+//! Reports of differences between golden files and rendered objects.
 
 use std::fmt::Write;
 
-use super::diff::lines;
+use super::diff::diff_lines;
 use super::{Paint, changes, mask_secrets};
-use crate::emit::{Difference, INDEX};
+use crate::emit::{Difference, DifferenceKind, INDEX};
 use crate::yaml::{self, Node, SourceId};
 
-/// More fields than this are counted, not listed.
-const FIELDS_SHOWN: usize = 20;
+/// The number of fields that are listed for one object.
+const MAX_FIELDS: usize = 20;
 
-/// The differences of one folder for a person: the fields that differ first, then the lines.
+const MISSING: &str = "missing: the object is new";
+const STALE: &str = "stale: no object is rendered to this file";
+const STALE_FOLDER: &str = "stale: no profile and parameter set renders it";
+const HIDDEN: &str = "differs (not shown, because it contains a secret parameter)";
+
+/// Returns the differences of one folder as text: for each file the fields that differ, then a diff.
 pub fn report(folder: &str, differences: &[Difference], paint: Paint) -> String {
     let mut out = String::new();
-    for difference in differences {
-        let file = paint.bold(&format!("{folder}/{}", difference.path()));
-        match difference {
-            Difference::Missing { .. } => {
-                let _ = writeln!(out, "{file} is missing: it is rendered now");
+    for Difference { path, kind } in differences {
+        let file = paint.bold(&format!("{folder}/{path}"));
+        match kind {
+            DifferenceKind::Missing => {
+                let _ = writeln!(out, "{file} is {MISSING}");
             }
-            Difference::Stale { .. } => {
-                let _ = writeln!(out, "{file} is stale: nothing is rendered to it any more");
+            DifferenceKind::Stale => {
+                let _ = writeln!(out, "{file} is {STALE}");
             }
-            Difference::Hidden { .. } => {
-                let _ = writeln!(out, "{file} differs; it holds a secret parameter, so how is not shown");
+            DifferenceKind::Hidden => {
+                let _ = writeln!(out, "{file} {HIDDEN}");
             }
-            Difference::Changed { path, golden, rendered } => {
+            DifferenceKind::Changed { golden, rendered } => {
                 let _ = writeln!(out, "{file} differs");
-                let comparison = Comparison::of(path, golden, rendered);
-                let texts = comparison.texts.as_ref();
-                let lines = texts.map(|(old, new)| lines(old, new, ("golden", "rendered"), paint));
-                for line in comparison.fields.iter().chain(lines.iter().flatten()) {
+                let mut comparison = Comparison::new(path, golden, rendered);
+                if let Some((old, new)) = &comparison.texts {
+                    comparison.summary.extend(diff_lines(old, new, ("golden", "rendered"), paint));
+                }
+                for line in comparison.summary {
                     let _ = writeln!(out, "  {line}");
                 }
             }
@@ -39,82 +45,89 @@ pub fn report(folder: &str, differences: &[Difference], paint: Paint) -> String 
     out
 }
 
-/// The differences as annotations of GitHub's, one a line, at the first line that differs.
+/// Returns the differences of one folder as annotations for GitHub Actions, at the first line that differs.
 pub fn github(folder: &str, differences: &[Difference]) -> String {
     let mut out = String::new();
-    for difference in differences {
-        let (line, message) = match difference {
-            Difference::Missing { .. } => (1, "missing: it is rendered now".to_owned()),
-            Difference::Stale { .. } => (1, "stale: nothing is rendered to it any more".to_owned()),
-            Difference::Hidden { .. } => (1, "differs; it holds a secret parameter".to_owned()),
-            Difference::Changed { path, golden, rendered } => {
-                (first_difference(golden, rendered), Comparison::of(path, golden, rendered).fields.join("\n"))
+    for Difference { path, kind } in differences {
+        let (line, message) = match kind {
+            DifferenceKind::Missing => (1, MISSING.to_owned()),
+            DifferenceKind::Stale => (1, STALE.to_owned()),
+            DifferenceKind::Hidden => (1, HIDDEN.to_owned()),
+            DifferenceKind::Changed { golden, rendered } => {
+                let summary = Comparison::new(path, golden, rendered).summary;
+                (first_difference(golden, rendered), summary.join("\n"))
             }
         };
-        let file = format!("{folder}/{}", difference.path());
-        let _ = writeln!(out, "::error file={},line={line}::{}", property(&file), data(&message));
+        let file = escape_property(&format!("{folder}/{path}"));
+        let _ = writeln!(out, "::error file={file},line={line}::{}", escape_data(&message));
     }
     out
 }
 
-/// Two versions of one file, as they may be shown.
+/// Returns the report of a folder that no profile and parameter set renders.
+pub fn stale_folder(folder: &str) -> String {
+    format!("{folder} is {STALE_FOLDER}\n")
+}
+
+/// Returns the report of a folder that no profile and parameter set renders, as an annotation for GitHub Actions.
+pub fn stale_folder_github(folder: &str) -> String {
+    format!("::error file={}::{STALE_FOLDER}\n", escape_property(folder))
+}
+
+/// Two versions of one file, without values of Secrets.
 struct Comparison {
-    /// What differs, in words.
-    fields: Vec<String>,
-    /// The texts, where they may be shown at all.
+    /// The differences, one per line.
+    summary: Vec<String>,
+    /// Both texts, or nothing if they may contain a Secret.
     texts: Option<(String, String)>,
 }
 
 impl Comparison {
-    fn of(path: &str, golden: &str, rendered: &str) -> Self {
-        let texts = || Some((golden.to_owned(), rendered.to_owned()));
+    fn new(path: &str, golden: &str, rendered: &str) -> Self {
+        let texts = (golden.to_owned(), rendered.to_owned());
         if path == INDEX {
-            return Self {
-                fields: vec!["the order in which objects are applied".to_owned()],
-                texts: texts(),
-            };
+            let summary = vec!["the order in which objects are applied".to_owned()];
+            return Self { summary, texts: Some(texts) };
         }
-        // A file that cannot be read may be a Secret's.
-        let (Some(mut before), Some(mut after)) = (object(golden), object(rendered)) else {
-            return Self {
-                fields: vec!["the golden file cannot be read as one object".to_owned()],
-                texts: None,
-            };
+        let (Some(mut before), Some(mut after)) = (read_object(golden), read_object(rendered)) else {
+            // A file that is not valid YAML may still contain the values of a Secret.
+            return Self { summary: vec!["the golden file is not a YAML object".to_owned()], texts: None };
         };
-        let secret = mask_secrets::is_secret(&before) || mask_secrets::is_secret(&after);
-        if secret {
-            mask_secrets::secrets(&mut before, &mut after);
+        let is_secret = mask_secrets::mask(&mut before, &mut after);
+        let mut summary: Vec<String> = changes(&before, &after).iter().map(ToString::to_string).collect();
+        if summary.is_empty() {
+            summary.push("same values, different formatting".to_owned());
         }
-        let mut fields: Vec<String> = changes(&before, &after).iter().map(ToString::to_string).collect();
-        if fields.is_empty() {
-            fields.push("the same values, written another way".to_owned());
+        if summary.len() > MAX_FIELDS {
+            let omitted = summary.split_off(MAX_FIELDS).len();
+            summary.push(format!("and {omitted} more fields"));
         }
-        if fields.len() > FIELDS_SHOWN {
-            let more = fields.split_off(FIELDS_SHOWN).len();
-            fields.push(format!("and {more} more"));
-        }
-        Self {
-            fields,
-            texts: if secret { Some((yaml::write(&before), yaml::write(&after))) } else { texts() },
-        }
+        let texts = if is_secret { (yaml::write(&before), yaml::write(&after)) } else { texts };
+        Self { summary, texts: Some(texts) }
     }
 }
 
-/// A file's one object.
-fn object(text: &str) -> Option<Node> {
+/// Reads the only object of a file.
+fn read_object(text: &str) -> Option<Node> {
     let mut documents = yaml::read(text, SourceId::default()).ok()?;
-    let root = (documents.len() == 1).then(|| documents.remove(0).root)?;
+    if documents.len() != 1 {
+        return None;
+    }
+    let root = documents.remove(0).root;
     root.as_map().is_some().then_some(root)
 }
 
+/// Returns the number of the first line that differs.
 fn first_difference(golden: &str, rendered: &str) -> usize {
     golden.lines().zip(rendered.lines()).take_while(|(a, b)| a == b).count() + 1
 }
 
-fn data(text: &str) -> String {
+/// Escapes the message of an annotation.
+fn escape_data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-fn property(text: &str) -> String {
-    data(text).replace(':', "%3A").replace(',', "%2C")
+/// Escapes a property of an annotation.
+fn escape_property(text: &str) -> String {
+    escape_data(text).replace(':', "%3A").replace(',', "%2C")
 }

@@ -1,4 +1,4 @@
-//! Every manifest of a payload: in or out, where it goes, and why.
+//! The manifests of a payload: whether a profile includes them, where they go, and why.
 
 use std::fmt::Write;
 
@@ -6,14 +6,14 @@ use serde::Serialize;
 
 use super::Paint;
 use crate::diagnostic::printable;
-use crate::language::{Filters, Profile};
+use crate::language::Filters;
 use crate::object::Cluster;
 use crate::order::Plan;
 use crate::payload::{self, Manifest, Payload};
 use crate::select::{self, Reason, Selected, Selection};
 use crate::yaml::{Node, Sources};
 
-/// One manifest.
+/// A manifest or an added object in the list.
 #[derive(Debug, Serialize)]
 pub struct Row {
     file: String,
@@ -26,7 +26,7 @@ pub struct Row {
     included: bool,
     reason: Option<RowReason>,
     cluster: Option<&'static str>,
-    /// The line that put it in or out, or that brought it, where one did.
+    /// The line that includes, excludes or adds it, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     by: Option<String>,
 }
@@ -47,23 +47,23 @@ pub fn selected(selected: &Selected<'_>, sources: &Sources) -> Vec<Row> {
     rows
 }
 
-/// A row for each manifest, in the order of the payload.
-pub fn rows(payload: &Payload, out: &[Option<Reason>], cluster: Option<Cluster>) -> Vec<Row> {
-    payload
-        .manifests
-        .iter()
-        .zip(out)
-        .map(|(manifest, reason)| row(payload, manifest, reason.as_ref(), cluster))
-        .collect()
+/// Returns a row for each manifest, in the order of the payload. `excluded` has the reason for each manifest that is
+/// not included.
+pub fn rows(payload: &Payload, excluded: &[Option<Reason>], cluster: Option<Cluster>) -> Vec<Row> {
+    let mut rows = Vec::with_capacity(excluded.len());
+    for (manifest, reason) in payload.manifests.iter().zip(excluded) {
+        rows.push(row(payload, manifest, reason.as_ref(), cluster));
+    }
+    rows
 }
 
-/// A row for each object that no manifest is behind: pages and fragments brought it.
+/// Returns a row for each object that a page or a fragment adds.
 pub fn added(plan: &Plan, sources: &Sources) -> Vec<Row> {
-    let new = plan.objects.iter().filter(|object| object.manifest.is_none());
-    new.map(|object| {
+    let mut rows = Vec::new();
+    for object in plan.objects.iter().filter(|object| object.manifest.is_none()) {
         let id = object.id.clone();
         let api_version = object.root.get("apiVersion").and_then(Node::as_str).unwrap_or_default();
-        Row {
+        rows.push(Row {
             file: String::new(),
             document: 0,
             group: id.group,
@@ -75,35 +75,45 @@ pub fn added(plan: &Plan, sources: &Sources) -> Vec<Row> {
             reason: None,
             cluster: Some(object.cluster.name()),
             by: Some(sources.show(object.root.mark)),
-        }
-    })
-    .collect()
+        });
+    }
+    rows
 }
 
-/// The manifests that no profile takes in, and those that a standalone cluster has and HyperShift has no home for,
-/// each with the reason that the first profile concerned gives.
-pub fn orphans(payload: &Payload, decisions: &[(&Profile, Vec<Option<Reason>>)]) -> Vec<Row> {
-    let all = decisions;
-    let hosted: Vec<_> = all.iter().filter(|(profile, _)| profile.topology == "hypershift").collect();
+/// Returns the manifests that no profile includes, and those that a standalone cluster includes but no profile of a
+/// topology with a management and a guest cluster. Each has the reason of the first profile concerned.
+pub fn orphans(payload: &Payload, all: &[Selected<'_>]) -> Vec<Row> {
+    let hosted: Vec<&Selected<'_>> = all.iter().filter(|selected| is_hosted(selected, all)).collect();
     let mut rows = Vec::new();
+    // The manifests of fragments come after those of the payload: they cannot be orphans.
     for (index, manifest) in payload.manifests.iter().enumerate() {
-        let home = all.iter().find(|(_, out)| out[index].is_none());
-        let hosted_out = hosted.iter().all(|(_, out)| out[index].is_some());
+        let excluded_by = |selected: &Selected<'_>| selected.selection.out[index].clone();
+        let home = all.iter().find(|selected| excluded_by(selected).is_none());
         let reason = match home {
-            None => all.first().and_then(|(_, out)| out[index].as_ref()),
-            Some(_) if hosted_out => hosted.first().and_then(|(_, out)| out[index].as_ref()),
+            None => all.first().and_then(excluded_by),
+            Some(_) if hosted.iter().all(|selected| excluded_by(selected).is_some()) => {
+                hosted.first().and_then(|selected| excluded_by(selected))
+            }
             Some(_) => None,
         };
         if reason.is_some() {
-            let cluster = home.map(|(profile, _)| profile.cluster);
             rows.push(Row {
                 included: home.is_some(),
-                cluster: cluster.map(Cluster::name),
-                ..row(payload, manifest, reason, None)
+                cluster: home.map(|selected| selected.profile().cluster.name()),
+                ..row(payload, manifest, reason.as_ref(), None)
             });
         }
     }
     rows
+}
+
+/// Returns whether the topology of a profile has a management cluster and a guest cluster.
+fn is_hosted(selected: &Selected<'_>, all: &[Selected<'_>]) -> bool {
+    [Cluster::Management, Cluster::Guest].into_iter().all(|cluster| {
+        all.iter().any(|other| {
+            other.profile().topology == selected.profile().topology && other.profile().cluster == cluster
+        })
+    })
 }
 
 fn row(payload: &Payload, manifest: &Manifest, reason: Option<&Reason>, cluster: Option<Cluster>) -> Row {
@@ -123,28 +133,30 @@ fn row(payload: &Payload, manifest: &Manifest, reason: Option<&Reason>, cluster:
     }
 }
 
-/// The rows as JSON, one a line in an array.
+/// Returns the rows as a JSON array, with one row per line.
 pub fn to_json(rows: &[Row]) -> String {
     let lines: Vec<String> = rows.iter().filter_map(|row| serde_json::to_string(row).ok()).collect();
     if lines.is_empty() { "[]\n".to_owned() } else { format!("[\n{}\n]\n", lines.join(",\n")) }
 }
 
-/// The rows as a table for people.
+/// Returns the rows as a table.
 pub fn table(rows: &[Row], paint: Paint) -> String {
-    let header = ["", "CLUSTER", "OBJECT", "NAMESPACE", "FILE", "WHY NOT"].map(str::to_owned);
-    let printed = |row: &Row| cells(row).map(|cell| printable(&cell).into_owned());
-    let cells: Vec<[String; 6]> = std::iter::once(header).chain(rows.iter().map(printed)).collect();
-    let widths: Vec<usize> = (0..6)
-        .map(|column| cells.iter().map(|row| row[column].chars().count()).max().unwrap_or_default())
-        .collect();
+    let mut lines = vec![["", "CLUSTER", "OBJECT", "NAMESPACE", "FILE", "WHY NOT"].map(str::to_owned)];
+    lines.extend(rows.iter().map(cells));
+    let mut widths = [0; 6];
+    for line in &lines {
+        for (width, cell) in widths.iter_mut().zip(line) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
     let mut out = String::new();
-    for (index, row) in cells.iter().enumerate() {
+    for (index, cells) in lines.iter().enumerate() {
         let mut line = String::new();
-        for (cell, width) in row.iter().zip(&widths) {
+        for (cell, width) in cells.iter().zip(widths) {
             let _ = write!(line, "{cell:width$}  ");
         }
         let line = line.trim_end();
-        let line = match (index, row[0].as_str()) {
+        let line = match (index, cells[0].as_str()) {
             (0, _) => paint.bold(line),
             (_, "out") => paint.dim(line),
             _ => line.to_owned(),
@@ -154,29 +166,36 @@ pub fn table(rows: &[Row], paint: Paint) -> String {
     out
 }
 
-/// Short words for the eye: groups and folders are in the JSON.
+/// Returns the cells of a row. Groups and folders are only in the JSON, to keep the table narrow.
 fn cells(row: &Row) -> [String; 6] {
-    let or_dash = |text: &str| if text.is_empty() { "-".to_owned() } else { text.to_owned() };
+    let file_name = row.file.rsplit('/').next().unwrap_or_default();
+    let reason = match &row.reason {
+        Some(reason) => format!("{}: {}", reason.code, reason.message),
+        None => String::new(),
+    };
+    let object = format!("{}/{}", row.kind, row.name);
     [
-        if row.included { "in" } else { "out" }.to_owned(),
-        row.cluster.unwrap_or("-").to_owned(),
-        format!("{}/{}", row.kind, row.name),
-        or_dash(&row.namespace),
-        or_dash(row.file.rsplit('/').next().unwrap_or_default()),
-        row.reason.as_ref().map(|reason| format!("{}: {}", reason.code, reason.message)).unwrap_or_default(),
+        if row.included { "in" } else { "out" },
+        row.cluster.unwrap_or("-"),
+        &object,
+        if row.namespace.is_empty() { "-" } else { &row.namespace },
+        if file_name.is_empty() { "-" } else { file_name },
+        &reason,
     ]
+    .map(|cell| printable(cell).into_owned())
 }
 
-/// What the list amounts to: how many are in, and which payload this is, for a person and for a live cluster.
-pub fn summary(payload: &Payload, filters: &Filters, out: &[Option<Reason>]) -> String {
-    let count = out.iter().filter(|reason| reason.is_none()).count();
-    let loaded = select::by(&select::at_load(filters), payload);
-    let loaded =
-        payload.manifests.iter().zip(&loaded).filter(|(_, out)| out.is_none()).map(|(manifest, _)| manifest);
+/// Returns the number of manifests, and the digests that identify the payload: one of all files, and the one that the
+/// cluster-version-operator reports in a live cluster.
+pub fn summary(payload: &Payload, filters: &Filters, excluded: &[Option<Reason>]) -> String {
+    let included = excluded.iter().filter(|reason| reason.is_none()).count();
+    let excluded_at_load = select::by(&select::at_load(filters), payload);
+    let manifests = payload.manifests.iter().zip(&excluded_at_load);
+    let loaded = manifests.filter(|(_, reason)| reason.is_none()).map(|(manifest, _)| manifest);
     format!(
-        "{} manifests, {count} in, {} out\npayload sha256:{}\nClusterVersion status.versionHash {}",
-        out.len(),
-        out.len() - count,
+        "{} manifests, {included} in, {} out\npayload sha256:{}\nClusterVersion status.versionHash {}",
+        excluded.len(),
+        excluded.len() - included,
         payload.sha256(),
         payload::cvo_hash(loaded),
     )

@@ -1,4 +1,4 @@
-//! How things are shown to people and to the machines that work for them.
+//! Output for people and tools: lists, explanations, diffs and findings as text.
 
 mod color;
 mod diff;
@@ -11,10 +11,10 @@ mod mask_secrets;
 mod rendered;
 
 pub use color::Paint;
-pub use diff::{Side, diff, fields};
+pub use diff::{ProfileObjects, diff, fields};
 pub use explain::{explain, find, is_called};
 pub use field_diff::{Change, changes};
-pub use findings::{json, merge, sarif, text};
-pub use golden::{github, report};
+pub use findings::{json, sarif, text};
+pub use golden::{github, report, stale_folder, stale_folder_github};
 pub use list::{Row, added, orphans, rows, selected, summary, table, to_json};
 pub use rendered::rendered;

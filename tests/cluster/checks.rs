@@ -13,7 +13,7 @@ pub(crate) const CASES: &[Case] =
 
 /// The checks that need no other object.
 const ALONE: [&str; 6] =
-    ["unknown-field", "wrong-type", "missing-field", "not-text", "repeated-item", "one-of"];
+    ["unknown-field", "wrong-type", "missing-field", "label-not-text", "duplicate-item", "one-of"];
 
 fn data(name: &str) -> String {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/checks/");

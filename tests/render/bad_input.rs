@@ -112,10 +112,10 @@ fn an_object_in_two_files_is_an_error_that_names_both() {
     let error = folder.render().unwrap_err();
     assert_eq!(
         folder.shown(&error),
-        "error[same-object]: payload/b.yaml:1:1: two manifests for one object\n  object: ConfigMap/a in ns\n  \
-         note: the other is at payload/a.yaml:1:1\n  \
-         note: whichever is applied last would win, and every pass would change the object back and forth\n  \
-         help: leave one out with CVO's annotations, a capability or a feature set"
+        "error[duplicate-object]: payload/b.yaml:1:1: two manifests describe the same object\n  object: ConfigMap/a in ns\n  \
+         note: the other manifest is at payload/a.yaml:1:1\n  \
+         note: each apply would overwrite one with the other\n  \
+         help: exclude one of them with a release annotation, a capability or a feature set"
     );
 }
 
@@ -139,8 +139,8 @@ fn duplicate_keys_are_read_as_kubectl_reads_them_and_reported_with_both_lines() 
         assert_eq!(
             shown,
             format!(
-                "warning: payload/{file}:10:3: the key `k` is written twice; the last one counts\n  \
-                 note: the one at payload/{file}:{first} is dropped, as kubectl drops it\n  \
+                "warning: payload/{file}:10:3: duplicate key `k`: the last value is used\n  \
+                 note: the value at payload/{file}:{first} is ignored, as kubectl does\n  \
                  help: remove one of them"
             )
         );

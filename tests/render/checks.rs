@@ -1,4 +1,4 @@
-//! Every check, with manifests in which it finds nothing and a change that it finds.
+//! The checks: valid manifests without findings, and for each check a change that it finds.
 
 use transship::yaml::{self, Node, SourceId};
 
@@ -10,16 +10,24 @@ fn file(kind: &str, name: &str, body: &str) -> String {
     format!("{HEADER}kind: {kind}\nmetadata: {{name: {name}}}\n{body}")
 }
 
-const CHECKS: &str = "kinds:\n  ServiceMonitor.monitoring.coreos.com: {servedBy: prometheus-operator, scope: Namespaced}\n\
-    externals: [{objects: [Secret/op/pull-secret], in: [one], reason: the installer makes it}]\n";
+const CHECKS: &str = "\
+kinds:
+  ServiceMonitor.monitoring.coreos.com: {servedBy: prometheus-operator, scope: Namespaced}
+externals: [{objects: [Secret/op/pull-secret], in: [one], reason: the installer makes it}]
+";
 
-const PLACE: &str = "place: {management: [Deployment, ConfigMap, Service], guest: [ConfigMap/in-guest, Service/console, Secret], both: [ServiceAccount]}\n";
+const PLACE: &str = "\
+place:
+  management: [Deployment, ConfigMap, Service]
+  guest: [ConfigMap/in-guest, Service/console, Secret]
+  both: [ServiceAccount]
+";
 
 fn data(name: &str) -> String {
     std::fs::read_to_string(repository().join("tests/data/checks").join(name)).unwrap()
 }
 
-/// One cluster that is `one`, or the two clusters that are `two`.
+/// A project with the standalone profile `one`, or with the profiles `mc` and `guest` of the topology `two`.
 fn folder(base: &str, manifests: &str) -> Folder {
     let folder = Folder::new();
     folder.write("payload/op/0000_50_op_01.yaml", manifests);
@@ -45,12 +53,13 @@ fn lint(folder: &Folder, more: &[&str]) -> Run {
     run_checked(folder.path(), &[&["lint"][..], more].concat(), "")
 }
 
+/// A change to valid manifests, and the output of `lint`.
 struct Case {
     check: String,
-    of: String,
-    write: String,
-    r#as: String,
-    says: String,
+    manifests: String,
+    replace: String,
+    with: String,
+    expect: String,
 }
 
 fn cases() -> Vec<Case> {
@@ -59,43 +68,58 @@ fn cases() -> Vec<Case> {
         |node: &Node, field: &str| node.get(field).and_then(Node::as_str).unwrap_or_default().to_owned();
     let case = |node: &Node| Case {
         check: text(node, "check"),
-        of: text(node, "of"),
-        write: text(node, "write"),
-        r#as: text(node, "as"),
-        says: text(node, "says"),
+        manifests: text(node, "manifests"),
+        replace: text(node, "replace"),
+        with: text(node, "with"),
+        expect: text(node, "expect"),
     };
     documents[0].root.as_list().unwrap().iter().map(case).collect()
 }
 
 #[test]
-fn nothing_is_found_in_manifests_that_are_right() {
+fn valid_manifests_have_no_findings() {
     for base in ["one", "two"] {
         let run = lint(&folder(base, &data(&format!("{base}.yaml"))), &[]);
-        assert_eq!(
-            (run.code, run.stdout.as_str(), run.stderr.as_str()),
-            (0, "", "nothing is wrong\n"),
-            "{base}"
-        );
+        assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (0, "", "no findings\n"), "{base}");
     }
 }
 
-/// What is valid, and easily taken for wrong.
+/// Valid manifests that a simpler check would report.
 #[test]
-fn nothing_is_found_where_nothing_is_wrong() {
+fn unusual_valid_manifests_have_no_findings() {
     let folder = folder("one", &data("valid.yaml"));
     let checks = "kinds:\n  ServiceMonitor.monitoring.coreos.com: {servedBy: prometheus-operator, scope: Namespaced}\n";
     folder.write("profiles/checks.yaml", file("Checks", "checks", checks));
     let run = lint(&folder, &[]);
-    assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (0, "", "nothing is wrong\n"));
+    assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (0, "", "no findings\n"));
 }
 
-/// A payload may hold several variants of one CRD, of which a profile selects one.
+/// A payload may contain several variants of a CRD, of which a profile selects one.
 #[test]
-fn the_crd_that_counts_is_the_one_that_is_selected() {
+fn fields_are_checked_against_the_selected_variant_of_a_crd() {
     let crd = |set: &str, fields: &str| {
         format!(
-            "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: as.b.c, annotations: {{include.release.openshift.io/any: 'true', release.openshift.io/feature-set: {set}}}}}\n\
-             spec: {{group: b.c, scope: Cluster, names: {{kind: A, plural: as}}, versions: [{{name: v1, served: true, storage: true, schema: {{openAPIV3Schema: {{type: object, properties: {{spec: {{type: object, properties: {fields}}}}}}}}}}}]}}\n"
+            "\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: as.b.c
+  annotations:
+    include.release.openshift.io/any: 'true'
+    release.openshift.io/feature-set: {set}
+spec:
+  group: b.c
+  scope: Cluster
+  names: {{kind: A, plural: as}}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties: {{spec: {{type: object, properties: {fields}}}}}
+"
         )
     };
     let folder = folder("one", "apiVersion: b.c/v1\nkind: A\nmetadata: {name: a}\nspec: {new: x}\n");
@@ -110,12 +134,12 @@ fn the_crd_that_counts_is_the_one_that_is_selected() {
     let run = lint(&folder, &[]);
     assert_eq!((run.code, run.stdout.as_str()), (0, ""), "{}", run.stderr);
     folder.write("profiles/one.yaml", file("Profile", "one", &select("Default")));
-    assert!(lint(&folder, &[]).stdout.contains("there is no field `new` here"));
+    assert!(lint(&folder, &[]).stdout.contains("unknown field `new`"));
 }
 
-/// What two clusters may say of each other: texts that only look like secrets or Services, and tokens that are needed.
+/// Texts that only look like credentials or Services of the other cluster, and a ServiceAccount without a token.
 #[test]
-fn clusters_may_say_what_harms_nobody() {
+fn harmless_texts_and_tokens_have_no_findings() {
     for (write, r#as) in [
         ("  url: https://console.op.svc\n", "  url: https://op.openshift-monitoring.svc\n"),
         ("  url: https://console.op.svc\n", "  script: grep -q 'BEGIN RSA PRIVATE KEY-----' file\n"),
@@ -139,45 +163,85 @@ fn clusters_may_say_what_harms_nobody() {
     }
 }
 
-/// A pattern for namespaces does not make the other cluster's this one's.
 #[test]
-fn a_pattern_of_externals_hides_no_foreign_subject() {
+fn issued_kubeconfigs_and_credentials_are_not_allowed_in_the_guest() {
+    for (kind, spec, content) in [
+        ("IssuedKubeconfig", "{cluster: guest, as: {namespace: op, serviceAccount: op}}", "a kubeconfig"),
+        ("IssuedCredentials", "{cloud: aws, identity: op, keys: [credentials]}", "credentials"),
+    ] {
+        let folder = folder("two", &data("two.yaml"));
+        let page = format!(
+            "\
+annotations: {{include.release.openshift.io/any: 'true'}}
+{PLACE}\
+adds:
+- in: [guest]
+  objects:
+  - apiVersion: transship.openshift.io/v1
+    kind: {kind}
+    metadata: {{name: issued, namespace: op}}
+    spec: {spec}
+"
+        );
+        folder.write("payload/op/component.yaml", file("Component", "op", &page));
+        let run = lint(&folder, &["--profile", "guest"]);
+        let expected = format!(
+            "\
+error[secret-in-guest]: payload/op/component.yaml:12:5: the guest receives {content}
+  object: Secret/issued in op, at /metadata/annotations/transship.openshift.io~1issued
+  note: users of the guest can read it
+  note: found in guest
+  help: keep it in the management cluster: workloads there reach the guest with a kubeconfig or a minted token
+"
+        );
+        assert_eq!(run.stdout, expected, "{kind}: {}", run.stderr);
+    }
+}
+
+/// An external such as `Namespace/*` does not make a namespace of the other cluster one of this cluster.
+#[test]
+fn a_pattern_of_externals_does_not_hide_a_subject_of_the_other_cluster() {
     let wrong = data("two.yaml")
         .replace("name: system:serviceaccounts:op", "name: system:serviceaccounts:clusters-a");
     let folder = folder("two", &wrong);
     let checks = "externals: [{objects: [Namespace/*], reason: r}]\n";
     folder.write("profiles/checks.yaml", file("Checks", "checks", checks));
-    assert!(lint(&folder, &["--profile", "guest"]).stdout.contains("error[foreign-subject]"));
+    assert!(lint(&folder, &["--profile", "guest"]).stdout.contains("error[wrong-cluster-subject]"));
 }
 
-/// Nothing of a Secret's values is in a message, not even a name.
 #[test]
-fn a_service_that_a_secret_names_is_not_repeated() {
+fn a_message_about_a_service_does_not_repeat_the_value_of_a_secret() {
     let wrong = data("two.yaml").replace("note: nothing to see", "url: https://u:p@op.op.svc/canary");
-    let said = lint(&folder("two", &wrong), &[]).stdout;
+    let output = lint(&folder("two", &wrong), &[]).stdout;
     assert!(
-        said.contains("error[other-cluster]") && !said.contains("op.svc") && !said.contains("canary"),
-        "{said}"
+        output.contains("error[wrong-cluster]") && !output.contains("op.svc") && !output.contains("canary"),
+        "{output}"
     );
 }
 
-/// A kind without a CRD: what is declared of its lists holds for the checks and for patches.
+/// The list keys of a kind without a CRD are used by the checks and by patches.
 #[test]
-fn lists_of_a_declared_kind_are_maps() {
+fn list_keys_of_a_declared_kind_are_used() {
     let thing = |items: &str| {
         format!("apiVersion: x.y/v1\nkind: Thing\nmetadata: {{name: t}}\nspec: {{items: {items}}}\n")
     };
     let folder = folder("one", &thing("[{name: a, v: 1}, {name: b, v: 1}, {name: a, v: 2}]"));
     let kinds = "kinds: {Thing.x.y: {servedBy: somebody, scope: Cluster, lists: {/spec/items: [name]}}}\n";
     folder.write("profiles/checks.yaml", file("Checks", "checks", kinds));
-    let said = lint(&folder, &[]).stdout;
+    let output = lint(&folder, &[]).stdout;
     assert!(
-        said.contains("payload/op/0000_50_op_01.yaml:4:50: a second item with name \"a\"\n")
-            && said.contains("note: the first is at payload/op/0000_50_op_01.yaml:4:16\n"),
-        "{said}"
+        output.contains("payload/op/0000_50_op_01.yaml:4:50: another item of the list has name \"a\"\n")
+            && output.contains("note: the first one is at payload/op/0000_50_op_01.yaml:4:16\n"),
+        "{output}"
     );
     folder.write("payload/op/0000_50_op_01.yaml", thing("[{name: a, v: 1}, {name: b, v: 1}]"));
-    let page = "annotations: {include.release.openshift.io/any: 'true'}\npatches: [{reason: r, target: {kind: Thing}, patch: {spec: {items: [{name: b, v: 3}]}}}]\n";
+    let page = "\
+annotations: {include.release.openshift.io/any: 'true'}
+patches:
+- reason: r
+  target: {kind: Thing}
+  patch: {spec: {items: [{name: b, v: 3}]}}
+";
     folder.write("payload/op/component.yaml", file("Component", "op", page));
     let run = run_checked(folder.path(), &["render", "--profile", "one", "-o", "json"], "");
     assert!(
@@ -188,20 +252,18 @@ fn lists_of_a_declared_kind_are_maps() {
     );
 }
 
-/// Of an object with very many faults, the first hundred are listed and the rest is counted.
 #[test]
-fn what_is_not_listed_is_counted() {
+fn more_than_a_hundred_findings_of_an_object_are_counted() {
     let many: Vec<String> =
-        (0..150).map(|at| format!("        - name: E{at}\n          value: {at}\n")).collect();
+        (0..150).map(|number| format!("        - name: E{number}\n          value: {number}\n")).collect();
     let wrong = data("one.yaml").replace("        - name: MODE\n          value: fast\n", &many.concat());
-    let said = lint(&folder("one", &wrong), &[]).stdout;
-    assert_eq!(said.matches("error[wrong-type]").count(), 100);
-    assert_eq!(said.matches("note: 50 more of this object are not listed\n").count(), 1);
+    let output = lint(&folder("one", &wrong), &[]).stdout;
+    assert_eq!(output.matches("error[wrong-type]").count(), 100);
+    assert_eq!(output.matches("note: 50 more findings for this object are not listed\n").count(), 1);
 }
 
-/// Declarations that mean nothing are told, not dropped.
 #[test]
-fn declarations_that_do_nothing() {
+fn declarations_without_effect_are_reported() {
     for (checks, code, expected) in [
         (
             "externals: [{objects: [], reason: r}]\n",
@@ -216,7 +278,7 @@ fn declarations_that_do_nothing() {
         (
             "kinds: {A.b: {servedBy: x, scope: Cluster}}\n",
             1,
-            "profiles/checks.yaml:4:9: no object is of the declared kind A.b",
+            "profiles/checks.yaml:4:9: no manifest has the declared kind A.b",
         ),
         ("kinds: {A: {servedBy: x, scope: Cluster}}\n", 2, "the kind `A` has no group"),
         ("allow: [{check: privilegd, for: [Deployment], reason: r}]\n", 2, "did you mean `privileged`?"),
@@ -224,18 +286,18 @@ fn declarations_that_do_nothing() {
         let folder = folder("two", &data("two.yaml"));
         folder.write("profiles/checks.yaml", file("Checks", "checks", checks));
         let run = lint(&folder, &[]);
-        let said = format!("{}{}", run.stdout, run.stderr);
-        assert!(run.code == code && said.contains(expected), "{checks}: {said}");
+        let output = format!("{}{}", run.stdout, run.stderr);
+        assert!(run.code == code && output.contains(expected), "{checks}: {output}");
     }
 }
 
 #[test]
-fn every_fault_is_found_and_said() {
-    for Case { check, of, write, r#as, says } in cases() {
-        let right = data(&format!("{of}.yaml"));
-        assert_eq!(right.matches(&write).count(), 1, "{check}: {write:?} is there once");
-        let run = lint(&folder(&of, &right.replace(&write, &r#as)), &[]);
-        assert_eq!(run.stdout, says, "{check}: {as}");
+fn each_case_has_the_expected_output() {
+    for Case { check, manifests, replace, with, expect } in cases() {
+        let valid = data(&format!("{manifests}.yaml"));
+        assert_eq!(valid.matches(&replace).count(), 1, "{check}: {replace:?} occurs once");
+        let run = lint(&folder(&manifests, &valid.replace(&replace, &with)), &[]);
+        assert_eq!(run.stdout, expect, "{check}: {with}");
         assert_eq!(run.code, 1);
     }
 }
@@ -293,105 +355,121 @@ metadata: {name: late, namespace: op}
 spec: {ports: [{port: 443}]}
 ";
 
-/// What an object needs is at its level or at an earlier one: the namespace, the kind, what pods need, what is called.
 #[test]
-fn what_is_needed_comes_first() {
+fn an_object_at_an_earlier_run_level_than_what_it_needs_is_reported() {
     let folder = folder("one", &data("one.yaml"));
     folder.write("payload/op/0000_60_op_01.yaml", EARLY);
     folder.write("payload/op/0000_61_op_02.yaml", LATE);
-    let files = "note: this is in op/0000_60_op_01.yaml, the other in op/0000_61_op_02.yaml";
+    let files = "note: it is in op/0000_60_op_01.yaml, the other object is in op/0000_61_op_02.yaml";
     let says = |line: usize, object: &str, message: &str, why: &str| {
         format!(
-            "error[too-early]: payload/op/0000_60_op_01.yaml:{line}:1: {message}\n  object: {object}\n  {files}\n  \
-             note: {why}\n  note: found in one\n  help: give one of the files another run-level, the number behind `0000_`\n"
+            "error[wrong-order]: payload/op/0000_60_op_01.yaml:{line}:1: {message}\n  object: {object}\n  {files}\n  \
+             note: {why}\n  note: found in one\n  help: change the run level of one of the files, the number after `0000_`\n"
         )
     };
     let expected = [
         says(
             1,
             "ServiceAccount/early in late",
-            "it comes before its namespace, Namespace/late",
-            "the API server refuses an object whose namespace is not there",
+            "the object is applied before its namespace, Namespace/late",
+            "the API server rejects objects in a namespace that does not exist",
         ),
         says(
             5,
             "Late.example.test/early",
-            "it comes before the definition of its kind, CustomResourceDefinition.apiextensions.k8s.io/lates.example.test",
-            "the API server does not know the kind until then",
+            "the object is applied before the CRD of its kind, CustomResourceDefinition.apiextensions.k8s.io/lates.example.test",
+            "the API server does not serve the kind until the CRD exists",
         ),
         says(
             9,
             "Job.batch/early in op",
-            "it comes before what its pods need, ServiceAccount/late in op",
-            "its level would never be ready, and the next never begin",
+            "the object is applied before an object that its pods need, ServiceAccount/late in op",
+            "its run level never becomes ready, and later run levels never start",
         ),
         says(
             19,
             "ValidatingWebhookConfiguration.admissionregistration.k8s.io/early",
-            "it comes before the Service that it calls, Service/late in op",
-            "every request that it is asked about would fail until then",
+            "the object is applied before the Service that it calls, Service/late in op",
+            "requests that match the webhook fail until the Service exists",
         ),
     ];
     assert_eq!(lint(&folder, &[]).stdout, expected.concat());
-    // Within a level the order follows the needs, whatever the files are called.
+    // Within one run level, objects are ordered by what they need.
     let same = crate::checks::folder("one", &data("one.yaml"));
     same.write("payload/op/0000_60_op_01.yaml", EARLY);
     same.write("payload/op/0000_60_op_02.yaml", LATE);
     assert_eq!(lint(&same, &[]).stdout, "");
 }
 
-/// Two variants of one object, both of which are selected.
 #[test]
-fn one_object_in_two_files() {
+fn two_selected_manifests_of_one_object_are_reported() {
     let folder = folder("two", &data("two.yaml"));
     folder.write("payload/op/0000_50_op_02.yaml", "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: op\n");
     assert_eq!(
         lint(&folder, &[]).stdout,
-        "error[same-object]: payload/op/0000_50_op_02.yaml:1:1: two manifests for one object\n  object: Namespace/op\n  \
-         note: the other is at payload/op/0000_50_op_01.yaml:7:1\n  \
-         note: whichever is applied last would win, and every pass would change the object back and forth\n  note: found in guest\n  \
-         help: leave one out with CVO's annotations, a capability or a feature set\n"
+        "error[duplicate-object]: payload/op/0000_50_op_02.yaml:1:1: two manifests describe the same object\n  object: Namespace/op\n  \
+         note: the other manifest is at payload/op/0000_50_op_01.yaml:7:1\n  \
+         note: each apply would overwrite one with the other\n  note: found in guest\n  \
+         help: exclude one of them with a release annotation, a capability or a feature set\n"
     );
 }
 
-/// `place` refuses it; a patch can still make it so.
+/// `place` rejects such an object, but a patch can still change a kind.
 #[test]
-fn a_cluster_scoped_object_in_the_management_half() {
+fn a_cluster_scoped_object_in_the_management_cluster_is_reported() {
     let folder = folder("two", &data("two.yaml"));
-    let patch = "patches: [{reason: r, in: [mc], target: {kind: ConfigMap, name: config}, patch: [{op: replace, path: /kind, value: Node}, {op: remove, path: /data}, {op: remove, path: /metadata/namespace}]}]\n";
+    let patch = "\
+patches:
+- reason: r
+  in: [mc]
+  target: {kind: ConfigMap, name: config}
+  patch:
+  - {op: replace, path: /kind, value: Node}
+  - {op: remove, path: /data}
+  - {op: remove, path: /metadata/namespace}
+";
     let annotations = "annotations: {include.release.openshift.io/any: 'true'}\n";
     folder
         .write("payload/op/component.yaml", file("Component", "op", &format!("{annotations}{PLACE}{patch}")));
     let stdout = lint(&folder, &[]).stdout;
     assert!(
         stdout.starts_with(
-            "error[cluster-scoped]: payload/op/0000_50_op_01.yaml:12:1: objects of the kind Node belong to the whole management cluster\n  \
-             object: Node/config\n  note: a hosted cluster's objects stay in its namespace; another one would overwrite it\n  note: found in mc\n  \
-             help: give it to the guest, or leave it out here\n"
+            "\
+error[cluster-scoped]: payload/op/0000_50_op_01.yaml:12:1: Node is cluster-scoped and not allowed in the management cluster
+  object: Node/config
+  note: hosted control planes share the management cluster: another one could overwrite the object
+  note: found in mc
+  help: place it in the guest, or omit it in this profile
+"
         ),
         "{stdout}"
     );
 }
 
-/// It is told when the parameter is declared: what is read from the guest must be bounded, whatever becomes of it.
 #[test]
-fn a_value_of_the_guest_that_nothing_bounds() {
+fn a_parameter_from_the_guest_needs_a_pattern_or_enum() {
     let folder = folder("two", &data("two.yaml"));
-    let read = "parameters:\n  region: {type: string, description: d, optional: true, read: {object: Infrastructure, path: /status/region}}\n";
+    let read = "\
+parameters:
+  region:
+    type: string
+    description: d
+    optional: true
+    read: {object: Infrastructure, path: /status/region}
+";
     folder.write("profiles/parameters.yaml", file("Parameters", "parameters", read));
     let run = lint(&folder, &[]);
     assert_eq!(
         (run.code, run.stderr.as_str()),
         (
             2,
-            "error[guest-value]: profiles/parameters.yaml:5:3: the parameter `region` is read from the guest and accepts any value\n  note: the guest's administrator decides what the value is\n  help: limit it with `pattern` or `enum`\n"
+            "error[unvalidated-guest-value]: profiles/parameters.yaml:5:3: the parameter `region` is read from the guest and accepts any value\n  note: the guest's administrator decides what the value is\n  help: limit it with `pattern` or `enum`\n"
         )
     );
 }
 
-/// What is wrong in one of a topology's clusters is told with the profile; what is allowed is not told.
 #[test]
-fn a_finding_may_be_allowed_with_a_reason() {
+fn a_checks_file_can_allow_a_finding_with_a_reason() {
     let wrong = data("two.yaml").replace("privileged: false", "privileged: true");
     let allowed = |of: &str, profile: &str, reason: &str| {
         let folder = folder("two", &wrong);
@@ -401,8 +479,15 @@ fn a_finding_may_be_allowed_with_a_reason() {
         lint(&folder, &[])
     };
     assert_eq!(allowed("Deployment/op", "mc", "it mounts disks").code, 0);
-    let idle = allowed("Deployment/other", "mc", "it mounts disks");
-    assert!(idle.stdout.contains("error[privileged]") && idle.stdout.contains("warning[unused-allowance]: profiles/checks.yaml:4:9: `privileged` is allowed here and does not occur"));
+    let unused = allowed("Deployment/other", "mc", "it mounts disks");
+    assert!(unused.stdout.contains("error[privileged]"), "{}", unused.stdout);
+    assert!(
+        unused.stdout.contains(
+            "warning[unused-allowance]: profiles/checks.yaml:4:9: the allowance for `privileged` matches no finding"
+        ),
+        "{}",
+        unused.stdout
+    );
     assert!(allowed("Deployment/op", "guest", "it mounts disks").stdout.contains("error[privileged]"));
     let empty = allowed("Deployment/op", "mc", "''");
     assert!(
@@ -415,31 +500,42 @@ fn a_finding_may_be_allowed_with_a_reason() {
 }
 
 #[test]
-fn a_finding_may_be_allowed_on_the_manifest() {
+fn an_annotation_of_a_manifest_can_allow_a_finding_with_a_reason() {
     let on_manifest = |annotation: &str| {
         let wrong = data("two.yaml").replace("privileged: false", "privileged: true").replace(
             "kind: Deployment\nmetadata:\n",
-            &format!("kind: Deployment\nmetadata:\n  annotations:\n    include.release.openshift.io/any: 'true'\n    transship.openshift.io/{annotation}\n"),
+            &format!(
+                "\
+kind: Deployment
+metadata:
+  annotations:
+    include.release.openshift.io/any: 'true'
+    transship.openshift.io/{annotation}
+"
+            ),
         );
         folder("two", &wrong)
     };
     let reasoned = on_manifest("allow-privileged: it mounts disks");
     assert_eq!(lint(&reasoned, &[]).code, 0);
     let rendered = run_checked(reasoned.path(), &["render", "--profile", "mc"], "");
-    assert!(rendered.code == 0 && !rendered.stdout.contains("allow-privileged"), "no cluster sees it");
-    let groundless = lint(&on_manifest("allow-privileged: ''"), &[]).stdout;
+    assert!(rendered.code == 0 && !rendered.stdout.contains("allow-privileged"), "it is not rendered");
+    let without_reason = lint(&on_manifest("allow-privileged: ''"), &[]).stdout;
     assert!(
-        groundless.contains("error[privileged]")
-            && groundless.contains("`privileged` is allowed without a reason, so it is not"),
-        "{groundless}"
+        without_reason.contains("error[privileged]")
+            && without_reason.contains("the allowance for `privileged` has no reason and is ignored"),
+        "{without_reason}"
     );
     let unknown = lint(&on_manifest("allow-privilege: x"), &[]).stdout;
-    assert!(unknown.contains("there is no check `privilege`"), "{unknown}");
+    assert!(
+        unknown.contains("there is no check `privilege`\n")
+            && unknown.contains("help: did you mean `privileged`?"),
+        "{unknown}"
+    );
 }
 
-/// Nothing is written while something is wrong, unless somebody wants to see it.
 #[test]
-fn what_is_wrong_is_not_rendered() {
+fn render_and_golden_update_fail_if_there_are_errors() {
     let folder = folder("one", &data("one.yaml").replace("        emptyDir: {}", "        emptydir: {}"));
     let run = |arguments: &[&str]| run_checked(folder.path(), arguments, "");
     for arguments in
@@ -456,20 +552,20 @@ fn what_is_wrong_is_not_rendered() {
     assert!(!folder.path().join("out").exists() && !folder.path().join("golden").exists());
     let shown = run(&["render", "--profile", "one", "--no-check"]);
     assert!(shown.code == 0 && shown.stdout.contains("emptydir: {}"));
-    assert_eq!(run(&["explain", "deployment/op", "--profile", "one"]).code, 0, "to explain is to look");
+    assert_eq!(run(&["explain", "deployment/op", "--profile", "one"]).code, 0, "`explain` does not check");
 }
 
-/// Data for machines: one line a finding, and SARIF with every rule.
 #[test]
-fn findings_are_data() {
+fn findings_can_be_printed_as_json_and_sarif() {
     let folder = folder("one", &data("one.yaml").replace("        emptyDir: {}", "        emptydir: {}"));
     assert_eq!(
         lint(&folder, &["-o", "json"]).stdout,
         concat!(
             r#"{"code":"unknown-field","column":9,"file":"payload/op/0000_50_op_01.yaml","help":"did you mean `emptyDir`?","line":121,"#,
-            r#""message":"there is no field `emptydir` here","object":{"group":"apps","kind":"Deployment","name":"op","namespace":"op"},"#,
-            r#""path":"/spec/template/spec/volumes/[name=scratch]/emptydir","profiles":["one"],"severity":"error","#,
-            r#""why":["server-side apply refuses the object, with an answer that looks like a failure of the server"]}"#,
+            r#""message":"unknown field `emptydir`","#,
+            r#""notes":["server-side apply rejects the object, with an error that looks like a server failure"],"#,
+            r#""object":{"group":"apps","kind":"Deployment","name":"op","namespace":"op"},"#,
+            r#""path":"/spec/template/spec/volumes/[name=scratch]/emptydir","profiles":["one"],"severity":"error"}"#,
             "\n"
         )
     );
@@ -492,55 +588,58 @@ fn findings_are_data() {
     );
 }
 
-/// A key that a finding is about is named; what is secret in it never is.
 #[test]
-fn no_finding_holds_a_secret() {
+fn findings_about_secrets_do_not_contain_their_values() {
     for case in cases().iter().filter(|case| case.check == "secret-in-guest") {
         assert!(
-            case.r#as.contains("canary")
-                || case.r#as.contains("Y2FuYXJ5")
-                || case.r#as.contains("GNhbmFyeQo")
+            case.with.contains("canary")
+                || case.with.contains("Y2FuYXJ5")
+                || case.with.contains("GNhbmFyeQo")
         );
-        assert!(!case.says.contains("canary"), "{}", case.says);
+        assert!(!case.expect.contains("canary"), "{}", case.expect);
     }
 }
 
-/// An external that one parameter set needs is not idle.
 #[test]
-fn what_one_parameter_set_needs_is_needed() {
+fn an_external_that_one_parameter_set_needs_is_used() {
     let folder = folder("one", &data("one.yaml"));
     let parameter = "parameters:\n  proxy: {type: bool, description: d, default: false}\n";
     folder.write("profiles/parameters.yaml", file("Parameters", "parameters", parameter));
-    let page = "annotations: {include.release.openshift.io/any: 'true'}\nadds: [{when: {proxy: true}, objects: [{apiVersion: v1, kind: ServiceAccount, metadata: {name: p, namespace: op}, imagePullSecrets: [{name: proxy}]}]}]\n";
+    let page = "\
+annotations: {include.release.openshift.io/any: 'true'}
+adds:
+- when: {proxy: true}
+  objects:
+  - apiVersion: v1
+    kind: ServiceAccount
+    metadata: {name: p, namespace: op}
+    imagePullSecrets: [{name: proxy}]
+";
     folder.write("payload/op/component.yaml", file("Component", "op", page));
-    let checks = format!("{CHECKS}- {{objects: [Secret/proxy], when: {{proxy: true}}, reason: r}}\n");
-    folder.write(
-        "profiles/checks.yaml",
-        file(
-            "Checks",
-            "checks",
-            &checks.replace("externals: [{", "externals:\n- {").replace("makes it}]", "makes it}"),
-        ),
-    );
+    let checks = "\
+kinds:
+  ServiceMonitor.monitoring.coreos.com: {servedBy: prometheus-operator, scope: Namespaced}
+externals:
+- {objects: [Secret/op/pull-secret], in: [one], reason: the installer makes it}
+- {objects: [Secret/proxy], when: {proxy: true}, reason: r}
+";
+    folder.write("profiles/checks.yaml", file("Checks", "checks", checks));
     folder
         .write("profiles/sets/with-proxy.yaml", file("Parameters", "with-proxy", "values: {proxy: true}\n"));
     let run = lint(&folder, &[]);
     assert_eq!((run.code, run.stdout.as_str()), (0, ""), "{}", run.stderr);
-    let without = checks
-        .replace("externals: [{", "externals:\n- {")
-        .replace("makes it}]", "makes it}")
-        .replace("Secret/proxy", "Secret/prox");
+    let without = checks.replace("Secret/proxy", "Secret/prox");
     folder.write("profiles/checks.yaml", file("Checks", "checks", &without));
     let run = lint(&folder, &[]);
     assert!(
         run.stdout.contains("there is no Secret `proxy`")
-            && run.stdout.contains("nothing names `Secret/prox`"),
+            && run.stdout.contains("no object references the external `Secret/prox`"),
         "{}",
         run.stdout
     );
 }
 
-/// The bundled payload and profiles, in a folder of their own.
+/// Copies the bundled payload and profiles.
 fn bundled() -> Folder {
     let folder = Folder::new();
     for entry in
@@ -556,14 +655,14 @@ fn bundled() -> Folder {
 }
 
 #[test]
-fn nothing_is_wrong_with_the_bundled_payload() {
+fn the_bundled_payload_has_no_findings() {
     let run = run_checked(&repository(), &["lint"], "");
     assert_eq!((run.code, run.stdout.as_str()), (0, ""));
 }
 
-/// Whatever is taken away, something misses it.
+/// Removes each referenced object from the bundled payload, one at a time.
 #[test]
-fn every_object_that_others_need_is_missed() {
+fn a_removed_object_that_others_reference_is_reported() {
     const NEEDED: [&str; 6] = ["Secret", "ServiceAccount", "Role", "ClusterRole", "Service", "ConfigMap"];
     let mut removed = 0;
     for entry in walkdir::WalkDir::new(repository().join("payload")) {
@@ -572,7 +671,7 @@ fn every_object_that_others_need_is_missed() {
         let documents: Vec<&str> = text.split("---\n").collect();
         for (at, document) in documents.iter().enumerate() {
             let kind = document.lines().find_map(|line| line.strip_prefix("kind: ")).unwrap_or_default();
-            // Rights for users of the cluster: nobody in the payload is bound to them.
+            // ClusterRoles that aggregate into roles for users of the cluster: no binding of the payload references them.
             if !NEEDED.contains(&kind) || document.contains("aggregate-to-") {
                 continue;
             }
@@ -589,7 +688,7 @@ fn every_object_that_others_need_is_missed() {
                 std::fs::remove_file(folder.path().join(&name)).unwrap();
             }
             let run = lint(&folder, &[]);
-            assert!(run.code == 1 || run.code == 2, "{name}: nobody misses the {kind}:\n{document}");
+            assert!(run.code == 1 || run.code == 2, "{name}: no finding without the {kind}:\n{document}");
             removed += 1;
         }
     }
@@ -614,6 +713,6 @@ fn the_page_lists_every_check() {
         std::fs::read_to_string(repository().join("tests/render/checks.rs")).unwrap() + &data("cases.yaml");
     for row in rows {
         let message = row[2].trim_start_matches("``").trim_end_matches("``").trim().trim_matches('"');
-        assert!(here.contains(message), "no test has seen this message of {}: {message}", row[0]);
+        assert!(here.contains(message), "no test expects this message of {}: {message}", row[0]);
     }
 }

@@ -1,4 +1,4 @@
-//! The command line as people and scripts use it.
+//! The command line: `fmt`, `render`, `diff`, and the help of all commands.
 
 use std::process::{Command, Stdio};
 
@@ -9,14 +9,18 @@ fn fmt(arguments: &[&str], input: &str) -> Run {
 }
 
 #[test]
-fn fmt_reads_as_kubernetes_reads() {
+fn fmt_reads_yaml_as_kubernetes_does() {
     let run = fmt(&["-o", "json"], "mode: 0640\non: yes\n---\n---\n[1_000, 1.0]\n");
     assert_eq!((run.code, run.stdout.as_str()), (0, "{\"mode\":416,\"true\":true}\n[1000,1]\n"));
     let run = fmt(&["-"], "b: 1\na: 'x'\n---\n{\"c\": \"yes\"}\n");
     assert_eq!((run.code, run.stdout.as_str()), (0, "a: x\nb: 1\n---\nc: \"yes\"\n"));
     let run = fmt(&[], "a: 1\na: 2\n");
     assert_eq!((run.code, run.stdout.as_str()), (0, "a: 2\n"));
-    assert!(run.stderr.starts_with("warning: <stdin>:2:1: the key `a` is written twice"), "{}", run.stderr);
+    assert!(
+        run.stderr.starts_with("warning: <stdin>:2:1: duplicate key `a`: the last value is used"),
+        "{}",
+        run.stderr
+    );
     let run = fmt(&[], "a: [\n");
     assert_eq!((run.code, run.stdout.as_str()), (2, ""));
     assert!(run.stderr.starts_with("error: <stdin>:2:1: "), "{}", run.stderr);
@@ -24,7 +28,7 @@ fn fmt_reads_as_kubernetes_reads() {
 }
 
 #[test]
-fn render_writes_in_the_order_of_application() {
+fn render_prints_objects_in_the_order_in_which_they_are_applied() {
     let run = run_in(&repository(), &["render", "--profile", "standalone", "-o", "json"], "");
     assert_eq!(run.code, 0, "{}", run.stderr);
     let kinds: Vec<String> = run
@@ -41,9 +45,8 @@ fn render_writes_in_the_order_of_application() {
     assert_eq!(kinds[97], "VolumeSnapshotClass");
 }
 
-/// What only one profile has, what differs, nothing of what is the same, and nothing that is secret.
 #[test]
-fn diff_compares_two_profiles() {
+fn diff_shows_objects_of_one_profile_and_changed_fields_without_secrets() {
     let folder = Folder::new();
     let header = "apiVersion: transship.openshift.io/v1\n";
     for (name, more) in [("a", ""), ("b", "omit: {ConfigMap/left: why}\nnamespace: other\n")] {
@@ -53,7 +56,15 @@ fn diff_compares_two_profiles() {
             format!("{header}kind: Profile\nmetadata: {{name: {name}}}\ntopology: {name}\ncluster: {cluster}\n{more}"),
         );
     }
-    let page = "annotations: {include.release.openshift.io/any: 'true'}\nplace: {management: [ConfigMap, Secret]}\npatches: [{reason: r, in: [b], target: {kind: Secret}, patch: [{op: replace, path: /data/k, value: bmV3}]}]\n";
+    let page = "\
+annotations: {include.release.openshift.io/any: 'true'}
+place: {management: [ConfigMap, Secret]}
+patches:
+- reason: r
+  in: [b]
+  target: {kind: Secret}
+  patch: [{op: replace, path: /data/k, value: bmV3}]
+";
     folder.write(
         "payload/op/component.yaml",
         format!("{header}kind: Component\nmetadata: {{name: op}}\n{page}"),
@@ -71,12 +82,22 @@ fn diff_compares_two_profiles() {
     );
     let diff =
         |more: &[&str]| folder.run(&[&["diff", "--profile", "a", "--profile", "b"][..], more].concat());
-    let moved = "  --- a\n  +++ b\n  @@ -4,4 +4,4 @@\n   kind: ConfigMap\n   metadata:\n     name: moved\n  -  namespace: op\n  +  namespace: other\n";
+    let moved = "\
+ConfigMap/moved differs
+  --- a
+  +++ b
+  @@ -4,4 +4,4 @@
+   kind: ConfigMap
+   metadata:
+     name: moved
+  -  namespace: op
+  +  namespace: other
+";
     let run = diff(&["configmap/moved"]);
-    assert_eq!((run.code, run.stdout), (1, format!("ConfigMap/moved differs\n{moved}")), "{}", run.stderr);
+    assert_eq!((run.code, run.stdout.as_str()), (1, moved), "{}", run.stderr);
     let run = diff(&[]);
     assert!(
-        run.stdout.starts_with("ConfigMap/left in op is in a only\nConfigMap/moved differs\n"),
+        run.stdout.starts_with("ConfigMap/left in op is only in a\nConfigMap/moved differs\n"),
         "{}",
         run.stdout
     );
@@ -89,18 +110,21 @@ fn diff_compares_two_profiles() {
         (run.code, run.stderr.as_str()),
         (
             2,
-            "error: a difference is between two\n  help: write --profile twice, such as --profile standalone --profile hypershift-mc\n"
+            "error: `diff` compares exactly two profiles\n  help: pass --profile twice, for example --profile standalone --profile hypershift-mc\n"
         )
     );
     let run = diff(&["configmap/move"]);
     assert_eq!(
         (run.code, run.stderr.as_str()),
-        (2, "error: the profile `a` has no `configmap/move`\n  help: did you mean `ConfigMap/moved`?\n")
+        (
+            2,
+            "error: the profile `a` has no object `configmap/move`\n  help: did you mean `ConfigMap/moved`?\n"
+        )
     );
 }
 
 #[test]
-fn render_takes_one_component() {
+fn render_can_be_limited_to_one_component() {
     let folder =
         Folder::with_payload(&[("a/x.yaml", &config_map("a", "{}")), ("b/x.yaml", &config_map("b", "{}"))]);
     let run = folder.run(&["render", "--component", "b"]);
@@ -113,7 +137,7 @@ fn render_takes_one_component() {
 }
 
 #[test]
-fn a_reader_that_has_seen_enough_is_no_error() {
+fn a_closed_pipe_is_not_an_error() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_transship"))
         .args(["render", "--profile", "standalone"])
         .current_dir(repository())
@@ -128,7 +152,7 @@ fn a_reader_that_has_seen_enough_is_no_error() {
 }
 
 #[test]
-fn every_command_has_help_with_an_example() {
+fn the_help_of_each_command_has_an_example() {
     for command in ["render", "list", "fmt", "golden", "patch", "schema", "explain"] {
         let run = run_in(&repository(), &[command, "--help"], "");
         assert_eq!(run.code, 0);
@@ -141,7 +165,7 @@ fn every_command_has_help_with_an_example() {
 }
 
 #[test]
-fn a_stream_never_mixes_clusters() {
+fn render_refuses_several_profiles_in_one_stream() {
     let folder = Folder::with_payload(&[("a/x.yaml", &config_map("a", "{}"))]);
     folder.write("profiles/guest.yaml", crate::support::profile("guest", ""));
     let run = folder.run(&["render"]);

@@ -1,4 +1,4 @@
-//! `golden`: what is on disk beside what is rendered.
+//! `transship golden`: golden files compared with rendered objects.
 
 use crate::support::{Folder, config_map, repository, run_in};
 
@@ -12,14 +12,14 @@ fn folder() -> Folder {
 const FILE: &str = "golden/default/test/op/ns/ConfigMap_a.yaml";
 
 #[test]
-fn the_bundled_payload_is_as_its_golden_files_say() {
+fn the_golden_files_of_the_bundled_payload_are_up_to_date() {
     let run = run_in(&repository(), &["golden", "check"], "");
     assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
     assert_eq!(run.stdout, "");
 }
 
 #[test]
-fn one_file_an_object_and_an_index() {
+fn update_writes_one_file_per_object_and_an_index() {
     let folder = folder();
     assert_eq!(
         folder.read(FILE),
@@ -35,7 +35,7 @@ fn one_file_an_object_and_an_index() {
 }
 
 #[test]
-fn a_value_of_the_payload_that_changes_is_a_difference() {
+fn a_changed_value_in_the_payload_is_a_difference() {
     let folder = folder();
     folder.write("payload/op/0000_10_op_a.yaml", config_map("a", "{key: two}"));
     let run = folder.run(&["golden", "check"]);
@@ -47,11 +47,14 @@ fn a_value_of_the_payload_that_changes_is_a_difference() {
              apiVersion: v1\n   data:\n  -  key: one\n  +  key: two\n   kind: ConfigMap\n   metadata:\n     annotations:\n"
         )
     );
-    assert_eq!(run.stderr, "golden/default/test: 1 files differ; `transship golden update` rewrites them\n");
+    assert_eq!(
+        run.stderr,
+        "golden/default/test: 1 file differs; run `transship golden update` to update it\n"
+    );
 }
 
 #[test]
-fn any_byte_of_a_golden_file_that_changes_is_a_difference() {
+fn any_changed_byte_of_a_golden_file_is_a_difference() {
     let folder = folder();
     let golden = folder.read(FILE);
     for at in 0..golden.len() {
@@ -63,22 +66,22 @@ fn any_byte_of_a_golden_file_that_changes_is_a_difference() {
     folder.write(FILE, format!("{golden}\n"));
     let run = folder.run(&["golden", "check"]);
     assert!(
-        run.stdout.starts_with(&format!("{FILE} differs\n  the same values, written another way\n")),
+        run.stdout.starts_with(&format!("{FILE} differs\n  same values, different formatting\n")),
         "{}",
         run.stdout
     );
 }
 
 #[test]
-fn stale_and_missing_files_and_another_order_are_named() {
+fn stale_files_missing_files_and_a_changed_order_are_reported() {
     let folder = folder();
     folder.write("golden/default/test/op/ns/ConfigMap_old.yaml", "a: 1\n");
     folder.write("payload/op/0000_05_op_b.yaml", config_map("b", "{}"));
     let run = folder.run(&["golden", "check"]);
     assert_eq!(run.code, 1);
     for line in [
-        "golden/default/test/op/ns/ConfigMap_b.yaml is missing: it is rendered now\n",
-        "golden/default/test/op/ns/ConfigMap_old.yaml is stale: nothing is rendered to it any more\n",
+        "golden/default/test/op/ns/ConfigMap_b.yaml is missing: the object is new\n",
+        "golden/default/test/op/ns/ConfigMap_old.yaml is stale: no object is rendered to this file\n",
         "golden/default/test/index.txt differs\n  the order in which objects are applied\n",
         "  +05 op/ns/ConfigMap_b.yaml op/0000_05_op_b.yaml#1\n",
     ] {
@@ -95,18 +98,18 @@ fn stale_and_missing_files_and_another_order_are_named() {
 }
 
 #[test]
-fn annotations_for_a_ci_system() {
+fn differences_can_be_printed_as_github_annotations() {
     let folder = folder();
     folder.write("payload/op/0000_10_op_a.yaml", config_map("a", "{key: two, 'a%b': c}"));
     let run = folder.run(&["golden", "check", "-o", "github"]);
     assert_eq!(run.code, 1);
     assert_eq!(
         run.stdout,
-        format!("::error file={FILE},line=3::/data/a%25b: \"c\" is new%0A/data/key: \"one\" -> \"two\"\n")
+        format!("::error file={FILE},line=3::/data/a%25b: \"c\" (added)%0A/data/key: \"one\" -> \"two\"\n")
     );
 }
 
-/// A Secret with a canary wherever one may hide.
+/// A Secret with a canary in every field that can contain its data.
 fn secret(kind: &str, value: &str) -> String {
     config_map("s", &format!("{{key: {value}, same: CANARY}}"))
         .replace("kind: ConfigMap", &format!("kind: {kind}"))
@@ -118,7 +121,7 @@ fn secret(kind: &str, value: &str) -> String {
 }
 
 #[test]
-fn a_secrets_values_are_not_shown() {
+fn the_values_of_secrets_are_not_shown() {
     let folder = Folder::with_payload(&[("op/0000_10_op_a.yaml", &secret("Secret", "CANARY1"))]);
     assert_eq!(folder.run(&["golden", "update"]).code, 0);
     folder.write("payload/op/0000_10_op_a.yaml", secret("Secret", "CANARY2"));
@@ -126,11 +129,11 @@ fn a_secrets_values_are_not_shown() {
     let golden = folder.read(path);
     for (what, golden) in [
         ("a Secret", golden.clone()),
-        ("a golden file that calls itself something else", golden.replace("kind: Secret", "kind: ConfigMap")),
-        ("another version", golden.replace("apiVersion: v1", "apiVersion: v2")),
-        ("one that cannot be read", golden.replace("key: ", "key: : ")),
+        ("a golden file with another kind", golden.replace("kind: Secret", "kind: ConfigMap")),
+        ("a golden file with another version", golden.replace("apiVersion: v1", "apiVersion: v2")),
+        ("a golden file that is not valid YAML", golden.replace("key: ", "key: : ")),
         (
-            "one that cannot be read and is called nothing",
+            "a golden file that is not valid YAML and has no kind",
             golden.replace("key: ", "key: : ").replace("Secret", ""),
         ),
     ] {
@@ -156,13 +159,13 @@ fn a_secrets_values_are_not_shown() {
 }
 
 #[test]
-fn a_folder_with_other_files_is_not_replaced() {
+fn a_directory_with_other_files_is_not_replaced() {
     let folder = folder();
     folder.write("mine/notes.txt", "keep me");
     let run = folder.run(&["render", "--profile", "test", "--output", "mine"]);
     assert_eq!(run.code, 2);
     assert!(
-        run.stderr.starts_with("error: mine: the folder holds files that are not ours"),
+        run.stderr.starts_with("error: mine: the folder contains files that transship did not write"),
         "{}",
         run.stderr
     );
@@ -187,7 +190,7 @@ fn a_folder_with_other_files_is_not_replaced() {
 }
 
 #[test]
-fn names_that_file_systems_do_not_take_are_escaped() {
+fn characters_that_file_systems_do_not_allow_are_escaped() {
     let role = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  name: \"system:a/../b%\"\n  \
                 annotations: {include.release.openshift.io/test: 'true'}\n";
     let folder = Folder::with_payload(&[("x.yaml", role)]);
@@ -198,7 +201,7 @@ fn names_that_file_systems_do_not_take_are_escaped() {
 }
 
 #[test]
-fn names_longer_than_a_file_systems_are_cut_and_still_told_apart() {
+fn long_file_names_are_shortened_and_stay_unique() {
     let role = |last: char| {
         format!(
             "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  name: {}{last}\n  \
@@ -212,7 +215,7 @@ fn names_longer_than_a_file_systems_are_cut_and_still_told_apart() {
 }
 
 #[test]
-fn bytes_that_are_no_text_are_a_difference() {
+fn invalid_utf8_in_a_golden_file_is_a_difference() {
     let folder = Folder::with_payload(&[("op/0000_10_op_a.yaml", &config_map("a", "{key: \u{fffd}}"))]);
     assert_eq!(folder.run(&["golden", "update"]).code, 0);
     let path = folder.path().join(FILE);
@@ -223,7 +226,7 @@ fn bytes_that_are_no_text_are_a_difference() {
 }
 
 #[test]
-fn the_folder_of_a_profile_that_is_gone_is_stale() {
+fn the_directory_of_a_removed_profile_is_stale() {
     let folder = folder();
     folder.write("profiles/gone.yaml", crate::support::profile("gone", ""));
     assert_eq!(folder.run(&["golden", "update"]).code, 0);
@@ -231,7 +234,7 @@ fn the_folder_of_a_profile_that_is_gone_is_stale() {
     let run = folder.run(&["golden", "check"]);
     assert_eq!(
         (run.code, run.stdout.as_str()),
-        (1, "golden/default/gone is stale: there is no such profile or set any more\n")
+        (1, "golden/default/gone is stale: no profile and parameter set renders it\n")
     );
     assert_eq!(folder.run(&["golden", "check", "--profile", "test"]).code, 0);
     assert_eq!(folder.run(&["golden", "update"]).code, 0);

@@ -94,12 +94,12 @@ fn a_fragment_replaces_a_projected_token_in_both_clusters() {
     ]);
     assert_eq!(
         run.stdout,
-        "Deployment.apps/a in ns in the profile mc\n\
+        "Deployment.apps/a in ns (profile mc)\n\
          /spec/template/spec/volumes/[name=token]/emptyDir/medium: \"Memory\"\n  \
-         from profiles/fragments/minter.yaml:8:76, the fragment minter: a token, used at profiles/mc.yaml:6:11\n\
+         from profiles/fragments/minter.yaml:8:76, set by the fragment minter: a token, used at profiles/mc.yaml:6:11\n\
          /spec/template/spec/volumes/[name=token]/name: \"token\"\n  from payload/op/1.yaml:13:15\n\
-         /spec/template/spec/volumes/[name=token]/projected is not there\n  \
-         removed, honoured as profiles/mc.yaml:6:11 says, found at payload/op/1.yaml:13:9\n  \
+         /spec/template/spec/volumes/[name=token]/projected is not set\n  \
+         removed by the `intents` entry at profiles/mc.yaml:6:11, because of payload/op/1.yaml:13:9\n  \
          was {\"sources\":[{\"serviceAccountToken\":{\"audience\":\"sts\",\"path\":\"jwt\"}}]} at payload/op/1.yaml:14:20\n",
         "{}",
         run.stderr

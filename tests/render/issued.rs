@@ -61,11 +61,11 @@ fn finding(path: &str, message: &str) -> Vec<(String, String)> {
 fn an_issued_kubeconfig_or_credentials_in_the_guest_are_found() {
     assert_eq!(
         findings(&folder("IssuedKubeconfig", KUBECONFIG, "")),
-        finding(ANNOTATION, "a kubeconfig in the guest")
+        finding(ANNOTATION, "the guest receives a kubeconfig")
     );
     assert_eq!(
         findings(&folder("IssuedCredentials", CREDENTIALS, "")),
-        finding(ANNOTATION, "credentials in the guest")
+        finding(ANNOTATION, "the guest receives credentials")
     );
 }
 
@@ -80,11 +80,11 @@ fn an_issued_kubeconfig_is_found_without_its_annotation() {
     let strip = "strip: [transship.openshift.io/*]\n";
     assert_eq!(
         findings(&folder("IssuedKubeconfig", KUBECONFIG, strip)),
-        finding("", "a kubeconfig in the guest")
+        finding("", "the guest receives a kubeconfig")
     );
     let reworded = "policy: [{for: Secret, set: {metadata: {annotations: {transship.openshift.io/issued: an access file}}}}]\n";
     assert_eq!(
         findings(&folder("IssuedKubeconfig", KUBECONFIG, reworded)),
-        finding(ANNOTATION, "a kubeconfig in the guest")
+        finding(ANNOTATION, "the guest receives a kubeconfig")
     );
 }

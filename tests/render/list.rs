@@ -152,13 +152,15 @@ fn the_table_shows_counts_and_the_payload() {
 #[test]
 fn orphans_are_in_no_profile_or_only_in_standalone_ones() {
     let folder = Folder::new();
-    let profile = |name: &str, topology: &str| {
+    let profile = |name: &str, topology: &str, cluster: &str| {
         crate::support::profile(name, "")
             .replace(&format!("topology: {name}"), &format!("topology: {topology}"))
+            .replace("cluster: both", &format!("cluster: {cluster}"))
             .replace("clusterProfile: test", &format!("clusterProfile: {name}"))
     };
-    folder.write("profiles/guest.yaml", profile("guest", "hypershift"));
-    folder.write("profiles/alone.yaml", profile("alone", "standalone"));
+    folder.write("profiles/guest.yaml", profile("guest", "two", "guest"));
+    folder.write("profiles/mc.yaml", profile("mc", "two", "management\nnamespace: hosted"));
+    folder.write("profiles/alone.yaml", profile("alone", "one", "both"));
     let include = |names: &[&str]| -> String {
         names
             .iter()
@@ -167,7 +169,7 @@ fn orphans_are_in_no_profile_or_only_in_standalone_ones() {
             .join(", ")
     };
     let documents = [
-        object("ConfigMap", "everywhere", &include(&["guest", "alone"])),
+        object("ConfigMap", "everywhere", &include(&["guest", "mc", "alone"])),
         object("ConfigMap", "nowhere", "a: b"),
         object("ConfigMap", "homeless", &include(&["alone"])),
         object("ConfigMap", "guest-only", &include(&["guest"])),

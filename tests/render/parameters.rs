@@ -114,7 +114,7 @@ fn a_parameter_set_applies_to_its_profiles_and_has_golden_files() {
     let run = project.run(&["golden", "check"]);
     assert_eq!(
         (run.code, run.stdout.as_str()),
-        (1, "golden/aws/one is stale: there is no such profile or set any more\n")
+        (1, "golden/aws/one is stale: no profile and parameter set renders it\n")
     );
 }
 
@@ -337,7 +337,7 @@ fn a_secret_parameter_is_in_no_message() {
     assert!(quiet(&run(&project, &["explain", "deployment/d", "--profile", "mc"])));
     let checks = r"
         externals: [{objects: [Namespace/ns, ServiceAccount/sa], reason: r}]
-        allow: [{check: missing-field, for: [Deployment/d], reason: r}, {check: needless-token, for: [Deployment/d], reason: r}, {check: needs-namespace, for: [Secret], reason: r}]
+        allow: [{check: missing-field, for: [Deployment/d], reason: r}, {check: unneeded-token, for: [Deployment/d], reason: r}, {check: missing-namespace, for: [Secret], reason: r}]
         ";
     let project = project.checks(checks);
     let update = run(&project, &["golden", "update"]);
@@ -347,7 +347,7 @@ fn a_secret_parameter_is_in_no_message() {
     let check = run(&project, &["golden", "check"]);
     assert!(check.code == 1 && !check.stdout.contains("hunter"), "{}", check.stdout);
     assert!(
-        check.stdout.contains("differs; it holds a secret parameter, so how is not shown"),
+        check.stdout.contains("differs (not shown, because it contains a secret parameter)"),
         "{}",
         check.stdout
     );

@@ -1,5 +1,5 @@
-//! The design document's required changes: a table of every bullet, and what holds for all three operators. What holds for
-//! the snapshots and for the driver has a module each.
+//! The required changes of the design document: a table of all of them, and those that concern all three operators.
+//! `required_snapshots` and `required_driver` have the others.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::storage::{GUEST, MANAGEMENT, containers, find, named, render};
 use crate::support::{Folder, repository, run_in};
 
-/// The numbers in the outline of every actor's bullets, as counted in the document; the actor's own line has none.
+/// The numbers of the required changes of each actor, as the design document lists them.
 const OUTLINE: [(&str, &str, &[&str]); 9] = [
     ("snapshots", "control-plane-operator", &["1", "2", "3", "4", "4.1", "4.2", "5"]),
     ("snapshots", "hosted-cluster-config-operator", &["1"]),
@@ -47,14 +47,14 @@ const OUTLINE: [(&str, &str, &[&str]); 9] = [
     ("aws-ebs", "aws-ebs-csi-driver", &["1", "1.1", "1.2", "2", "2.1", "2.2", "2.3", "3", "3.1", "3.2"]),
 ];
 
-/// Of what not all is rendered.
+/// Required changes that are only partly rendered.
 const GAPS: [&str; 3] = [
     "snapshots/control-plane-operator/5",
     "snapshots/cluster-csi-snapshot-controller-operator/1.8",
     "aws-ebs/aws-ebs-csi-driver/2",
 ];
 
-/// Position and entry of every bullet in the table, an actor's own line before its bullets.
+/// Returns the position and the entry of each required change. The line of an actor comes before its changes.
 fn table() -> Vec<(String, Value)> {
     let run = run_in(&repository(), &["fmt", "tests/data/required-changes.yaml", "-o", "json"], "");
     assert_eq!(run.code, 0, "{}", run.stderr);
@@ -71,7 +71,7 @@ fn table() -> Vec<(String, Value)> {
     table
 }
 
-/// An entry says in a few words what is asked, and what became of it.
+/// Checks that an entry has a summary and one outcome.
 fn check_entry(position: &str, entry: &Value) {
     const OUTCOMES: [&str; 4] = ["test", "operator code", "apply", "gap"];
     let fields: Vec<&str> = entry.as_object().unwrap().keys().map(String::as_str).collect();
@@ -89,15 +89,15 @@ fn check_entry(position: &str, entry: &Value) {
     }
 }
 
-/// The tests in a module's text.
+/// Returns the names of the tests in a source file.
 fn tests_in(text: &'static str) -> BTreeSet<&'static str> {
     text.split("#[test]\nfn ").skip(1).map(|rest| rest.split('(').next().unwrap()).collect()
 }
 
-/// Every bullet of the document is in the table, in its order; every test that one names is there, and no test here is
-/// without a bullet.
+/// The table has all required changes in the order of the document. Each test that it names exists, and it names each test
+/// of these modules.
 #[test]
-fn no_bullet_is_missing() {
+fn each_required_change_has_a_test_or_a_reason() {
     let table = table();
     let positions: Vec<&str> = table.iter().map(|(position, _)| position.as_str()).collect();
     let mut expected = Vec::new();
@@ -115,16 +115,16 @@ fn no_bullet_is_missing() {
     assert_eq!(gaps, GAPS);
 
     let used: BTreeSet<&str> = table.iter().filter_map(|(_, entry)| entry.get("test")?.as_str()).collect();
-    let mut ours = tests_in(include_str!("required.rs"));
-    ours.extend(tests_in(include_str!("required_driver.rs")));
-    ours.extend(tests_in(include_str!("required_snapshots.rs")));
-    assert!(ours.remove("no_bullet_is_missing"));
+    let mut required = tests_in(include_str!("required.rs"));
+    required.extend(tests_in(include_str!("required_driver.rs")));
+    required.extend(tests_in(include_str!("required_snapshots.rs")));
+    assert!(required.remove("each_required_change_has_a_test_or_a_reason"));
     let storage = tests_in(include_str!("storage.rs"));
     let missing: Vec<_> =
-        used.iter().filter(|test| !ours.contains(*test) && !storage.contains(*test)).collect();
-    assert!(missing.is_empty(), "there are no tests {missing:?}");
-    let unused: Vec<_> = ours.difference(&used).collect();
-    assert!(unused.is_empty(), "no bullet names {unused:?}");
+        used.iter().filter(|test| !required.contains(*test) && !storage.contains(*test)).collect();
+    assert!(missing.is_empty(), "the table names tests that do not exist: {missing:?}");
+    let unused: Vec<_> = required.difference(&used).collect();
+    assert!(unused.is_empty(), "the table does not name these tests: {unused:?}");
 }
 
 /// The namespace of the hosted control plane.
@@ -132,8 +132,8 @@ pub(crate) const HOSTED: &str = "clusters-example";
 pub(crate) const STORAGE: &str = "openshift-cluster-storage-operator";
 pub(crate) const DRIVERS: &str = "openshift-cluster-csi-drivers";
 
-/// The operators, with their namespaces in a standalone cluster. Role and binding of what they may do in the management
-/// cluster are called as they are.
+/// The operators, with their namespaces in a standalone cluster. Their roles and bindings in the management cluster have
+/// the same names.
 const OPERATORS: [(&str, &str); 3] = [
     ("csi-snapshot-controller-operator", STORAGE),
     ("cluster-storage-operator", STORAGE),
@@ -163,7 +163,7 @@ pub(crate) fn pod(workload: &Value) -> &Value {
     &workload["spec"]["template"]["spec"]
 }
 
-/// A container or init container.
+/// Returns a container or init container.
 pub(crate) fn container(workload: &Value, name: &str) -> Value {
     [containers(workload, "initContainers"), containers(workload, "containers")]
         .concat()
@@ -176,13 +176,13 @@ pub(crate) fn arguments(container: &Value) -> Vec<String> {
     serde_json::from_value(container["args"].clone()).unwrap()
 }
 
-/// The value of a variable of a container.
+/// Returns the value of an environment variable.
 pub(crate) fn variable(container: &Value, name: &str) -> Option<Value> {
     let variables = container["env"].as_array()?;
     variables.iter().find(|variable| variable["name"] == name).map(|variable| variable["value"].clone())
 }
 
-/// The volume that a container has at a path.
+/// Returns the volume that a container mounts at a path.
 pub(crate) fn volume_at<'w>(workload: &'w Value, name: &str, path: &str) -> &'w Value {
     let container = container(workload, name);
     let mounts = container["volumeMounts"].as_array().unwrap();
@@ -192,7 +192,7 @@ pub(crate) fn volume_at<'w>(workload: &'w Value, name: &str, path: &str) -> &'w 
     volumes.iter().find(|volume| volume["name"] == mount["name"]).unwrap()
 }
 
-/// Whether a role gives a right.
+/// Returns whether a role allows a verb on a resource.
 pub(crate) fn allows(role: &Value, group: &str, resource: &str, verb: &str) -> bool {
     let lists =
         |rule: &Value, field: &str, word: &str| rule[field].as_array().unwrap().contains(&json!(word));
@@ -205,7 +205,8 @@ pub(crate) fn account(name: &str, namespace: &str) -> Value {
     json!({"kind": "ServiceAccount", "name": name, "namespace": namespace})
 }
 
-/// These objects are in one namespace in a standalone cluster, and in the hosted control plane's in the management cluster.
+/// Asserts that objects are in one namespace of a standalone cluster, and in that of the hosted control plane in the
+/// management cluster.
 pub(crate) fn assert_beside_operator(home: &str, objects: &[(&str, &str)]) {
     for (kind, name) in objects {
         assert_eq!(find(standalone(), kind, name)["metadata"]["namespace"], home, "{kind}/{name}");
@@ -213,7 +214,7 @@ pub(crate) fn assert_beside_operator(home: &str, objects: &[(&str, &str)]) {
     }
 }
 
-/// Each Secret is a kubeconfig, to be filled, by which an account of the guest gets into the guest.
+/// Asserts that each Secret is an issued kubeconfig for a ServiceAccount of the guest.
 pub(crate) fn assert_kubeconfigs(home: &str, secrets: &[(&str, &str)]) {
     for (secret, account) in secrets {
         let found = find(management(), "Secret", secret);
@@ -224,8 +225,8 @@ pub(crate) fn assert_kubeconfigs(home: &str, secrets: &[(&str, &str)]) {
     }
 }
 
-/// A container serves with a certificate for a Service: in a standalone cluster the Service asks for it, in the management
-/// cluster it is a Secret, to be filled.
+/// Asserts that a container has a serving certificate: from an annotation of its Service in a standalone cluster, and from
+/// an issued Secret in the management cluster.
 pub(crate) fn assert_certificate(service: &str, secret: &str, workload: &str, container: &str, path: &str) {
     let asks = |objects| {
         let annotations = find(objects, "Service", service)["metadata"]["annotations"].clone();
@@ -250,9 +251,9 @@ pub(crate) fn assert_certificate(service: &str, secret: &str, workload: &str, co
     }
 }
 
-/// Nothing that only two clusters need is in a standalone one; and Secrets are in the management cluster alone.
+/// All Secrets are in the management cluster.
 #[test]
-fn what_only_a_hosted_cluster_has() {
+fn a_standalone_cluster_has_no_objects_for_hosted_clusters() {
     let text = |objects: &[Value]| json!(objects).to_string();
     for word in [
         HOSTED,
@@ -286,9 +287,8 @@ fn what_only_a_hosted_cluster_has() {
     assert!(secrets(standalone()).is_empty() && secrets(guest()).is_empty());
 }
 
-/// An operator is somebody in both clusters: beside its pods, and where its rights in the guest are.
 #[test]
-fn operators_have_an_account_in_both_clusters() {
+fn operators_have_a_service_account_in_both_clusters() {
     for (name, home) in OPERATORS {
         assert_eq!(find(management(), "ServiceAccount", name)["metadata"]["namespace"], HOSTED);
         assert_eq!(find(guest(), "ServiceAccount", name)["metadata"]["namespace"], home);
@@ -296,7 +296,6 @@ fn operators_have_an_account_in_both_clusters() {
     }
 }
 
-/// Operators run beside their control plane: in the management cluster, and not in the guest.
 #[test]
 fn operators_run_in_the_management_cluster() {
     for (name, home) in OPERATORS {
@@ -306,9 +305,9 @@ fn operators_run_in_the_management_cluster() {
     }
 }
 
-/// An operator's own container has a Secret with the guest's kubeconfig, read-only; in a standalone cluster it has none.
+/// The mount is read-only, and a standalone cluster has none.
 #[test]
-fn operators_mount_the_guests_kubeconfig() {
+fn operators_mount_the_kubeconfig_of_the_guest() {
     for (name, _) in OPERATORS {
         let operator = find(management(), "Deployment", name);
         let volume = volume_at(operator, name, "/etc/guest-kubeconfig");
@@ -319,9 +318,9 @@ fn operators_mount_the_guests_kubeconfig() {
     }
 }
 
-/// The flag for the guest's kubeconfig is all that an operator's arguments gain.
+/// All other arguments are those of a standalone cluster.
 #[test]
-fn operators_take_the_guests_kubeconfig_by_a_flag() {
+fn operators_get_the_kubeconfig_of_the_guest_as_a_flag() {
     for (name, _) in OPERATORS {
         let mut expected = arguments(&container(find(standalone(), "Deployment", name), name));
         expected.push("--guest-kubeconfig=/etc/guest-kubeconfig/kubeconfig".to_owned());
@@ -329,7 +328,7 @@ fn operators_take_the_guests_kubeconfig_by_a_flag() {
     }
 }
 
-/// Beside the guest's kubeconfig an operator has the token of its account, which is bound to rights in its namespace.
+/// The ServiceAccount has permissions in its own namespace.
 #[test]
 fn operators_keep_their_own_token() {
     for (name, _) in OPERATORS {
@@ -345,7 +344,7 @@ fn operators_keep_their_own_token() {
     }
 }
 
-/// Before an operator starts, the guest has its object, by which it has the kind, and its `ClusterOperator`.
+/// An operator starts when the guest has its custom resource and its `ClusterOperator`.
 #[test]
 fn operators_wait_for_the_guest() {
     for (name, kind, crd, status) in [
@@ -375,9 +374,9 @@ fn operators_wait_for_the_guest() {
     }
 }
 
-/// Whatever a manifest says, the guest's objects say what the profile holds; in a standalone cluster the manifest counts.
+/// In a standalone cluster, the specs are those of the manifests.
 #[test]
-fn the_specs_of_operators_are_held() {
+fn the_profile_pins_the_specs_of_operators() {
     let folder = Folder::new();
     for entry in walkdir::WalkDir::new(repository().join("payload")) {
         let path = entry.unwrap().into_path();
@@ -414,7 +413,7 @@ fn the_specs_of_operators_are_held() {
     }
 }
 
-/// What runs beside a control plane is as important as it, and no more; on the guest's nodes nothing changes.
+/// Pods in the guest keep their priority.
 #[test]
 fn pods_have_the_priority_of_a_hosted_control_plane() {
     for name in [

@@ -1,4 +1,4 @@
-//! The design document's required changes for the AWS EBS driver and its two operators.
+//! The required changes of the design document for the AWS EBS driver and its two operators.
 
 use serde_json::{Value, json};
 
@@ -26,9 +26,8 @@ fn names_of(containers: &[Value]) -> Vec<&str> {
     containers.iter().map(|container| container["name"].as_str().unwrap()).collect()
 }
 
-/// In the management cluster the operator manages what runs beside it, by a Role, and nothing outside its namespace.
 #[test]
-fn the_storage_operator_manages_its_namespace_and_no_more() {
+fn the_storage_operator_has_permissions_only_in_its_namespace() {
     let name = "cluster-storage-operator";
     let role = find(management(), "Role", name);
     assert_eq!(role["metadata"]["namespace"], HOSTED);
@@ -49,9 +48,8 @@ fn the_storage_operator_manages_its_namespace_and_no_more() {
     assert!(management().iter().all(|object| !named(object).0.starts_with("ClusterRole")));
 }
 
-/// Both operators and the controller get into the guest, each as itself.
 #[test]
-fn each_part_of_the_driver_has_a_kubeconfig_of_its_own() {
+fn each_part_of_the_driver_has_its_own_kubeconfig() {
     assert_kubeconfigs(STORAGE, &[("cluster-storage-operator-kubeconfig", "cluster-storage-operator")]);
     assert_kubeconfigs(
         DRIVERS,
@@ -62,7 +60,7 @@ fn each_part_of_the_driver_has_a_kubeconfig_of_its_own() {
     );
 }
 
-/// The operator that installs all drivers is an admin of the guest; nobody else is.
+/// It installs the operators of all drivers. No other identity is an admin.
 #[test]
 fn one_operator_is_an_admin_of_the_guest() {
     let admins: Vec<&Value> = guest()
@@ -73,9 +71,8 @@ fn one_operator_is_an_admin_of_the_guest() {
     assert_eq!(admins, [&json!([account("cluster-storage-operator", STORAGE)])]);
 }
 
-/// In the guest the accounts have the rights that they have in a standalone cluster, by the same manifests.
 #[test]
-fn rights_in_the_guest_are_those_of_a_standalone_cluster() {
+fn permissions_in_the_guest_are_those_of_a_standalone_cluster() {
     for (kind, name) in [
         ("ClusterRoleBinding", "cluster-storage-operator-role"),
         ("ClusterRole", "aws-ebs-csi-driver-operator-clusterrole"),
@@ -97,10 +94,10 @@ fn rights_in_the_guest_are_those_of_a_standalone_cluster() {
     assert_eq!(binding["subjects"], json!([account(OPERATOR, DRIVERS)]));
 }
 
-/// One Secret with credentials, of the name that a standalone cluster asks for, is for operator and driver; nobody asks for
-/// it with a `CredentialsRequest`, and the guest does not see it.
+/// The Secret has the name that a standalone cluster uses. There is no `CredentialsRequest` for it, and it is not in the
+/// guest.
 #[test]
-fn operator_and_driver_share_the_clouds_credentials() {
+fn operator_and_driver_share_the_cloud_credentials() {
     let name = "ebs-cloud-credentials";
     let secret = find(management(), "Secret", name);
     assert_eq!(secret["data"], json!({"credentials": ""}));
@@ -122,7 +119,7 @@ fn operator_and_driver_share_the_clouds_credentials() {
     assert!(!json!(guest()).to_string().contains(name));
 }
 
-/// Metrics of the two operators and of the driver are served with TLS in the management cluster too, and scraped there.
+/// Prometheus scrapes them in the management cluster too.
 #[test]
 fn metrics_of_the_driver_are_served_with_certificates() {
     for name in ["cluster-storage-operator", OPERATOR] {
@@ -146,9 +143,9 @@ fn metrics_of_the_driver_are_served_with_certificates() {
     assert_eq!(ports_in(&monitor["spec"]["endpoints"], "port"), ports);
 }
 
-/// What its operator writes into a `ClusterCSIDriver` is no field of ours, with a proxy or without.
+/// The operator of the driver writes it into the `ClusterCSIDriver`.
 #[test]
-fn what_the_driver_operator_observes_is_its_own() {
+fn the_observed_config_of_the_driver_is_not_rendered() {
     let proxied = render(GUEST, &["--set", "guest.proxy.httpsProxy=http://proxy.example:3128"]);
     for objects in [guest(), &proxied] {
         let spec = find(objects, "ClusterCSIDriver", "ebs.csi.aws.com")["spec"].as_object().unwrap();
@@ -159,9 +156,8 @@ fn what_the_driver_operator_observes_is_its_own() {
     assert!(fields["observedConfig"].is_object(), "{fields}");
 }
 
-/// All that the two operators manage in the management cluster is in their own namespace there.
 #[test]
-fn driver_objects_are_beside_their_operator() {
+fn driver_objects_are_in_the_namespace_of_their_operator() {
     assert_beside_operator(
         STORAGE,
         &[
@@ -187,7 +183,8 @@ fn driver_objects_are_beside_their_operator() {
     );
 }
 
-/// A minter stays beside a container, and keeps a token of the driver's account in the guest in a volume of both.
+/// Asserts that a token minter shares a volume with a container, and keeps a token of the driver's ServiceAccount in
+/// it.
 fn assert_minter(workload: &str, part: &str, volume: &str) {
     let workload = find(management(), "Deployment", workload);
     let minter = container(workload, &format!("token-minter-{volume}"));
@@ -220,24 +217,23 @@ fn assert_minter(workload: &str, part: &str, volume: &str) {
     );
 }
 
-/// The driver's operator is known to the cloud by a token that the guest has issued.
+/// The cloud accepts tokens that the guest issues.
 #[test]
-fn a_minter_serves_the_drivers_operator() {
+fn the_driver_operator_has_a_token_minter() {
     assert_minter(OPERATOR, OPERATOR, "web-identity-token");
 }
 
-/// The driver is known to the cloud by a token that the guest has issued; in a standalone cluster the kubelet brings it.
+/// In a standalone cluster, the kubelet mounts the token.
 #[test]
-fn a_minter_serves_the_controller() {
+fn the_driver_controller_has_a_token_minter() {
     assert_minter(CONTROLLER, "csi-driver", "bound-sa-token");
     let projected = volume_at(controller(standalone()), "csi-driver", TOKEN);
     let source = json!({"serviceAccountToken": {"audience": "openshift", "path": "token"}});
     assert_eq!(projected["projected"]["sources"], json!([source]));
 }
 
-/// The controller's pod has the driver, its sidecars and their proxies, and nothing of its node.
 #[test]
-fn the_controller_has_no_part_of_a_node() {
+fn the_controller_has_no_node_containers_or_host_access() {
     for objects in [standalone(), management()] {
         let controller = controller(objects);
         assert!(pod(controller).get("hostNetwork").is_none());
@@ -263,9 +259,8 @@ fn the_controller_has_no_part_of_a_node() {
     assert_eq!(pod(node(guest()))["hostNetwork"], true);
 }
 
-/// `controller` or `node` is the driver's first argument.
 #[test]
-fn each_half_of_the_driver_knows_its_part() {
+fn the_first_argument_of_the_driver_is_controller_or_node() {
     for (workload, part) in [
         (controller(standalone()), "controller"),
         (controller(management()), "controller"),
@@ -276,9 +271,9 @@ fn each_half_of_the_driver_knows_its_part() {
     }
 }
 
-/// The controller knows the guest's region by a variable, so it asks neither the machine nor a node where it is.
+/// It asks neither the metadata service nor a node for it.
 #[test]
-fn the_controller_is_told_the_guests_region() {
+fn the_controller_gets_the_region_of_the_guest_as_a_variable() {
     let elsewhere = render(MANAGEMENT, &["--set", "aws.region=eu-west-3"]);
     for (objects, region) in
         [(management(), "us-east-1"), (&elsewhere, "eu-west-3"), (standalone(), "us-east-1")]
@@ -290,9 +285,9 @@ fn the_controller_is_told_the_guests_region() {
     assert!(variable(&container(node(guest()), "csi-driver"), "CSI_NODE_NAME").is_some());
 }
 
-/// A node's pod has the driver, who registers it and who watches it, and nothing by which the cloud would know it.
+/// They have the driver, its registrar and its liveness probe.
 #[test]
-fn nodes_have_no_part_of_the_controller() {
+fn node_pods_have_no_controller_containers_or_cloud_credentials() {
     for objects in [standalone(), guest()] {
         let expected = ["csi-driver", "csi-node-driver-registrar", "csi-liveness-probe"];
         assert_eq!(names_of(&containers(node(objects), "containers")), expected);
@@ -307,7 +302,7 @@ fn nodes_have_no_part_of_the_controller() {
     }
 }
 
-/// One half of the driver is in each cluster.
+/// The node pods run in the guest.
 #[test]
 fn the_controller_runs_in_the_management_cluster() {
     assert_beside_operator(DRIVERS, &[("Deployment", CONTROLLER)]);
@@ -316,9 +311,9 @@ fn the_controller_runs_in_the_management_cluster() {
     assert!(!has(management(), "DaemonSet", "aws-ebs-csi-driver-node"));
 }
 
-/// Whatever talks to an API talks to the guest's, by a kubeconfig in a volume; the driver itself talks to the cloud alone.
+/// The driver itself only uses the API of the cloud.
 #[test]
-fn sidecars_use_the_guests_api() {
+fn sidecars_use_the_api_of_the_guest() {
     let controller = controller(management());
     assert_eq!(pod(controller)["automountServiceAccountToken"], false);
     for part in containers(controller, "containers") {
@@ -335,7 +330,7 @@ fn sidecars_use_the_guests_api() {
     assert!(!self::controller(standalone()).to_string().contains("kubeconfig"));
 }
 
-/// It is one image, whichever half and cluster.
+/// All containers of the driver have the same image.
 #[test]
 fn the_driver_is_the_same_in_every_cluster() {
     let image = |workload| container(workload, "csi-driver")["image"].clone();
@@ -346,9 +341,9 @@ fn the_driver_is_the_same_in_every_cluster() {
     }
 }
 
-/// Nodes have their account's token and no other; outside its namespace all it may do is be privileged.
+/// Outside their namespace they may only use the privileged security context constraint.
 #[test]
-fn nodes_have_their_own_token_and_few_rights() {
+fn node_pods_have_only_their_own_token_and_few_permissions() {
     let name = "aws-ebs-csi-driver-node-sa";
     assert_eq!(pod(node(guest()))["serviceAccountName"], name);
     assert!(pod(node(guest())).get("automountServiceAccountToken").is_none());
@@ -367,9 +362,8 @@ fn nodes_have_their_own_token_and_few_rights() {
     );
 }
 
-/// What every container of the controller requests, and what that comes to.
 #[test]
-fn memory_of_the_controller_is_stated() {
+fn each_container_of_the_controller_requests_memory() {
     let mut sum = 0;
     for list in ["containers", "initContainers"] {
         for part in containers(controller(management()), list) {
@@ -387,9 +381,9 @@ fn memory_of_the_controller_is_stated() {
     assert_eq!(sum, 400);
 }
 
-/// Sidecars elect their leader in the guest, in a namespace there; in the management cluster they have no Lease to share.
+/// Sidecars of several guests share no Lease in the management cluster.
 #[test]
-fn sidecars_of_two_guests_do_not_meet() {
+fn sidecars_elect_their_leader_in_the_guest() {
     for name in SIDECARS {
         let arguments = arguments(&container(controller(management()), name));
         assert!(arguments.contains(&format!("--leader-election-namespace={DRIVERS}")), "{name}");

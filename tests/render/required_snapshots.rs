@@ -1,4 +1,4 @@
-//! The design document's required changes for snapshots.
+//! The required changes of the design document for snapshots.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::required::{
 };
 use crate::storage::{GUEST, find, named, render};
 
-/// The operands, with the container of each.
+/// The operands, with their containers.
 const OPERANDS: [(&str, &str); 2] =
     [("csi-snapshot-controller", "snapshot-controller"), ("csi-snapshot-webhook", "webhook")];
 
@@ -18,9 +18,9 @@ const CRDS: [&str; 3] = [
     "volumesnapshots.snapshot.storage.k8s.io",
 ];
 
-/// No service-ca of the guest reaches the webhook, so its key pair is a Secret of the management cluster.
+/// The service-ca operator of the guest cannot issue it.
 #[test]
-fn the_webhook_has_its_certificate_from_a_secret() {
+fn the_webhook_gets_its_certificate_from_a_secret() {
     let path = "/etc/snapshot-validation-webhook/certs";
     let name = "csi-snapshot-webhook";
     assert_certificate(name, "csi-snapshot-webhook-secret", name, "webhook", path);
@@ -29,9 +29,8 @@ fn the_webhook_has_its_certificate_from_a_secret() {
     assert_eq!(arguments[1], format!("--tls-private-key-file={path}/tls.key"));
 }
 
-/// Operator, controller and webhook get into the guest, each as itself.
 #[test]
-fn each_part_of_the_snapshots_has_a_kubeconfig_of_its_own() {
+fn each_part_of_the_snapshots_has_its_own_kubeconfig() {
     assert_kubeconfigs(
         STORAGE,
         &[
@@ -42,7 +41,6 @@ fn each_part_of_the_snapshots_has_a_kubeconfig_of_its_own() {
     );
 }
 
-/// The operator's metrics are served with TLS in the management cluster too.
 #[test]
 fn the_snapshot_operator_serves_metrics_with_a_certificate() {
     let operator = "csi-snapshot-controller-operator";
@@ -51,7 +49,7 @@ fn the_snapshot_operator_serves_metrics_with_a_certificate() {
     assert_certificate(service, secret, operator, operator, "/var/run/secrets/serving-cert");
 }
 
-/// Somebody collects the operator's metrics wherever it runs, and trusts whoever signed its certificate there.
+/// In each cluster, the ServiceMonitor trusts the signer of the certificate.
 #[test]
 fn metrics_of_the_snapshot_operator_are_collected() {
     let name = "csi-snapshot-controller-operator";
@@ -71,9 +69,9 @@ fn metrics_of_the_snapshot_operator_are_collected() {
     }
 }
 
-/// The ConfigMap is of use: the operator starts with it. It is where the operator is.
+/// The ConfigMap is in the cluster of the operator.
 #[test]
-fn the_snapshot_operators_config_map_is_read() {
+fn the_snapshot_operator_reads_its_config_map() {
     let (name, config) = ("csi-snapshot-controller-operator", "csi-snapshot-controller-operator-config");
     for objects in [standalone(), management()] {
         let operator = find(objects, "Deployment", name);
@@ -86,9 +84,9 @@ fn the_snapshot_operators_config_map_is_read() {
     assert!(!has(guest(), "ConfigMap", config));
 }
 
-/// The Service is of use: it leads to the port on which the operator serves. It is where the operator is.
+/// The Service is in the cluster of the operator, and has the port on which the operator listens.
 #[test]
-fn the_snapshot_operators_service_reaches_it() {
+fn the_service_of_the_snapshot_operator_selects_it() {
     let (name, service) = ("csi-snapshot-controller-operator", "csi-snapshot-controller-operator-metrics");
     for objects in [standalone(), management()] {
         let operator = find(objects, "Deployment", name);
@@ -101,9 +99,9 @@ fn the_snapshot_operators_service_reaches_it() {
     assert!(!has(guest(), "Service", service));
 }
 
-/// The CRDs are manifests, installed before the operator that used to create them, where users have snapshots.
+/// The CRDs are in the cluster of the users.
 #[test]
-fn snapshot_crds_come_with_the_release() {
+fn snapshot_crds_are_applied_before_their_operator() {
     let place = |kind: &str, name: &str| {
         standalone().iter().position(|object| named(object) == (kind.to_owned(), name.to_owned())).unwrap()
     };
@@ -115,7 +113,7 @@ fn snapshot_crds_come_with_the_release() {
     }
 }
 
-/// Nothing of a CRD depends on the cluster, and `v1` is the only version.
+/// `v1` is the only version.
 #[test]
 fn snapshot_crds_are_the_same_everywhere() {
     for crd in CRDS {
@@ -131,9 +129,9 @@ fn snapshot_crds_are_the_same_everywhere() {
     }
 }
 
-/// The Service leads to the webhook's pods, so it is where they are, open to the guest's API server.
+/// The API server of the guest can reach it.
 #[test]
-fn the_webhooks_service_is_where_the_webhook_is() {
+fn the_service_of_the_webhook_is_in_its_cluster() {
     let name = "csi-snapshot-webhook";
     assert_beside_operator(STORAGE, &[("Service", name), ("Deployment", name)]);
     assert!(!has(guest(), "Service", name) && !has(guest(), "Deployment", name));
@@ -144,9 +142,8 @@ fn the_webhooks_service_is_where_the_webhook_is() {
     assert_eq!(service["spec"]["ports"], json!([port]));
 }
 
-/// All that the operator manages in the management cluster is in its own namespace there.
 #[test]
-fn snapshot_objects_are_beside_their_operator() {
+fn snapshot_objects_are_in_the_namespace_of_their_operator() {
     assert_beside_operator(
         STORAGE,
         &[
@@ -162,7 +159,7 @@ fn snapshot_objects_are_beside_their_operator() {
     );
 }
 
-/// A standalone cluster's API server calls the Service; a guest's calls its address, and trusts who signed its certificate.
+/// In a standalone cluster, the API server calls the Service.
 #[test]
 fn the_guest_calls_the_webhook_by_its_url() {
     let config = |objects: &[Value]| {
@@ -181,9 +178,8 @@ fn the_guest_calls_the_webhook_by_its_url() {
     assert_eq!(config(&trusting), (json!({"url": url, "caBundle": "Q0E="}), Value::Null));
 }
 
-/// Controller and webhook have the guest's kubeconfig, and nothing that gets them into the management cluster.
 #[test]
-fn snapshot_operands_get_into_the_guest_alone() {
+fn snapshot_operands_have_access_to_the_guest_only() {
     for (name, part) in OPERANDS {
         let operand = find(management(), "Deployment", name);
         let volume = volume_at(operand, part, "/etc/guest-kubeconfig");
@@ -196,9 +192,8 @@ fn snapshot_operands_get_into_the_guest_alone() {
     }
 }
 
-/// In the guest each operand has an account of its own, bound to a role of its own.
 #[test]
-fn snapshot_operands_have_their_rights_in_the_guest() {
+fn snapshot_operands_have_their_own_permissions_in_the_guest() {
     for (name, binding, role, resource, verb) in [
         (
             "csi-snapshot-controller",
@@ -228,9 +223,8 @@ fn snapshot_operands_have_their_rights_in_the_guest() {
     assert!(allows(leases, "coordination.k8s.io", "leases", "create"));
 }
 
-/// The operands are the same programs with the same arguments, and one more: the guest's kubeconfig.
 #[test]
-fn snapshot_operands_change_by_their_kubeconfig_alone() {
+fn snapshot_operands_differ_only_in_their_kubeconfig() {
     for (name, part) in OPERANDS {
         let before = container(find(standalone(), "Deployment", name), part);
         let after = container(find(management(), "Deployment", name), part);

@@ -1,4 +1,4 @@
-//! The storage payload: every object where the design document has it.
+//! The storage payload: each object is in the cluster that the design document names.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,7 +24,7 @@ pub(crate) fn named(object: &Value) -> Named {
     (text(&object["kind"]), text(&object["metadata"]["name"]))
 }
 
-/// The objects of a manifest of the payload, found by the last part of its name in the design document; `*` for several.
+/// Returns the objects of a file of the payload, given its name in the design document. `*` matches several files.
 fn objects_of(file: &str) -> Vec<Named> {
     let last = file.rsplit('/').next().unwrap();
     let (before, behind) = last.split_once('*').unwrap_or((last, ""));
@@ -59,15 +59,16 @@ fn objects_of(file: &str) -> Vec<Named> {
     found
 }
 
-/// Objects of files that the document's tables do not list, in the cluster where "Phase 2: create `ServiceAccount` and RBACs
-/// in the guest cluster for the operand" has them. A row names their twins in the management cluster, which are new.
+/// Objects of files that the tables of the document do not list. The section "Phase 2: create `ServiceAccount` and RBACs in
+/// the guest cluster for the operand" places them in the guest. The tables list objects of the same name in the management
+/// cluster.
 const NOT_IN_A_ROW: [(&str, &str, &str); 2] = [
     ("guest", "ServiceAccount", "csi-snapshot-controller"),
     ("guest", "ServiceAccount", "csi-snapshot-webhook"),
 ];
 
 #[test]
-fn every_row_of_the_design_is_where_it_says() {
+fn each_object_is_in_the_cluster_that_the_design_document_names() {
     let rows: Vec<Value> = serde_json::from_str(
         &std::fs::read_to_string(repository().join("tests/data/placement.json")).unwrap(),
     )
@@ -113,9 +114,8 @@ fn every_row_of_the_design_is_where_it_says() {
     }
 }
 
-/// Secrets that somebody fills are declared, and hold nothing.
 #[test]
-fn generated_secrets_hold_nothing() {
+fn issued_secrets_have_no_data() {
     let secrets: Vec<Value> = [MANAGEMENT, GUEST]
         .iter()
         .flat_map(|profile| render(profile, &[]))
@@ -128,9 +128,8 @@ fn generated_secrets_hold_nothing() {
     }
 }
 
-/// Everything of a hosted cluster is in its namespace, and nothing of the cloud is in the guest.
 #[test]
-fn clusters_keep_to_themselves() {
+fn management_objects_are_in_one_namespace_and_the_guest_has_no_cloud_credentials() {
     for object in render(MANAGEMENT, &[]) {
         assert_eq!(object["metadata"]["namespace"], "clusters-example", "{object}");
     }
@@ -157,9 +156,8 @@ pub(crate) fn containers(object: &Value, list: &str) -> Vec<Value> {
     object["spec"]["template"]["spec"][list].as_array().cloned().unwrap_or_default()
 }
 
-/// The driver's controller: it talks to the cloud by a minted token, its sidecars to the guest alone.
 #[test]
-fn the_driver_in_the_management_cluster() {
+fn the_driver_controller_uses_a_minted_token_and_its_sidecars_use_the_guest() {
     let objects = render(MANAGEMENT, &["--set", "aws.region=eu-west-3", "--set", "infrastructure.name=mine"]);
     let controller = find(&objects, "Deployment", "aws-ebs-csi-driver-controller");
     let spec = &controller["spec"]["template"]["spec"];
@@ -193,9 +191,8 @@ fn the_driver_in_the_management_cluster() {
     assert_eq!(token["emptyDir"]["medium"], "Memory");
 }
 
-/// The node's half: `node` first, and it works on a guest without nodes and without credentials.
 #[test]
-fn the_driver_on_the_guests_nodes() {
+fn the_driver_runs_as_node_in_the_guest() {
     let objects = render(GUEST, &[]);
     let node = find(&objects, "DaemonSet", "aws-ebs-csi-driver-node");
     assert_eq!(containers(node, "containers")[0]["args"][0], "node");
@@ -204,14 +201,14 @@ fn the_driver_on_the_guests_nodes() {
         assert_eq!(
             find(&objects, kind, name)["spec"].to_string(),
             r#"{"logLevel":"Normal","managementState":"Managed","operatorLogLevel":"Normal"}"#,
-            "and observedConfig is its owner's"
+            "and no observedConfig, which the operator owns"
         );
     }
 }
 
-/// Operators wait for what the guest must have, keep their own token, and get the guest's kubeconfig beside it.
+/// They also keep the token of their own ServiceAccount.
 #[test]
-fn operators_in_the_management_cluster() {
+fn operators_wait_for_the_guest_and_have_its_kubeconfig() {
     let objects = render(MANAGEMENT, &[]);
     for (name, waits) in [
         ("cluster-storage-operator", Some("Storage.operator.openshift.io/cluster")),
@@ -235,9 +232,8 @@ fn operators_in_the_management_cluster() {
     }
 }
 
-/// One node has one pod of each, and no budget.
 #[test]
-fn a_standalone_cluster_of_one_node() {
+fn a_single_node_cluster_has_one_replica_and_no_disruption_budget() {
     let one = render("standalone", &["--set", "guest.topology=SingleReplica"]);
     assert!(one.iter().all(|object| object["kind"] != "PodDisruptionBudget"));
     assert_eq!(find(&one, "Deployment", "aws-ebs-csi-driver-controller")["spec"]["replicas"], 1);
@@ -245,9 +241,8 @@ fn a_standalone_cluster_of_one_node() {
     assert_eq!(find(&three, "Deployment", "aws-ebs-csi-driver-controller")["spec"]["replicas"], 2);
 }
 
-/// Another cloud's cluster has nothing of this driver.
 #[test]
-fn another_cloud() {
+fn other_platforms_have_no_objects_of_the_aws_driver() {
     for profile in [MANAGEMENT, GUEST, "standalone"] {
         for object in render(profile, &["--set", "platform.type=Azure"]) {
             let (_, name) = named(&object);
@@ -257,9 +252,10 @@ fn another_cloud() {
     }
 }
 
-/// Where nobody fills in the authorities that pods trust, they are given; and where they are not, that is found.
+/// On OpenShift, the cluster-network-operator injects the bundle. Elsewhere a parameter has to set it, and a check
+/// finds it missing.
 #[test]
-fn trusted_authorities_of_the_management_cluster() {
+fn the_trusted_ca_bundle_is_injected_or_given_as_a_parameter() {
     let bundle = |more: &[&str]| {
         let objects = render(MANAGEMENT, more);
         find(&objects, "ConfigMap", "aws-ebs-csi-driver-trusted-ca-bundle").clone()
@@ -286,9 +282,9 @@ fn trusted_authorities_of_the_management_cluster() {
     );
 }
 
-/// Operands that their operators look after are left out, and what only we can make stays.
+/// Their Secrets stay, because only transship can issue them.
 #[test]
-fn operands_of_operators() {
+fn operands_are_omitted_if_their_operators_create_them() {
     let operator = ["--set", "operands=operator"];
     let (management, guest) = (render(MANAGEMENT, &operator), render(GUEST, &operator));
     let names = |objects: &[Value], kind: &str| -> Vec<String> {
@@ -316,18 +312,16 @@ fn operands_of_operators() {
     );
 }
 
-/// A guest without nodes is rendered as any other.
 #[test]
-fn a_guest_without_nodes() {
+fn a_guest_without_nodes_has_the_same_objects() {
     for profile in [MANAGEMENT, GUEST] {
         assert_eq!(render(profile, &["--params", "profiles/sets/no-nodes.yaml"]), render(profile, &[]));
     }
 }
 
-/// A standalone cluster's proxy is the one that the driver's operator has observed; what a hosted control plane says comes
-/// first.
+/// The hosted control plane takes precedence.
 #[test]
-fn the_proxy_is_the_observed_one() {
+fn the_proxy_comes_from_the_hosted_control_plane_or_the_cluster_csi_driver() {
     let variables = |more: &[&str]| -> Vec<(String, String)> {
         let objects = render(
             "standalone",

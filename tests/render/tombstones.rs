@@ -83,7 +83,7 @@ fn explain_names_the_line_that_says_that_an_object_moved() {
     let run =
         folder.run(&["explain", "deployment/d", "--profile", "guest", "--path", "/metadata/annotations"]);
     assert!(
-        run.stdout.contains(", a tombstone, since payload/op/component.yaml:5:9 says that it moved"),
+        run.stdout.contains(", set by a tombstone, because payload/op/component.yaml:5:9 moves the object to the other cluster"),
         "{}",
         run.stdout
     );
@@ -120,11 +120,7 @@ fn pinned_fields_are_set_and_other_fields_stay() {
     assert_eq!(render(&folder, "guest")[0]["data"].to_string(), r#"{"held":"h","k":"v"}"#);
     assert_eq!(render(&folder, "one")[1]["data"].to_string(), r#"{"k":"v"}"#);
     let run = folder.run(&["explain", "configmap/cm", "--profile", "guest", "--path", "/data/held"]);
-    assert!(
-        run.stdout.contains(", held in the live object, as profiles/guest.yaml:7:8 says"),
-        "{}",
-        run.stdout
-    );
+    assert!(run.stdout.contains(", set by the pin at profiles/guest.yaml:7:8"), "{}", run.stdout);
 }
 
 #[test]

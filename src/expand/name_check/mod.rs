@@ -34,7 +34,7 @@ pub fn check_names(context: &Context<'_>) -> Result<(), Diagnostics> {
     }
     checker.check_checks(&context.profiles.checks);
     checker.report_unused_parameters();
-    checker.errors.once().or(())
+    checker.errors.dedup().or(())
 }
 
 struct NameChecker<'a> {

@@ -127,18 +127,18 @@ fn an_issued_secret_is_not_there_already() {
         MC,
         r"
 guest-api: {workload: Deployment/d, container: driver, arg: --k, secret: s}
-error[same-object]: payload/op/0000_50_op_1.yaml:20:1: two manifests for one object
+error[duplicate-object]: payload/op/0000_50_op_1.yaml:20:1: two manifests describe the same object
   object: Secret/s in clusters-example
-  note: the other is at fragments/guest-api.yaml(apiVersion: transship.openshift.io/v1)
-  note: whichever is applied last would win, and every pass would change the object back and forth
-  help: leave one out with CVO's annotations, a capability or a feature set
+  note: the other manifest is at fragments/guest-api.yaml(apiVersion: transship.openshift.io/v1)
+  note: each apply would overwrite one with the other
+  help: exclude one of them with a release annotation, a capability or a feature set
 
 serving-cert: {service: Service/hook, secret: s}
-error[same-object]: fragments/serving-cert.yaml(apiVersion: transship.openshift.io/v1): two manifests for one object
+error[duplicate-object]: fragments/serving-cert.yaml(apiVersion: transship.openshift.io/v1): two manifests describe the same object
   object: Secret/s in clusters-example
-  note: the other value is at payload/op/0000_50_op_1.yaml:20:1
-  note: whichever is applied last would win, and every pass would change the object back and forth
-  help: leave one out with CVO's annotations, a capability or a feature set
+  note: the other manifest is at payload/op/0000_50_op_1.yaml:20:1
+  note: each apply would overwrite one with the other
+  help: exclude one of them with a release annotation, a capability or a feature set
 ",
     );
 }

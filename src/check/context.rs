@@ -1,0 +1,81 @@
+//! The input of the checks of one cluster.
+
+use std::collections::HashSet;
+
+use super::cluster_index::ClusterIndex;
+use super::label_index::LabelIndex;
+use super::rbac::{self, BoundAccounts};
+use super::served_kinds::ServedKinds;
+use crate::object::{Cluster, ReferenceRule, Scopes};
+use crate::transform::Rendered;
+use crate::yaml::Sources;
+
+/// Everything that a check may look at: one cluster, its indexes, and the other clusters of the topology.
+pub(super) struct CheckContext<'a> {
+    pub(super) rendered: &'a Rendered<'a>,
+    /// The objects of this cluster.
+    pub(super) here: &'a ClusterIndex<'a>,
+    /// The objects of the other clusters of the topology.
+    pub(super) others: Vec<&'a ClusterIndex<'a>>,
+    pub(super) kinds: ServedKinds<'a>,
+    pub(super) scopes: Scopes,
+    pub(super) labels: LabelIndex<'a>,
+    /// The service accounts that a binding of this cluster grants permissions.
+    pub(super) bound_accounts: BoundAccounts<'a>,
+    /// TargetNamespace objects of declared kinds reference other objects.
+    pub(super) reference_rules: Vec<ReferenceRule<'a>>,
+    /// Namespace and name of each Service of the payload, before any profile moves it.
+    payload_services: HashSet<(&'a str, &'a str)>,
+}
+
+impl<'a> CheckContext<'a> {
+    pub(super) fn new(
+        rendered: &'a Rendered<'a>,
+        here: &'a ClusterIndex<'a>,
+        others: Vec<&'a ClusterIndex<'a>>,
+    ) -> Self {
+        let mut payload_services = HashSet::new();
+        for manifest in &rendered.view.payload.manifests {
+            if manifest.id.kind == "Service" {
+                payload_services.insert((manifest.id.namespace.as_str(), manifest.id.name.as_str()));
+            }
+        }
+        Self {
+            rendered,
+            here,
+            others,
+            kinds: ServedKinds::new(rendered),
+            scopes: rendered.view.scopes(),
+            labels: LabelIndex::new(&rendered.objects),
+            bound_accounts: rbac::bound_accounts(&rendered.objects),
+            reference_rules: rendered.view.context.profiles.checks.rules(),
+            payload_services,
+        }
+    }
+
+    /// Returns the role of this cluster in its topology.
+    pub(super) fn cluster(&self) -> Cluster {
+        self.rendered.view.profile.cluster
+    }
+
+    /// Returns the names of all files.
+    pub(super) fn sources(&self) -> &'a Sources {
+        self.rendered.view.context.sources
+    }
+
+    /// Returns whether a namespace belongs to another cluster and not to this one.
+    pub(super) fn is_namespace_of_other_cluster(&self, namespace: &str) -> bool {
+        self.others.iter().any(|other| other.has_objects_in(namespace))
+            && !self.here.has_objects_in(namespace)
+            && !self.here.declares_namespace(namespace)
+    }
+
+    /// Returns whether another cluster has a Service, under the name that it has there or that it had in the payload.
+    pub(super) fn is_service_of_other_cluster(&self, namespace: &str, name: &str) -> bool {
+        if self.others.iter().any(|other| other.has_service(namespace, name)) {
+            return true;
+        }
+        self.payload_services.contains(&(namespace, name))
+            && self.others.iter().any(|other| other.has_in_any_namespace("Service", "", name))
+    }
+}

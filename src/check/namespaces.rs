@@ -1,0 +1,41 @@
+//! The namespaces that objects live in.
+
+use std::collections::HashSet;
+
+use super::cluster_index::Found;
+use super::context::CheckContext;
+use super::field::Field;
+use super::finding::{Finding, Report};
+use crate::language::Check;
+
+/// Checks that each namespace is created by a manifest or declared as an external. Reports the first object in it.
+pub(super) fn check(context: &CheckContext<'_>, report: &mut Report) {
+    let mut seen = HashSet::new();
+    for object in context.rendered.objects.iter().filter(|object| !object.is_tombstone()) {
+        let namespace = object.id.namespace.as_str();
+        // The namespace of the profile exists: it is where the hosted control plane runs.
+        let is_profile_namespace = context.rendered.namespace.as_deref() == Some(namespace);
+        if namespace.is_empty() || is_profile_namespace || !seen.insert(namespace) {
+            continue;
+        }
+        match context.here.find("Namespace", "", "", namespace) {
+            Some(Found::External(externals)) => report.use_externals(&externals),
+            Some(Found::Rendered(_) | Found::Created(_)) => {}
+            None => {
+                let root = Field::root(object);
+                let field = root.at("/metadata/namespace").unwrap_or(root);
+                report.add(
+                    Finding::new(
+                        Check::UnknownNamespace,
+                        &field,
+                        format!("no manifest creates the namespace `{namespace}`"),
+                    )
+                    .note("the API server rejects objects in a namespace that does not exist")
+                    .help(format!(
+                        "add the namespace to the payload, or declare `Namespace/{namespace}` under `externals`"
+                    )),
+                );
+            }
+        }
+    }
+}

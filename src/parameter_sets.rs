@@ -1,0 +1,104 @@
+//! Work that is done once per parameter set: linting, and rendering golden files.
+
+use std::path::{Path, PathBuf};
+
+use crate::check::{self, Finding};
+use crate::diagnostic::Diagnostics;
+use crate::emit::{self, Difference, Folder};
+use crate::language::{ParameterSet, Profile, Profiles};
+use crate::{Project, lint, render};
+
+/// The profiles to process with each parameter set.
+#[derive(Clone, Copy)]
+pub struct EachParameterSet<'a> {
+    /// The profiles with their parameter sets.
+    pub profiles: &'a Profiles,
+    /// The only profile to process, or nothing for all.
+    pub profile: Option<&'a str>,
+}
+
+/// The golden files of one profile with the values of one parameter set.
+pub struct GoldenFolder {
+    /// The folder.
+    pub path: PathBuf,
+    /// The files that it should contain.
+    pub expected: Folder,
+    /// Values of secret parameters, which no report may show.
+    secrets: Vec<String>,
+}
+
+impl EachParameterSet<'_> {
+    /// Checks the profiles. `load` returns the project with the values of a parameter set.
+    pub fn lint(
+        &self,
+        load: impl Fn(&ParameterSet) -> Result<Project, Diagnostics>,
+    ) -> Result<Vec<Finding>, Diagnostics> {
+        let runs = self.run(load, |_, project, profiles| lint(&project.context(), profiles));
+        let runs = runs.map_err(Diagnostics::dedup)?;
+        let mut findings = check::merge(runs.into_iter().flatten().collect());
+        if self.profile.is_some() {
+            // A declaration that does not depend on the profile may be needed in one that was not checked.
+            findings.retain(|finding| !finding.profiles.is_empty());
+        }
+        Ok(findings)
+    }
+
+    /// Renders the golden files of the profiles, in `<root>/<parameter set>/<profile>`.
+    pub fn golden_folders(
+        &self,
+        root: &Path,
+        load: impl Fn(&ParameterSet) -> Result<Project, Diagnostics>,
+    ) -> Result<Vec<GoldenFolder>, Diagnostics> {
+        let folders = self.run(load, |set, project, profiles| {
+            let plans = render(&project.context(), profiles)?;
+            let mut folders = Vec::new();
+            for (profile, plan) in profiles.iter().zip(&plans) {
+                folders.push(GoldenFolder {
+                    path: root.join(set).join(&profile.name),
+                    expected: Folder::of(plan),
+                    secrets: project.parameters.secrets().map(str::to_owned).collect(),
+                });
+            }
+            Ok(folders)
+        })?;
+        Ok(folders.into_iter().flatten().collect())
+    }
+
+    /// Returns the folders below `<root>` that transship wrote for a parameter set or a profile that no longer
+    /// exists. Returns none if only one profile is processed.
+    pub fn stale_golden_folders(&self, root: &Path) -> Result<Vec<PathBuf>, Diagnostics> {
+        if self.profile.is_some() {
+            return Ok(Vec::new());
+        }
+        let is_current = |set: &str, profile: &str| {
+            let Some(set) = self.profiles.sets.get(set) else { return false };
+            self.profiles.iter().any(|known| known.name == profile && set.concerns(known))
+        };
+        Ok(emit::stale_folders(root, is_current)?)
+    }
+
+    /// Runs a function with each parameter set and the profiles that it is for. Collects the errors of all sets.
+    fn run<T>(
+        &self,
+        load: impl Fn(&ParameterSet) -> Result<Project, Diagnostics>,
+        function: impl Fn(&str, &Project, &[&Profile]) -> Result<T, Diagnostics>,
+    ) -> Result<Vec<T>, Diagnostics> {
+        Diagnostics::gather(self.profiles.sets.iter().map(|(name, set)| {
+            let project = load(set)?;
+            let mut profiles = project.profiles.named(self.profile)?;
+            profiles.retain(|profile| set.concerns(profile));
+            function(name, &project, &profiles)
+        }))
+    }
+}
+
+impl GoldenFolder {
+    /// Compares the files with those on disk. Differences that contain a secret parameter come without content.
+    pub fn compare(&self) -> Result<Vec<Difference>, Diagnostics> {
+        let mut differences = emit::compare(&self.expected, &self.path)?;
+        for difference in &mut differences {
+            difference.hide_secrets(&self.secrets);
+        }
+        Ok(differences)
+    }
+}
