@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use similar::TextDiff;
-
+use super::unified_diff::unified_diff;
 use super::{Paint, changes, mask_secrets};
 use crate::object::Object;
 use crate::yaml::{self, Node};
@@ -84,7 +83,7 @@ fn diff_object(old: &Object, new: &Object, profiles: (&str, &str), paint: Paint,
     mask_secrets::mask(&mut before, &mut after);
     let name = format!("{}/{}", old.id.kind_and_group(), old.id.name);
     let _ = writeln!(out, "{} differs", paint.bold(&name));
-    for line in diff_lines(&yaml::write(&before), &yaml::write(&after), profiles, paint) {
+    for line in unified_diff(&yaml::write(&before), &yaml::write(&after), profiles, paint) {
         let _ = writeln!(out, "  {line}");
     }
 }
@@ -94,18 +93,4 @@ pub fn fields(before: &Node, after: &Node) -> Vec<String> {
     let (mut before, mut after) = (before.clone(), after.clone());
     mask_secrets::mask(&mut before, &mut after);
     changes(&before, &after).iter().map(ToString::to_string).collect()
-}
-
-/// Returns a unified diff of two texts.
-pub(super) fn diff_lines(before: &str, after: &str, names: (&str, &str), paint: Paint) -> Vec<String> {
-    let diff = TextDiff::from_lines(before, after).unified_diff().header(names.0, names.1).to_string();
-    let mut lines = Vec::new();
-    for line in diff.lines() {
-        lines.push(match line.as_bytes().first() {
-            Some(b'-') => paint.red(line),
-            Some(b'+') => paint.green(line),
-            _ => paint.dim(line),
-        });
-    }
-    lines
 }

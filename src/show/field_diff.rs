@@ -111,7 +111,7 @@ mod tests {
         let before = "{c: [{name: a, v: 1}, {name: b, v: 2}]}";
         assert_eq!(
             shown(before, "{c: [{name: b, v: 3}, {name: a, v: 1}]}"),
-            ["/c/[name=b]/v: 2 -> 3", "/c: order a, b -> order b, a",]
+            ["/c/[name=b]/v: 2 -> 3", "/c: order [name=a], [name=b] -> order [name=b], [name=a]",]
         );
         assert_eq!(
             shown(before, "{c: [{name: a, v: 1}, {name: z, v: 2}]}"),

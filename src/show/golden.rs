@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::diff::diff_lines;
+use super::unified_diff::unified_diff;
 use super::{Paint, changes, mask_secrets};
 use crate::emit::{Difference, DifferenceKind, INDEX};
 use crate::yaml::{self, Node, SourceId};
@@ -34,7 +34,7 @@ pub fn report(folder: &str, differences: &[Difference], paint: Paint) -> String 
                 let _ = writeln!(out, "{file} differs");
                 let mut comparison = Comparison::new(path, golden, rendered);
                 if let Some((old, new)) = &comparison.texts {
-                    comparison.summary.extend(diff_lines(old, new, ("golden", "rendered"), paint));
+                    comparison.summary.extend(unified_diff(old, new, ("golden", "rendered"), paint));
                 }
                 for line in comparison.summary {
                     let _ = writeln!(out, "  {line}");

@@ -9,6 +9,7 @@ mod golden;
 mod list;
 mod mask_secrets;
 mod rendered;
+mod unified_diff;
 
 pub use color::Paint;
 pub use diff::{ProfileObjects, diff, fields};
