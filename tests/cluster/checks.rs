@@ -79,15 +79,15 @@ fn the_api_server_agrees_with_the_checks(cluster: &ControlPlane) {
             if !ALONE.contains(&text(case, &["check"])) {
                 continue;
             }
-            let wrong = data("one.yaml").replace(text(case, &["write"]), text(case, &["as"]));
+            let wrong = data("one.yaml").replace(text(case, &["replace"]), text(case, &["with"]));
             for (object, before) in
                 documents(&wrong).iter().zip(&right).filter(|(object, before)| object != before)
             {
                 let kind = text(before, &["kind"]);
                 let answer = apply(&client, object, true).await;
-                assert!(answer.is_err(), "the API server takes this {kind}: {}", text(case, &["as"]));
+                assert!(answer.is_err(), "the API server takes this {kind}: {}", text(case, &["with"]));
                 assert!(
-                    text(case, &["says"]).contains(&format!("object: {kind}")),
+                    text(case, &["expect"]).contains(&format!("object: {kind}")),
                     "the finding is about the same object"
                 );
                 refused += 1;

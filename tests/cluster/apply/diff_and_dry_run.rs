@@ -59,7 +59,7 @@ fn diff_lists_changed_fields(bed: &TestBed) {
         "cluster    ConfigMap/settings in openshift-op
   /data/mode: \"one\" -> \"two\"
 cluster    Deployment.apps/op in openshift-op
-  /spec/strategy/rollingUpdate: {\"maxSurge\":\"25%\",\"maxUnavailable\":\"25%\"} is gone
+  /spec/strategy/rollingUpdate: {\"maxSurge\":\"25%\",\"maxUnavailable\":\"25%\"} (removed)
   /spec/strategy/type: \"RollingUpdate\" -> \"Recreate\"
 cluster    Job.batch/migrate in openshift-op would be recreated: spec.template is immutable
 "
@@ -182,28 +182,28 @@ fn diff_shows_an_adoption(bed: &TestBed) {
         rest.lines().map_while(|line| line.strip_prefix("  ")).collect()
     };
     let expected = [
-        r#"/data/extra: "theirs" is gone"#,
+        r#"/data/extra: "theirs" (removed)"#,
         r#"/data/mode: "theirs" -> "one""#,
-        r#"/metadata/annotations: {"example.test/of":"test"} is new"#,
-        &format!(r#"/metadata/labels/applyset.kubernetes.io~1part-of: "{set}" is new"#),
-        r#"/metadata/labels/theirs: "yes" is gone"#,
+        r#"/metadata/annotations: {"example.test/of":"test"} (added)"#,
+        &format!(r#"/metadata/labels/applyset.kubernetes.io~1part-of: "{set}" (added)"#),
+        r#"/metadata/labels/theirs: "yes" (removed)"#,
     ];
     assert_eq!(fields_of("ConfigMap/settings"), expected);
     let expected = [
-        r#"/metadata/annotations/example.test~1of: "test" is new"#,
-        r#"/metadata/annotations/theirs: "yes" is gone"#,
-        &format!(r#"/metadata/labels: {{"applyset.kubernetes.io/part-of":"{set}"}} is new"#),
-        "/spec/paused: true is gone",
+        r#"/metadata/annotations/example.test~1of: "test" (added)"#,
+        r#"/metadata/annotations/theirs: "yes" (removed)"#,
+        &format!(r#"/metadata/labels: {{"applyset.kubernetes.io/part-of":"{set}"}} (added)"#),
+        "/spec/paused: true (removed)",
         "/spec/replicas: 3 -> 1",
-        r#"/spec/template/metadata/labels/theirs: "yes" is gone"#,
-        "/spec/template/spec/automountServiceAccountToken: false is new",
-        r#"/spec/template/spec/containers/[name=theirs]: {"env":[{"name":"A","value":"1"}],"image":"example.test/theirs:1","imagePullPolicy":"IfNotPresent","name":"theirs","resources":{},"terminationMessagePath":"/dev/termination-log","terminationMessagePolicy":"File"} is gone"#,
-        r#"/spec/template/spec/containers/[name=op]/env: [{"name":"A","value":"1"}] is gone"#,
+        r#"/spec/template/metadata/labels/theirs: "yes" (removed)"#,
+        "/spec/template/spec/automountServiceAccountToken: false (added)",
+        r#"/spec/template/spec/containers/[name=theirs]: {"env":[{"name":"A","value":"1"}],"image":"example.test/theirs:1","imagePullPolicy":"IfNotPresent","name":"theirs","resources":{},"terminationMessagePath":"/dev/termination-log","terminationMessagePolicy":"File"} (removed)"#,
+        r#"/spec/template/spec/containers/[name=op]/env: [{"name":"A","value":"1"}] (removed)"#,
         r#"/spec/template/spec/containers/[name=op]/image: "example.test/theirs:1" -> "example.test/op:1""#,
-        r#"/spec/template/spec/containers/[name=op]/ports: [{"containerPort":8443,"protocol":"TCP"}] is new"#,
-        "/spec/template/spec/hostNetwork: true is gone",
-        r#"/spec/template/spec/serviceAccount: "op" is new"#,
-        r#"/spec/template/spec/serviceAccountName: "op" is new"#,
+        r#"/spec/template/spec/containers/[name=op]/ports: [{"containerPort":8443,"protocol":"TCP"}] (added)"#,
+        "/spec/template/spec/hostNetwork: true (removed)",
+        r#"/spec/template/spec/serviceAccount: "op" (added)"#,
+        r#"/spec/template/spec/serviceAccountName: "op" (added)"#,
     ];
     assert_eq!(fields_of("Deployment.apps/op"), expected);
 
@@ -249,8 +249,8 @@ fn diff_shows_an_adoption_of_conflicting_fields(bed: &TestBed) {
     cluster.patch(&path, "application/strategic-merge-patch+json", &env.to_string());
     let run = diff_with(cluster, &project, &["--adopt"]);
     for expected in [
-        r#"/webhooks/[name=op.example.test]/clientConfig/service: {"name":"theirs","namespace":"openshift-op","path":"/check","port":443} is gone"#,
-        r#"/webhooks/[name=op.example.test]/clientConfig/url: "https://op-webhook.clusters-example.svc:443/check" is new"#,
+        r#"/webhooks/[name=op.example.test]/clientConfig/service: {"name":"theirs","namespace":"openshift-op","path":"/check","port":443} (removed)"#,
+        r#"/webhooks/[name=op.example.test]/clientConfig/url: "https://op-webhook.clusters-example.svc:443/check" (added)"#,
         r#"/spec/template/spec/containers/[name=theirs]: {"env":[{"name":"B","value":"c"},{"name":"A","value":"1"}],"#,
     ] {
         assert!(run.stdout.contains(expected), "{expected}: {}", run.stdout);
