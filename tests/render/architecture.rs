@@ -242,3 +242,10 @@ fn only_apply_uses_the_network_the_clock_or_randomness() {
         assert_without(folder, &words);
     }
 }
+
+#[test]
+fn pure_stages_do_not_log() {
+    for folder in offline_folders() {
+        assert_without(folder, &["tracing::", "log::"]);
+    }
+}
