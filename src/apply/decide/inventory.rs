@@ -112,11 +112,11 @@ impl InventoryEntry {
     /// Reads a line of the inventory. Returns `None` if it does not name an object.
     fn parse(line: &str) -> Option<Self> {
         let columns: Vec<&str> = line.split(' ').collect();
-        let [api_version, kind, namespace, name, uid, desired, live, found] = columns[..] else {
+        let [api_version, kind, namespace, name, uid, desired, live_digest, found] = columns[..] else {
             return None;
         };
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-        let is_safe = [version, kind, namespace, uid, desired, live].into_iter().all(is_safe_in_path)
+        let is_safe = [version, kind, namespace, uid, desired, live_digest].into_iter().all(is_safe_in_path)
             && (group.is_empty() || is_safe_in_path(group));
         if !is_safe || ![FOUND, EMPTY].contains(&found) {
             return None;
@@ -131,7 +131,7 @@ impl InventoryEntry {
             version: version.to_owned(),
             uid: from_column(uid),
             desired: from_column(desired),
-            live: from_column(live),
+            live: from_column(live_digest),
             found: found == FOUND,
         })
     }

@@ -15,6 +15,7 @@ use crate::apply::decide::object_error::ObjectError;
 use crate::apply::decide::ownership::{Adoption, OnConflict, Ownership};
 use crate::apply::decide::rollout::Action;
 use crate::apply::object::adopt;
+use crate::apply::object::delete::is_being_deleted;
 use crate::apply::object::object_task::{Mode, ObjectTask};
 use crate::apply::object::server_side_apply::{ApplyRequest, Written, write};
 use crate::apply::wire::error::RequestError;
@@ -94,10 +95,6 @@ pub(crate) async fn apply_object(
             Ok(applied(&task, written, digest, ownership))
         }
     }
-}
-
-fn is_being_deleted(live: &Value) -> bool {
-    live["metadata"].get("deletionTimestamp").is_some()
 }
 
 fn skip(task: &ObjectTask<'_>, action: Action, live: Option<Value>, digest: String) -> Applied {

@@ -75,29 +75,41 @@ pub(crate) async fn delete_entry(
         if let Some(reason) = reason_to_release(cluster, entry, &live) {
             return Ok(EntryOutcome::Released(reason));
         }
-        let metadata = &live["metadata"];
-        // The API server refuses to delete a namespace twice.
-        if metadata.get("deletionTimestamp").is_some() {
-            wait_until_gone(&deletion, &metadata["uid"]).await?;
-            return Ok(EntryOutcome::Deleted);
-        }
-        if attempt == 1 && entry.id.kind == CRD {
+        if attempt == 1 && entry.id.kind == CRD && !is_being_deleted(&live) {
             crd::list_before_delete(cluster, &live).await;
         }
-        let mut preconditions = same_uid(&metadata["uid"]);
-        if attempt < MAX_ATTEMPTS {
-            preconditions.resource_version = metadata["resourceVersion"].as_str().map(str::to_owned);
-        }
-        match deletion.send(preconditions).await? {
-            DeleteResponse::Gone => return Ok(EntryOutcome::Deleted),
-            DeleteResponse::Deleting => {
-                wait_until_gone(&deletion, &metadata["uid"]).await?;
-                return Ok(EntryOutcome::Deleted);
-            }
-            DeleteResponse::Changed => {}
+        if try_delete(&deletion, &live, attempt).await? {
+            return Ok(EntryOutcome::Deleted);
         }
     }
     Err(ObjectError::KeepsChanging { action: "delete it" })
+}
+
+/// Deletes an object and waits until it is gone. Returns `false` if someone changed the object since it was read.
+async fn try_delete(deletion: &Deletion<'_>, live: &Value, attempt: usize) -> Result<bool, ObjectError> {
+    let metadata = &live["metadata"];
+    // The API server refuses to delete a namespace twice.
+    if is_being_deleted(live) {
+        wait_until_gone(deletion, &metadata["uid"]).await?;
+        return Ok(true);
+    }
+    let mut preconditions = same_uid(&metadata["uid"]);
+    if attempt < MAX_ATTEMPTS {
+        preconditions.resource_version = metadata["resourceVersion"].as_str().map(str::to_owned);
+    }
+    match deletion.send(preconditions).await? {
+        DeleteResponse::Gone => Ok(true),
+        DeleteResponse::Deleting => {
+            wait_until_gone(deletion, &metadata["uid"]).await?;
+            Ok(true)
+        }
+        DeleteResponse::Changed => Ok(false),
+    }
+}
+
+/// Returns whether an object has a deletion timestamp.
+pub(crate) fn is_being_deleted(live: &Value) -> bool {
+    live["metadata"].get("deletionTimestamp").is_some()
 }
 
 /// Returns why an object of the inventory must not be deleted: it does not belong to transship. `None` if it does.
@@ -161,9 +173,7 @@ impl Deletion<'_> {
         match self.cluster.server.send(request).await {
             // An object that still exists has a deletion timestamp. For some kinds, the answer is the deleted object
             // itself, without one.
-            Ok(response) if response.value["metadata"].get("deletionTimestamp").is_some() => {
-                Ok(DeleteResponse::Deleting)
-            }
+            Ok(response) if is_being_deleted(&response.value) => Ok(DeleteResponse::Deleting),
             Ok(_) => Ok(DeleteResponse::Gone),
             Err(error) if error.is_not_found() => Ok(DeleteResponse::Gone),
             Err(error) if error.is_conflict() => Ok(DeleteResponse::Changed),
