@@ -4,7 +4,7 @@
 //!  payload/ ─┐
 //!  profiles/ ┴─▶ load ─▶ expand ─▶ select ─▶ transform ─▶ check ─▶ order ─┬─▶ emit   YAML, JSON, folder, golden
 //!                                                                        ├─▶ show   list, explain, diff
-//!                                                                        └─▶ apply  apply, delete, wait-for
+//!                                                                        └─▶ apply  apply, delete, diff --live, wait-for
 //! ```
 //!
 //! Data flows in one direction. Everything left of `apply` is a pure function of its input: it does not use the clock,
@@ -76,7 +76,7 @@ pub fn render(context: &Context<'_>, profiles: &[&Profile]) -> Result<Vec<Plan>,
     Ok(in_requested_order(plans, profiles))
 }
 
-/// Renders profiles without checking the result, to look at what is wrong with it.
+/// Renders profiles without the checks, to look at objects that fail them.
 pub fn render_unchecked(context: &Context<'_>, profiles: &[&Profile]) -> Result<Vec<Plan>, Diagnostics> {
     let plans = each(by_topology(profiles), |wanted| {
         let rendered = render_topology(context, &wanted, Extent::Wanted)?;
@@ -96,14 +96,14 @@ pub fn lint(context: &Context<'_>, profiles: &[&Profile]) -> Result<Vec<Checked>
     Ok(checked.into_iter().flatten().collect())
 }
 
-/// Decides for each manifest of the payload whether a profile includes it, and stops there.
+/// Decides for each manifest of the payload whether a profile includes it. Renders nothing.
 pub fn select<'a>(context: &Context<'a>, profile: &'a Profile) -> Result<Selected<'a>, Diagnostics> {
     let selected = select::select(expand::expand(context.view(profile))?)?;
     selected.require_any()?;
     Ok(selected)
 }
 
-/// Which profiles of a topology are rendered completely.
+/// Which profiles of a topology to render completely.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Extent {
     /// All of them, because the checks look for references across clusters.
@@ -177,10 +177,10 @@ fn in_requested_order(plans: Vec<Vec<Plan>>, profiles: &[&Profile]) -> Vec<Plan>
     plans
 }
 
-/// Runs a stage for each item, and collects the errors of all of them.
+/// Calls a function for each item, and collects the errors of all calls.
 fn each<T, R>(
     items: impl IntoIterator<Item = T>,
-    stage: impl Fn(T) -> Result<R, Diagnostics>,
+    function: impl Fn(T) -> Result<R, Diagnostics>,
 ) -> Result<Vec<R>, Diagnostics> {
-    Diagnostics::gather(items.into_iter().map(stage)).map_err(Diagnostics::dedup)
+    Diagnostics::gather(items.into_iter().map(function)).map_err(Diagnostics::dedup)
 }

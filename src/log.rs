@@ -1,4 +1,4 @@
-//! What the stages of a rendering found, as log events. The stages themselves do not log: they are pure.
+//! Log events about a rendering. The pure modules do not log, so `lib.rs` logs their results.
 
 use tracing::{Level, debug, enabled, info};
 

@@ -13,7 +13,7 @@ use crate::{Project, lint, render};
 pub struct EachParameterSet<'a> {
     /// The profiles with their parameter sets.
     pub profiles: &'a Profiles,
-    /// The only profile to process, or nothing for all.
+    /// The only profile to process; `None` for all.
     pub profile: Option<&'a str>,
 }
 
@@ -37,7 +37,7 @@ impl EachParameterSet<'_> {
         let runs = runs.map_err(Diagnostics::dedup)?;
         let mut findings = check::merge(runs.into_iter().flatten().collect());
         if self.profile.is_some() {
-            // A declaration that does not depend on the profile may be needed in one that was not checked.
+            // A finding without profiles says that no profile needs a declaration. A profile that was not checked may.
             findings.retain(|finding| !finding.profiles.is_empty());
         }
         Ok(findings)
@@ -93,7 +93,7 @@ impl EachParameterSet<'_> {
 }
 
 impl GoldenFolder {
-    /// Compares the files with those on disk. Differences that contain a secret parameter come without content.
+    /// Compares the files with those on disk. Hides the content of differences that contain a secret parameter.
     pub fn compare(&self) -> Result<Vec<Difference>, Diagnostics> {
         let mut differences = emit::compare(&self.expected, &self.path)?;
         for difference in &mut differences {

@@ -7,7 +7,7 @@
 //! | `decide` | | decisions without side effects: no network, no clock, no async code |
 //! | | `rollout` | the steps for all clusters and their dependencies |
 //! | | `decision` | what to do with an object: skip, create, apply or delete |
-//! | | `desired` | the desired state of an object; fields that belong to others |
+//! | | `desired` | the desired state of an object, without fields that belong to others |
 //! | | `ownership`, `managed_fields`, `orphaned_fields` | who owns which fields; which fields adoption removes |
 //! | | `inventory`, `prune` | the objects that were applied; which of them may be pruned |
 //! | | `readiness` | whether an object is ready |
@@ -17,10 +17,10 @@
 //! | `wire` | | requests to one API server |
 //! | | `client`, `proxy` | connections |
 //! | | `request` | the path of an object and the requests for it |
-//! | | `api_server` | sends requests: limits of size and time, retries |
-//! | | `throttle`, `backoff` | the number of requests in flight; delays between attempts |
+//! | | `api_server` | sends requests: limits of size and time, the retry policy |
+//! | | `throttle`, `backoff` | the number of requests in flight and the rate of retries; delays between attempts |
 //! | | `discovery` | which resources are served |
-//! | | `error` | why a request failed |
+//! | | `error` | why a request failed, and whether to retry it |
 //! | `cluster` | | one live cluster |
 //! | | `live_cluster` | its served resources and its labelled objects |
 //! | | `inventory_store` | reads and writes the inventory |
@@ -29,14 +29,14 @@
 //! | | `error` | why a cluster cannot be used |
 //! | `object` | | one object |
 //! | | `object_task` | an object with its path, and the requests for it |
-//! | | `apply_object` | does what a step says |
+//! | | `apply_object` | applies, creates or deletes an object |
 //! | | `server_side_apply` | applies fields; what to do if the API server rejects them |
 //! | | `adopt` | takes over objects; releases fields |
 //! | | `delete` | deletes an object and waits until it is gone |
 //! | `run` | | whole commands |
 //! | | `apply`, `delete`, `dry_run`, `diff_live`, `wait_for` | one file per command |
 //! | | `rollout_run`, `step_states`, `rollout_result` | runs the steps of a rollout |
-//! | | `retry`, `readiness_poll` | steps that are tried again; objects that are not ready yet |
+//! | | `step_retries`, `readiness_poll` | steps that are tried again; objects that are not ready yet |
 //! | | `inventory_update` | the inventory before and after a rollout; pruning |
 //! | | `clusters` | reads the clusters of a topology |
 

@@ -7,7 +7,7 @@ use transship::apply::{self, Adoption, Approval, Options};
 use transship::diagnostic::Diagnostics;
 use transship::language::Selector;
 
-use super::target::{Clusters, block_on};
+use super::clusters::{Clusters, block_on};
 use super::{Inputs, Outcome, output};
 
 /// Apply the rendered objects to the clusters of a topology, in order
@@ -34,13 +34,13 @@ pub(super) struct Apply {
     /// Delete objects that are no longer rendered, once every object is ready; implies --wait
     #[arg(long)]
     prune: bool,
-    /// Approve the deletion of exactly this many objects, even if they are many, or namespaces, CRDs or volumes
+    /// Approve pruning exactly this many objects; needed for many objects, and for namespaces, CRDs or volumes
     #[arg(long, value_name = "NUMBER|all", requires = "prune")]
     approve_prune: Option<Approved>,
     /// Take over objects that others created
     #[arg(long)]
     adopt: bool,
-    /// Delete and create these objects again if a field is immutable; repeatable. Jobs are always recreated
+    /// Recreate these objects if an immutable field changes; repeatable. Jobs are always recreated
     #[arg(long, value_name = "KIND[/NAME]")]
     recreate: Vec<Selector>,
 }

@@ -5,10 +5,10 @@ use transship::apply;
 use transship::diagnostic::Diagnostics;
 use transship::object::Cluster;
 
-use super::target::{Clusters, block_on};
+use super::clusters::{Clusters, block_on};
 use super::{Inputs, Outcome};
 
-/// Delete the objects of a topology, in order: only those in the inventories
+/// Delete the objects of a topology that the inventories list, in order
 #[derive(Args)]
 #[command(after_help = "\
 Example:

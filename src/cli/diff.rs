@@ -9,7 +9,7 @@ use transship::order::Plan;
 use transship::show::{self, ProfileObjects};
 
 #[cfg(feature = "apply")]
-use super::target::{Clusters, block_on};
+use super::clusters::{Clusters, block_on};
 use super::{Inputs, Outcome, output};
 
 /// Show how two profiles differ, or what `apply` would change in live clusters
@@ -29,11 +29,11 @@ pub(super) struct Diff {
     /// Profile to compare; give it twice
     #[arg(long, value_name = "NAME")]
     profile: Vec<String>,
-    /// Show what `apply` would change, with a dry run on the API servers
+    /// Show what `apply` would change in live clusters, with dry-run requests
     #[cfg(feature = "apply")]
     #[arg(long, conflicts_with = "profile")]
     live: bool,
-    /// Compare as if objects that others created were adopted
+    /// Show what `apply --adopt` would change
     #[cfg(feature = "apply")]
     #[arg(long, requires = "live")]
     adopt: bool,

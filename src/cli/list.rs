@@ -25,7 +25,7 @@ pub(super) struct List {
     /// Profile that selects the manifests
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
-    /// List only manifests that no profile includes, or no profile of a topology with two clusters
+    /// List only manifests that no profile includes, or only profiles of topologies with one cluster
     #[arg(long, conflicts_with_all = ["profile", "filters"])]
     orphans: bool,
     /// Format of the list

@@ -1,7 +1,9 @@
-//! The command line: one file a command, none of them with logic of its own.
+//! The command line: one file per command. The commands parse flags, call the library and print the result.
 
 #[cfg(feature = "apply")]
 mod apply;
+#[cfg(feature = "apply")]
+mod clusters;
 #[cfg(feature = "apply")]
 mod delete;
 mod diff;
@@ -17,8 +19,6 @@ mod patch;
 mod progress;
 mod render;
 mod schema;
-#[cfg(feature = "apply")]
-mod target;
 #[cfg(feature = "apply")]
 mod wait_for;
 
@@ -44,7 +44,7 @@ struct Cli {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done, nothing differs · 1 it ran and found something · 2 bad input or usage · 3 a cluster failed
+Exit codes: 0 success · 1 differences, findings or missing objects · 2 invalid input or usage · 3 a cluster failed
 Results go to stdout, everything else to stderr.";
 
 #[derive(Subcommand)]
@@ -66,31 +66,31 @@ enum Command {
     WaitFor(wait_for::WaitFor),
 }
 
-/// Where the input is.
+/// Flags for the payload, the profiles and the values of parameters.
 #[derive(Args)]
 struct Inputs {
-    /// The folder of the payload
+    /// Folder of the payload
     #[arg(long, value_name = "DIR", default_value = "payload")]
     payload: PathBuf,
-    /// The folder of the profiles
+    /// Folder of the profiles
     #[arg(long, value_name = "DIR", default_value = "profiles")]
     profiles: PathBuf,
-    /// A file with values of parameters; repeatable, later ones win
+    /// File with values of parameters; repeatable, later files override earlier ones
     #[arg(long, value_name = "FILE")]
     params: Vec<PathBuf>,
-    /// The value of one parameter; repeatable, stronger than files
+    /// Value of one parameter; repeatable, overrides files
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
-    /// The hosted control plane from which parameters are read
+    /// File with the `HostedControlPlane`, from which transship reads parameters
     #[arg(long, value_name = "FILE")]
     hosted_control_plane: Option<PathBuf>,
-    /// The Infrastructure of the guest from which parameters are read
+    /// File with the Infrastructure of the guest, from which transship reads parameters
     #[arg(long, value_name = "FILE")]
     infrastructure: Option<PathBuf>,
-    /// The `ClusterCSIDriver` of the guest from which parameters are read
+    /// File with the `ClusterCSIDriver` of the guest, from which transship reads parameters
     #[arg(long, value_name = "FILE")]
     cluster_csi_driver: Option<PathBuf>,
-    /// The images of one of the two releases, in the form of image-references; without it, the payload's own
+    /// Images of the release of the control plane or the guest, in an image-references file; by default, those of the payload
     #[arg(long, value_name = "control-plane=FILE|guest=FILE")]
     release_images: Vec<ReleaseImages>,
 }
@@ -117,14 +117,14 @@ impl FromStr for ReleaseImages {
 }
 
 impl Inputs {
-    /// Loads all of it, with the values of the default set; if several parts are wrong, says so at once.
+    /// Loads the project with the default parameter set. Reports the errors of the payload and the profiles together.
     fn load(&self) -> Result<Project, Diagnostics> {
         let (payload, profiles) = self.read()?;
         let set = profiles.sets.get(DEFAULT_SET).cloned().unwrap_or_default();
         self.project(payload, profiles, &set)
     }
 
-    /// The payload and the profiles.
+    /// Loads the payload and the profiles.
     fn read(&self) -> Result<(Payload, Profiles), Diagnostics> {
         let (payload, profiles) = Project::fit(self.payload(), Profiles::load(&self.profiles))?;
         output::warn(&payload.warnings);
@@ -139,7 +139,7 @@ impl Inputs {
         Ok(payload)
     }
 
-    /// The payload and the profiles, with values from a set and from the command line.
+    /// Creates the project with the values of a parameter set and of the flags.
     fn project(
         &self,
         payload: Payload,
@@ -160,22 +160,22 @@ impl Inputs {
     }
 }
 
-/// How documents are written.
+/// The format of documents.
 #[derive(Clone, Copy, ValueEnum)]
 enum Format {
     /// Canonical YAML, as a stream of documents
     Yaml,
-    /// JSON, one document a line
+    /// JSON, one document per line
     Json,
 }
 
-/// What a command found, when nothing went wrong.
+/// The outcome of a command that ran to its end; decides the exit code.
 #[derive(Clone, Copy)]
 enum Outcome {
     Done,
-    /// A difference, a finding, something missing.
+    /// There are differences, findings or missing objects.
     Found,
-    /// A cluster that did not do what it was asked.
+    /// Something failed in a cluster.
     #[cfg(feature = "apply")]
     ClusterFailed,
 }

@@ -12,7 +12,7 @@ pub(super) fn result(text: &str) -> Result<(), Diagnostics> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(Diagnostic::error(format!("the result cannot be written: {error}")).into())
+            Err(Diagnostic::error(format!("cannot write to stdout: {error}")).into())
         }
         _ => Ok(()),
     }
@@ -24,7 +24,7 @@ pub(super) fn note(text: &str) {
     match style.format {
         LogFormat::Json => tracing::info!("{text}"),
         LogFormat::Text if style.quiet => {}
-        LogFormat::Text => print_error_line(text),
+        LogFormat::Text => print_to_stderr(text),
     }
 }
 
@@ -35,7 +35,7 @@ pub(super) fn warn(warnings: &[Diagnostic]) {
         match style.format {
             LogFormat::Json => tracing::warn!("{warning}"),
             LogFormat::Text if style.quiet => {}
-            LogFormat::Text => print_error_line(&warning.to_string()),
+            LogFormat::Text => print_to_stderr(&warning.to_string()),
         }
     }
 }
@@ -48,14 +48,14 @@ pub(super) fn fail(errors: &Diagnostics) {
         }
         return;
     }
-    print_error_line(&errors.to_string());
+    print_to_stderr(&errors.to_string());
     if errors.0.len() > 1 {
-        print_error_line(&format!("{} errors", errors.0.len()));
+        print_to_stderr(&format!("{} errors", errors.0.len()));
     }
 }
 
-fn print_error_line(text: &str) {
-    // Nobody can be told that stderr is closed.
+fn print_to_stderr(text: &str) {
+    // If stderr is closed, there is no other place to report it.
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 

@@ -5,8 +5,8 @@ use std::io::{IsTerminal, Write};
 use transship::apply::{Event, EventKind, ProgressLine};
 use transship::object::Cluster;
 
+use super::clusters::Format;
 use super::output;
-use super::target::Format;
 
 /// The width of a terminal that does not report one.
 const DEFAULT_WIDTH: usize = 80;

@@ -36,7 +36,7 @@ pub(super) struct Render {
     /// Skip the checks, to look at objects that fail them
     #[arg(long)]
     no_check: bool,
-    /// Render the objects as `apply` sends them: with the inventory label and without unmanaged fields
+    /// Render the objects as `apply` sends them: with the label of the `ApplySet` and without unmanaged fields
     #[cfg(feature = "apply")]
     #[arg(long)]
     as_applied: bool,
@@ -67,7 +67,7 @@ impl Render {
             Some(folder) => self.write(folder, &plans)?,
             None => self.print(&plans)?,
         }
-        // The process ends here. Dropping a hundred thousand nodes one by one would only take time.
+        // The process ends here, so the memory need not be freed. Dropping 100,000 nodes takes time.
         std::mem::forget(plans);
         std::mem::forget(project);
         Ok(Outcome::Done)

@@ -7,7 +7,7 @@ use clap::Args;
 use transship::apply::{self, WaitProgress, WaitTarget};
 use transship::diagnostic::Diagnostics;
 
-use super::target::block_on;
+use super::clusters::block_on;
 use super::{Outcome, output};
 
 /// Wait until objects exist in a cluster

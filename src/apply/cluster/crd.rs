@@ -10,10 +10,10 @@ use tokio::time::{Instant, sleep};
 
 use crate::apply::cluster::live_cluster::LiveCluster;
 use crate::apply::cluster::options::Options;
-use crate::apply::decide::object_error::{ObjectError, Outlook};
+use crate::apply::decide::object_error::{ErrorClass, ObjectError};
 use crate::apply::wire::discovery::{self, ServedResource};
 
-/// The kind of a CRD.
+/// The kind of CustomResourceDefinitions.
 pub(crate) const CRD: &str = "CustomResourceDefinition";
 
 const POLL_INTERVAL: Duration = Duration::from_millis(300);
@@ -73,7 +73,7 @@ async fn is_served(
     match discovery::is_served(&cluster.server, &served.resource).await {
         Ok(is_served) => Ok(is_served),
         Err(error) if options.wait && error.is_transient() => Ok(false),
-        // Other requests find out whether the whole cluster is unreachable.
-        Err(error) => Err(ObjectError::Request { message: error.to_string(), outlook: Outlook::Permanent }),
+        // Even if the cluster is unreachable, only this step fails: the next request of another step detects that.
+        Err(error) => Err(ObjectError::Request { message: error.to_string(), class: ErrorClass::Permanent }),
     }
 }

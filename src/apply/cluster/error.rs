@@ -1,10 +1,10 @@
-//! Why a cluster cannot be used, and how a failed request affects an object.
+//! Why a cluster cannot be used. Also converts the error of a request to the error of an object.
 
 use std::fmt;
 use std::time::Duration;
 
 use crate::apply::decide::inventory::InventoryLocation;
-use crate::apply::decide::object_error::{ObjectError, Outlook};
+use crate::apply::decide::object_error::{ErrorClass, ObjectError};
 use crate::apply::wire::error::RequestError;
 use crate::object::ObjectId;
 
@@ -23,8 +23,8 @@ pub(crate) enum ClusterError {
     InventoryNotWritten(RequestError),
     /// The API server does not delete the inventory.
     InventoryNotDeleted(RequestError),
-    /// Someone writes the inventory faster than transship can.
-    InventoryChangesAllTheTime,
+    /// All attempts conflicted, because someone else wrote the inventory each time.
+    InventoryKeepsChanging,
     /// Another rollout wrote the inventory.
     OtherRollout { location: InventoryLocation, conflict: RequestError },
 }
@@ -70,8 +70,8 @@ impl fmt::Display for ClusterError {
             }
             Self::InventoryNotWritten(error) => write!(f, "cannot write the inventory: {error}"),
             Self::InventoryNotDeleted(error) => write!(f, "cannot delete the inventory: {error}"),
-            Self::InventoryChangesAllTheTime => {
-                f.write_str("cannot write the inventory: someone else changes it all the time")
+            Self::InventoryKeepsChanging => {
+                f.write_str("cannot write the inventory, because another client keeps changing it")
             }
             Self::OtherRollout { location, conflict } => write!(
                 f,
@@ -84,14 +84,14 @@ impl fmt::Display for ClusterError {
 /// Converts the error of a request for an object. Errors about a Secret do not quote the API server, which may repeat its
 /// values.
 pub(crate) fn object_error(error: &RequestError, id: &ObjectId) -> ObjectError {
-    let outlook = if error.is_unreachable() {
-        Outlook::ClusterUnreachable
+    let class = if error.is_unreachable() {
+        ErrorClass::ClusterUnreachable
     } else if error.is_transient() {
-        Outlook::Transient
+        ErrorClass::Transient
     } else {
-        Outlook::Permanent
+        ErrorClass::Permanent
     };
     let is_secret = id.kind == "Secret";
     let message = if is_secret { error.message_without_values() } else { error.to_string() };
-    ObjectError::Request { message, outlook }
+    ObjectError::Request { message, class }
 }

@@ -1,4 +1,5 @@
-//! The inventory in its cluster: read once, and written only if it did not change meanwhile.
+//! Reads and writes the inventory of a cluster. The resource version of each write makes sure that no other rollout wrote
+//! the inventory meanwhile.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -17,7 +18,7 @@ use crate::apply::wire::discovery::ServedResource;
 use crate::apply::wire::error::RequestError;
 use crate::apply::wire::request::ObjectPath;
 
-/// How often to write the inventory if someone else changes its metadata.
+/// How often to try to write the inventory if someone else changes its metadata.
 const MAX_ATTEMPTS: usize = 5;
 
 /// Reads and writes the inventory of a cluster.
@@ -39,8 +40,7 @@ struct StoredInventory {
 }
 
 impl StoredInventory {
-    /// Returns whether it was written for the same rendered objects. Two rollouts of the same objects do not disturb
-    /// each other.
+    /// Returns whether both were written for the same rendered objects. Two rollouts of the same objects may run at once.
     fn is_for_same_objects(&self, other: &Inventory) -> bool {
         self.inventory == *other || !other.revision.is_empty() && self.inventory.revision == other.revision
     }
@@ -84,7 +84,7 @@ impl InventoryStore {
         now.resource_version.is_some() && !now.is_for_same_objects(&self.stored().inventory)
     }
 
-    /// Returns whether anyone else wrote the inventory, even for the same objects.
+    /// Returns whether another rollout wrote the inventory, even one of the same objects.
     pub(crate) async fn is_changed_by_others(&self) -> bool {
         let Ok(now) = self.read().await else { return false };
         now.resource_version.is_some() && now.inventory != self.stored().inventory
@@ -112,7 +112,7 @@ impl InventoryStore {
                 return Ok(());
             }
         }
-        Err(ClusterError::InventoryChangesAllTheTime)
+        Err(ClusterError::InventoryKeepsChanging)
     }
 
     async fn try_save(&self, inventory: &Inventory) -> Result<(), ClusterError> {
@@ -141,8 +141,8 @@ impl InventoryStore {
         }
     }
 
-    /// Reads the inventory again after a conflict. The conflict is harmless if an earlier attempt was written although
-    /// its answer was lost, or if someone changed only metadata.
+    /// Reads the inventory again after a conflict. The conflict is harmless if an earlier attempt was stored and only its
+    /// response was lost, or if someone changed only the metadata of the `ConfigMap`.
     async fn reload_after_conflict(
         &self,
         wanted: &Inventory,

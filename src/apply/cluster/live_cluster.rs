@@ -13,8 +13,8 @@ use tracing::debug;
 use crate::apply::cluster::error::{ClusterError, object_error};
 use crate::apply::cluster::inventory_store::InventoryStore;
 use crate::apply::cluster::options::Options;
-use crate::apply::decide::decision::{DecisionContext, set_label};
-use crate::apply::decide::desired::{Desired, FieldPolicy, version_of};
+use crate::apply::decide::decision::{DecisionContext, apply_set_of};
+use crate::apply::decide::desired::{Desired, FieldRules, version_of};
 use crate::apply::decide::inventory::{InventoryEntry, InventoryLocation, PART_OF};
 use crate::apply::decide::object_error::ObjectError;
 use crate::apply::wire::api_server::ApiServer;
@@ -46,17 +46,17 @@ pub(crate) struct LiveCluster<'a> {
     pub(crate) cluster: Cluster,
     pub(crate) server: Arc<ApiServer>,
     pub(crate) inventory: InventoryStore,
-    pub(crate) policy: FieldPolicy<'a>,
+    pub(crate) field_rules: FieldRules<'a>,
     /// The namespace of the inventory.
     namespace: String,
-    /// The name of the `ApplySet`.
-    set: String,
+    /// The ID of the `ApplySet`.
+    apply_set: String,
     served: Mutex<ServedResources>,
-    /// Every object that carried the label of an `ApplySet` at the start.
+    /// The objects that carried the label of this or another `ApplySet` at the start.
     labelled: HashMap<ObjectId, Value>,
-    /// Rendered objects that exist, or may exist, without a label.
+    /// Rendered objects without the label that exist or may exist. [`Self::find_existing`] fills it in.
     existing: HashSet<ObjectId>,
-    /// Resources whose objects cannot be listed.
+    /// Resources whose objects cannot be listed. They are read one by one.
     unlistable: HashSet<ServedResource>,
 }
 
@@ -72,7 +72,7 @@ impl<'a> LiveCluster<'a> {
     pub(crate) async fn read(target: &TargetCluster<'a>, options: &Options) -> Result<Self, ClusterError> {
         let TargetCluster { client, profile, plan } = target;
         let location = InventoryLocation::of(profile, plan);
-        let (set, namespace) = (location.set(), location.namespace.clone());
+        let (apply_set, namespace) = (location.set(), location.namespace.clone());
         let server = ApiServer::new(client.clone(), options.retry_timeout, options.deadline());
         let server = Arc::new(server);
         let resources = ServedResources::discover(&server).await?;
@@ -80,20 +80,20 @@ impl<'a> LiveCluster<'a> {
             cluster: profile.cluster,
             inventory: InventoryStore::load(Arc::clone(&server), location).await?,
             server,
-            policy: FieldPolicy::new(profile, &plan.objects, set.clone()),
+            field_rules: FieldRules::new(profile, &plan.objects, apply_set.clone()),
             namespace,
-            set,
+            apply_set,
             served: Mutex::new(resources),
             labelled: HashMap::new(),
             existing: HashSet::new(),
             unlistable: HashSet::new(),
         };
-        cluster.list_all(&plan.objects).await?;
+        cluster.read_labelled(&plan.objects).await?;
         Ok(cluster)
     }
 
-    /// Lists the labelled objects of all kinds of the inventory and the plan.
-    async fn list_all(&mut self, objects: &[Object]) -> Result<(), ClusterError> {
+    /// Reads the labelled objects of every kind that the inventory or the plan contains.
+    async fn read_labelled(&mut self, objects: &[Object]) -> Result<(), ClusterError> {
         let resources = self.resources_to_list(objects);
         let lists = join_all(resources.iter().map(|resource| self.list_labelled(resource))).await;
         for (resource, list) in resources.into_iter().zip(lists) {
@@ -103,8 +103,7 @@ impl<'a> LiveCluster<'a> {
                     if error.is_unreachable() && !self.is_answering().await {
                         return Err(error.into());
                     }
-                    // Objects of a kind that cannot be listed, because of missing permissions or a broken conversion
-                    // webhook, are read one by one.
+                    // The permission is missing, or a conversion webhook is broken.
                     let reason = error.message_without_values();
                     debug!(resource = resource.resource.plural, reason, "cannot list objects");
                     self.unlistable.insert(resource);
@@ -114,8 +113,8 @@ impl<'a> LiveCluster<'a> {
         Ok(())
     }
 
-    /// Returns the resources to list, each in one version: that of the plan if it has one, because the managed fields of
-    /// our objects are recorded in that version.
+    /// Returns the resources to list, each in one version: the version of the plan if possible, because the managed
+    /// fields of transship are recorded in that version.
     fn resources_to_list(&self, objects: &[Object]) -> Vec<ServedResource> {
         let served = self.served();
         let mut resources: BTreeMap<(&str, &str), &ServedResource> = BTreeMap::new();
@@ -138,13 +137,13 @@ impl<'a> LiveCluster<'a> {
         // In the management cluster, transship reads only the namespace of the hosted control plane.
         let namespace = if self.cluster == Cluster::Management { self.namespace.as_str() } else { "" };
         let params = ListParams::default().labels(PART_OF);
-        // Objects after the last page that is read are read one by one.
-        let listed = self.list(&resource.collection(namespace), params, CollectionPath::list).await?;
+        // The list may be incomplete. Objects that are missing in it are read one by one.
+        let listed = self.list_pages(&resource.collection(namespace), params, CollectionPath::list).await?;
         Ok(listed.items.into_iter().map(|item| (id_of(&item), item)).collect())
     }
 
-    /// Reads a list page by page. `request` builds the request for a page.
-    async fn list(
+    /// Reads at most [`MAX_PAGES`] pages of a list. `request` builds the request for a page.
+    async fn list_pages(
         &self,
         path: &CollectionPath,
         params: ListParams,
@@ -166,35 +165,39 @@ impl<'a> LiveCluster<'a> {
         Ok(Listed { items, complete: false })
     }
 
-    /// Looks for objects that others created with the names of rendered objects.
+    /// Finds out which rendered objects exist although transship has not applied them.
     pub(crate) async fn find_existing(&mut self, objects: &[Object]) {
         self.existing = self.list_existing(objects).await;
     }
 
-    /// Lists names, once for every kind and namespace with an object that transship has not applied yet.
+    /// Lists the names of existing objects, once for every kind and namespace of a rendered object that is new. An object
+    /// that could not be listed counts as existing.
     async fn list_existing(&self, objects: &[Object]) -> HashSet<ObjectId> {
-        let mut places: HashMap<(ServedResource, &str), Vec<&ObjectId>> = HashMap::new();
+        let mut ids_by_collection: HashMap<(ServedResource, &str), Vec<&ObjectId>> = HashMap::new();
         for object in objects.iter().filter(|object| self.is_new(object)) {
             let resource = self.resource(object);
             if let Some(resource) = resource.filter(|resource| !self.unlistable.contains(resource)) {
-                places.entry((resource, object.id.namespace.as_str())).or_default().push(&object.id);
+                ids_by_collection
+                    .entry((resource, object.id.namespace.as_str()))
+                    .or_default()
+                    .push(&object.id);
             }
         }
-        let places: Vec<_> = places.into_iter().collect();
-        let lists = places.iter().map(|((resource, namespace), _)| async move {
+        let collections: Vec<_> = ids_by_collection.into_iter().collect();
+        let lists = collections.iter().map(|((resource, namespace), _)| async move {
             let path = resource.collection(namespace);
-            self.list(&path, ListParams::default(), CollectionPath::list_metadata).await
+            self.list_pages(&path, ListParams::default(), CollectionPath::list_metadata).await
         });
         let lists = join_all(lists).await;
         let mut existing = HashSet::new();
-        for ((_, ids), list) in places.into_iter().zip(lists) {
+        for ((_, ids), list) in collections.into_iter().zip(lists) {
             match list {
                 Ok(Listed { items, complete: true }) => {
                     let names: HashSet<&str> =
                         items.iter().filter_map(|item| item["metadata"]["name"].as_str()).collect();
                     existing.extend(ids.into_iter().filter(|id| names.contains(id.name.as_str())).cloned());
                 }
-                // An object that could not be seen may exist.
+                // The list failed or is incomplete.
                 _ => existing.extend(ids.into_iter().cloned()),
             }
         }
@@ -213,19 +216,20 @@ impl<'a> LiveCluster<'a> {
         self.inventory.initial().find(id).is_some_and(InventoryEntry::was_applied)
     }
 
-    /// Returns whether an object without a label did not exist at the start.
+    /// Returns whether a rendered object without the label was not there at the start. Someone may have created it since.
     pub(crate) fn is_probably_missing(&self, object: &Object) -> bool {
         let is_listable = self.resource(object).is_none_or(|resource| !self.unlistable.contains(&resource));
         is_listable && !self.existing.contains(&object.id)
     }
 
-    /// Returns whether the API server answers anything at all.
+    /// Asks the API server whether it answers at all.
     pub(crate) async fn is_answering(&self) -> bool {
         discovery::is_answering(&self.server).await
     }
 
-    /// Checks whether the whole cluster is unreachable or only one request failed.
-    pub(crate) async fn check_outlook(&self, error: ObjectError) -> ObjectError {
+    /// Turns an error that says that the cluster is unreachable into a transient one if the API server answers another
+    /// request.
+    pub(crate) async fn reclassify(&self, error: ObjectError) -> ObjectError {
         if error.is_cluster_unreachable() && self.is_answering().await {
             return error.into_transient();
         }
@@ -233,13 +237,13 @@ impl<'a> LiveCluster<'a> {
     }
 
     /// Returns whether an object carries the label of this `ApplySet`.
-    pub(crate) fn is_in_set(&self, live: &Value) -> bool {
-        set_label(live) == Some(self.set.as_str())
+    pub(crate) fn is_in_apply_set(&self, live: &Value) -> bool {
+        apply_set_of(live) == Some(self.apply_set.as_str())
     }
 
     /// Returns the number of objects that carried the label of this `ApplySet` at the start.
-    pub(crate) fn count_in_set(&self) -> usize {
-        self.labelled.values().filter(|live| self.is_in_set(live)).count()
+    pub(crate) fn count_in_apply_set(&self) -> usize {
+        self.labelled.values().filter(|live| self.is_in_apply_set(live)).count()
     }
 
     /// Returns a labelled object as it was at the start.
@@ -323,16 +327,20 @@ impl<'a> LiveCluster<'a> {
     }
 
     pub(crate) fn desired(&self, object: &Object) -> Desired {
-        self.policy.desired(object)
+        self.field_rules.desired(object)
     }
 
-    /// Returns what decisions about objects of this cluster depend on.
+    /// Returns the state of the cluster that decisions depend on.
     pub(crate) fn decision_context(&self, options: &Options) -> DecisionContext<'_> {
-        DecisionContext { inventory: self.inventory.initial(), set: &self.set, adoption: options.adoption }
+        DecisionContext {
+            inventory: self.inventory.initial(),
+            apply_set: &self.apply_set,
+            adoption: options.adoption,
+        }
     }
 }
 
-/// Moves the items of a page to `items`. A list has the kind of its items only once.
+/// Moves the items of a page to `items`. The items of a list have no `kind` and `apiVersion`, so they are added.
 fn take_items(page: &mut Value, items: &mut Vec<Value>) {
     let kind = page["kind"].as_str().unwrap_or_default().trim_end_matches("List").to_owned();
     let api_version = page["apiVersion"].clone();

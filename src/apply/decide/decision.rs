@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use crate::apply::decide::desired::{Desired, without_set_label};
+use crate::apply::decide::desired::{Desired, without_apply_set_label};
 use crate::apply::decide::inventory::{Inventory, InventoryEntry, PART_OF};
 use crate::apply::decide::object_error::ObjectError;
 use crate::apply::decide::ownership::{Adoption, OnConflict, Ownership};
@@ -36,36 +36,37 @@ impl Decision<'_> {
         }
     }
 
-    /// Returns why, for logs.
+    /// Returns the reason for the decision, for logs.
     pub(crate) fn reason(&self) -> &'static str {
         match self {
             Self::Skip => "it is as desired",
             Self::Create => "it does not exist",
-            Self::Apply { ownership: Ownership::Found, .. } => "it differs, and it existed before",
+            Self::Apply { ownership: Ownership::NotOurs, .. } => "it differs, and it existed before",
             Self::Apply { .. } => "it is new, or it differs",
             Self::Delete => "it has a tombstone",
         }
     }
 }
 
-/// What a decision depends on besides the object.
+/// The state of the cluster that decisions depend on.
 pub(crate) struct DecisionContext<'c> {
     /// The inventory as it was at the start.
     pub(crate) inventory: &'c Inventory,
-    /// The name of the `ApplySet`.
-    pub(crate) set: &'c str,
+    /// The ID of the cluster's `ApplySet`.
+    pub(crate) apply_set: &'c str,
     pub(crate) adoption: Adoption,
 }
 
-/// An object with what a step does to it and what it should become.
-pub(crate) struct Subject<'d> {
+/// The object to decide about, the action of its step and its desired state.
+pub(crate) struct DecisionInput<'d> {
     pub(crate) id: &'d ObjectId,
     pub(crate) action: Action,
     pub(crate) desired: &'d Desired,
 }
 
-impl Subject<'_> {
-    /// Returns the digest of what transship wants the object to be.
+impl DecisionInput<'_> {
+    /// Returns the digest of the fields that transship enforces: only the pinned ones if it otherwise only creates the
+    /// object.
     pub(crate) fn desired_digest(&self) -> String {
         match (self.action, &self.desired.pinned) {
             (Action::Create, Some(pinned)) => digest::of_value(pinned),
@@ -78,37 +79,43 @@ impl DecisionContext<'_> {
     /// Decides what to do with an object. `live` is `None` if it does not exist.
     pub(crate) fn decide<'d>(
         &self,
-        subject: &Subject<'d>,
+        input: &DecisionInput<'d>,
         live: Option<&Value>,
     ) -> Result<Decision<'d>, ObjectError> {
-        let Some(live) = live else { return Ok(self.decide_missing(subject)) };
-        match subject.action {
+        let Some(live) = live else { return Ok(self.decide_missing(input)) };
+        match input.action {
             Action::Delete => Ok(Decision::Delete),
-            Action::Create | Action::Apply if self.is_up_to_date(subject, live) => Ok(Decision::Skip),
-            Action::Create => self.decide_pinned(subject, live),
-            Action::Apply => self.decide_existing(subject, live),
+            Action::Create | Action::Apply if self.is_up_to_date(input, live) => Ok(Decision::Skip),
+            Action::Create => self.decide_pinned(input, live),
+            Action::Apply => self.decide_existing(input, live),
         }
     }
 
-    fn decide_missing<'d>(&self, subject: &Subject<'d>) -> Decision<'d> {
-        match subject.action {
+    fn decide_missing<'d>(&self, input: &DecisionInput<'d>) -> Decision<'d> {
+        match input.action {
             Action::Delete => Decision::Skip,
             Action::Create => Decision::Create,
             Action::Apply => {
+                // The object may exist nevertheless: transship does not read an object that is probably new.
                 let on_conflict = match self.adoption {
                     Adoption::On => OnConflict::Force,
                     Adoption::Off => OnConflict::Fail,
                 };
-                let fields = Cow::Borrowed(&subject.desired.applied);
+                let fields = Cow::Borrowed(&input.desired.applied);
                 Decision::Apply { fields, on_conflict, ownership: Ownership::Ours }
             }
         }
     }
 
-    /// Pinned fields are enforced on every object that does not belong to another `ApplySet`.
-    fn decide_pinned<'d>(&self, subject: &Subject<'d>, live: &Value) -> Result<Decision<'d>, ObjectError> {
-        let Some(pinned) = &subject.desired.pinned else { return Ok(Decision::Skip) };
-        self.is_ours(live, self.inventory.find(subject.id))?;
+    /// Decides about an object that transship otherwise only creates. Its pinned fields are enforced even if someone else
+    /// created it, unless it belongs to another `ApplySet`.
+    fn decide_pinned<'d>(
+        &self,
+        input: &DecisionInput<'d>,
+        live: &Value,
+    ) -> Result<Decision<'d>, ObjectError> {
+        let Some(pinned) = &input.desired.pinned else { return Ok(Decision::Skip) };
+        self.check_apply_set(live)?;
         Ok(Decision::Apply {
             fields: Cow::Borrowed(pinned),
             on_conflict: OnConflict::Force,
@@ -116,52 +123,60 @@ impl DecisionContext<'_> {
         })
     }
 
-    fn decide_existing<'d>(&self, subject: &Subject<'d>, live: &Value) -> Result<Decision<'d>, ObjectError> {
-        let entry = self.inventory.find(subject.id);
-        let ours = self.is_ours(live, entry)?;
+    fn decide_existing<'d>(
+        &self,
+        input: &DecisionInput<'d>,
+        live: &Value,
+    ) -> Result<Decision<'d>, ObjectError> {
+        let entry = self.inventory.find(input.id);
+        self.check_apply_set(live)?;
+        let ours = self.is_ours(live, entry);
         let adopts = self.adoption == Adoption::On;
         let on_conflict = if ours || adopts { OnConflict::Force } else { OnConflict::Fail };
-        let applied = &subject.desired.applied;
+        let applied = &input.desired.applied;
         if !adopts && (!ours || entry.is_some_and(|entry| entry.found)) {
-            let fields = Cow::Owned(without_set_label(applied));
-            return Ok(Decision::Apply { fields, on_conflict, ownership: Ownership::Found });
+            let fields = Cow::Owned(without_apply_set_label(applied));
+            return Ok(Decision::Apply { fields, on_conflict, ownership: Ownership::NotOurs });
         }
         Ok(Decision::Apply { fields: Cow::Borrowed(applied), on_conflict, ownership: Ownership::Ours })
     }
 
-    /// Returns whether there is nothing to do. With `--adopt`, an object that still has something of its previous
-    /// managers is not up to date.
-    fn is_up_to_date(&self, subject: &Subject<'_>, live: &Value) -> bool {
-        let Some(entry) = self.inventory.find(subject.id) else { return false };
+    /// Returns whether there is nothing to write. With `--adopt`, an object of which previous managers still own fields is
+    /// not up to date.
+    fn is_up_to_date(&self, input: &DecisionInput<'_>, live: &Value) -> bool {
+        let Some(entry) = self.inventory.find(input.id) else { return false };
         let adopts = self.adoption == Adoption::On
-            && subject.action == Action::Apply
+            && input.action == Action::Apply
             && (entry.found || managed_fields::adoption_patch(live).is_some());
-        !adopts && is_as_applied(entry, live, &subject.desired_digest())
+        !adopts && is_as_applied(entry, live, &input.desired_digest())
     }
 
-    /// Returns whether transship created or adopted an object. Fails if it belongs to another `ApplySet`.
-    fn is_ours(&self, live: &Value, entry: Option<&InventoryEntry>) -> Result<bool, ObjectError> {
-        let set = set_label(live);
-        let in_our_set = set == Some(self.set);
-        if let Some(set) = set
-            && !in_our_set
-        {
-            return Err(ObjectError::OtherSet(set.to_owned()));
+    /// Fails if an object belongs to another `ApplySet`.
+    fn check_apply_set(&self, live: &Value) -> Result<(), ObjectError> {
+        match apply_set_of(live) {
+            Some(other) if other != self.apply_set => Err(ObjectError::OtherApplySet(other.to_owned())),
+            _ => Ok(()),
         }
+    }
+
+    /// Returns whether transship created or adopted an object. If the inventory is lost, the label and the managed fields
+    /// tell.
+    fn is_ours(&self, live: &Value, entry: Option<&InventoryEntry>) -> bool {
         let same_object =
             entry.is_some_and(|entry| !entry.uid.is_empty() && live["metadata"]["uid"] == *entry.uid);
-        let written_by_us = managed_fields::ours(live).is_some() || managed_fields::has_unsplit_seeds(live);
-        Ok(same_object || in_our_set && written_by_us)
+        let in_our_set = apply_set_of(live) == Some(self.apply_set);
+        let applied_by_us = managed_fields::ours(live).is_some() || managed_fields::has_unsplit_seeds(live);
+        same_object || in_our_set && applied_by_us
     }
 }
 
-/// Returns the `ApplySet` whose label an object carries.
-pub(crate) fn set_label(live: &Value) -> Option<&str> {
+/// Returns the ID of the `ApplySet` that an object belongs to, by its label.
+pub(crate) fn apply_set_of(live: &Value) -> Option<&str> {
     live["metadata"]["labels"][PART_OF].as_str()
 }
 
-/// Returns whether an object is the one that transship applied, with the same desired state, and whether its fields
-/// are unchanged since.
+/// Returns whether transship applied this very object with the same desired state, and no other client changed or took
+/// over transship's fields since.
 fn is_as_applied(entry: &InventoryEntry, live: &Value, desired: &str) -> bool {
     entry.desired == desired
         && live["metadata"]["uid"] == *entry.uid
@@ -173,7 +188,7 @@ fn is_as_applied(entry: &InventoryEntry, live: &Value, desired: &str) -> bool {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Decision, DecisionContext, Subject};
+    use super::{Decision, DecisionContext, DecisionInput};
     use crate::apply::decide::desired::Desired;
     use crate::apply::decide::inventory::{Inventory, InventoryEntry, PART_OF};
     use crate::apply::decide::managed_fields::{self, MANAGER};
@@ -193,7 +208,7 @@ mod tests {
         Desired { applied, seed: None, initial_status: None, pinned: None, digest: "d".to_owned() }
     }
 
-    /// A live object with a set label and one manager of `data.mode`.
+    /// A live object with the label of an `ApplySet` and one manager of `data.mode`.
     fn live(set: &str, manager: &str, operation: &str) -> Value {
         json!({
             "metadata": {"uid": "u", "labels": {PART_OF: set}, "managedFields": [
@@ -228,8 +243,8 @@ mod tests {
     ) -> String {
         let (id, desired) = (id(), desired());
         let inventory = Inventory { entries: entry.into_iter().collect(), ..Inventory::default() };
-        let context = DecisionContext { inventory: &inventory, set: SET, adoption };
-        match context.decide(&Subject { id: &id, action, desired: &desired }, live) {
+        let context = DecisionContext { inventory: &inventory, apply_set: SET, adoption };
+        match context.decide(&DecisionInput { id: &id, action, desired: &desired }, live) {
             Ok(Decision::Apply { on_conflict, ownership, .. }) => format!("{on_conflict:?} {ownership:?}"),
             Ok(decision) => decision.name().to_owned(),
             Err(error) => error.to_string(),
@@ -260,11 +275,14 @@ mod tests {
     #[test]
     fn an_object_of_others_stays_theirs_without_adoption() {
         let foreign = foreign();
-        assert_eq!(decide(Action::Apply, Some(&foreign), None, Adoption::Off), "Fail Found");
+        assert_eq!(decide(Action::Apply, Some(&foreign), None, Adoption::Off), "Fail NotOurs");
         assert_eq!(decide(Action::Apply, Some(&foreign), None, Adoption::On), "Force Ours");
         assert_eq!(decide(Action::Create, Some(&foreign), None, Adoption::Off), "skip");
         let found = InventoryEntry { found: true, ..entry(&foreign) };
-        assert_eq!(decide(Action::Apply, Some(&foreign), Some(found.clone()), Adoption::Off), "Force Found");
+        assert_eq!(
+            decide(Action::Apply, Some(&foreign), Some(found.clone()), Adoption::Off),
+            "Force NotOurs"
+        );
         assert_eq!(decide(Action::Apply, Some(&foreign), Some(found), Adoption::On), "Force Ours");
     }
 

@@ -45,13 +45,13 @@ impl Desired {
     }
 }
 
-/// Decides which fields of the objects of a profile belong to others.
-pub(crate) struct FieldPolicy<'a> {
+/// The rules of a profile about fields that belong to others: its seeds, its unmanaged fields and its pins.
+pub(crate) struct FieldRules<'a> {
     profile: &'a Profile,
     /// Kind, namespace and name of each workload that an autoscaler of the same plan scales.
     autoscaled: BTreeSet<(String, String, String)>,
-    /// The name of the `ApplySet`.
-    set: String,
+    /// The ID of the `ApplySet`.
+    apply_set: String,
 }
 
 /// The fields of an object that belong to others.
@@ -70,17 +70,17 @@ impl OthersFields {
     }
 }
 
-impl<'a> FieldPolicy<'a> {
-    pub(crate) fn new(profile: &'a Profile, objects: &[Object], set: String) -> Self {
-        Self { profile, autoscaled: objects.iter().filter_map(scale_target).collect(), set }
+impl<'a> FieldRules<'a> {
+    pub(crate) fn new(profile: &'a Profile, objects: &[Object], apply_set: String) -> Self {
+        Self { profile, autoscaled: objects.iter().filter_map(scale_target).collect(), apply_set }
     }
 
     /// Returns the desired state of an object.
     pub(crate) fn desired(&self, object: &Object) -> Desired {
-        let manifest = manifest(object);
+        let rendered = rendered(object);
         let others = self.others_fields(object, &object.root);
-        let mut applied = manifest.clone();
-        let seed = select(&manifest, &others.seeds);
+        let mut applied = rendered.clone();
+        let seed = select(&rendered, &others.seeds);
         for path in others.seeds.iter().chain(&others.unmanaged) {
             json_fields::remove(&mut applied, path);
         }
@@ -90,10 +90,10 @@ impl<'a> FieldPolicy<'a> {
         }
         json_fields::remove_nulls(&mut applied);
         encode_string_data(&mut applied);
-        add_set_label(&mut applied, &self.set);
+        add_apply_set_label(&mut applied, &self.apply_set);
         let digest = digest::of_value(&applied);
-        let pinned = self.pinned(&object.id, &manifest);
-        let initial_status = initial_status(&object.id, &manifest);
+        let pinned = self.pinned(&object.id, &rendered);
+        let initial_status = initial_status(&object.id, &rendered);
         Desired { applied, seed, initial_status, pinned, digest }
     }
 
@@ -126,13 +126,15 @@ impl<'a> FieldPolicy<'a> {
                 || adoption == Adoption::On && managed_fields::previous_manager_owns(live, path)
         };
         let mut paths = self.others_fields(object, &node(live)?).all();
-        // The seeds of a new object are separated from its other fields first.
+        // `split_seeds` comes first: until then, `transship-seed` owns all fields of the object.
         if managed_fields::has_unsplit_seeds(live) || !paths.iter().any(is_owned) {
             return None;
         }
-        let manifest = manifest(object);
+        let rendered = rendered(object);
+        // Fields that `transship-seed` owns already are sent again: server-side apply would remove them otherwise.
         paths.retain(|path| is_owned(path) || managed_fields::owns(live, SEED_MANAGER, path));
-        paths.retain(|path| json_fields::has_items_on_path(&manifest, live, path));
+        // A list item that is no longer rendered must go, so `transship-seed` must not own a field of it.
+        paths.retain(|path| json_fields::has_items_on_path(&rendered, live, path));
         select(live, &paths)
     }
 
@@ -146,18 +148,19 @@ impl<'a> FieldPolicy<'a> {
         select(live, &paths).unwrap_or_else(|| identity(live))
     }
 
-    fn pinned(&self, id: &ObjectId, manifest: &Value) -> Option<Value> {
+    /// Returns the rendered values of the fields that the profile pins; `None` if it pins none.
+    fn pinned(&self, id: &ObjectId, rendered: &Value) -> Option<Value> {
         let mut pinned: Option<Value> = None;
         for (_, fields) in self.profile.pins.0.iter().filter(|(selector, _)| selector.value.matches(id)) {
             let shape: Value = serde_json::from_str(&yaml::json::write(fields)).unwrap_or_default();
-            let values = json_fields::same_fields(manifest, &shape);
+            let values = json_fields::values_in_shape(rendered, &shape);
             match &mut pinned {
                 Some(pinned) => merge(pinned, &values),
                 None => pinned = Some(values),
             }
         }
         let mut pinned = pinned?;
-        merge(&mut pinned, &identity(manifest));
+        merge(&mut pinned, &identity(rendered));
         Some(pinned)
     }
 
@@ -180,16 +183,16 @@ fn scale_target(object: &Object) -> Option<(String, String, String)> {
 /// Replaces the rendered objects of a profile by what `apply` sends to create them: with the label of the `ApplySet`, and
 /// without fields that transship never sends.
 pub fn as_applied(profile: &Profile, plan: &mut Plan) {
-    let policy = FieldPolicy::new(profile, &plan.objects, InventoryLocation::of(profile, plan).set());
+    let field_rules = FieldRules::new(profile, &plan.objects, InventoryLocation::of(profile, plan).set());
     for object in plan.objects.iter_mut().filter(|object| !is_tombstone(&object.root)) {
-        if let Some(root) = node(&policy.desired(object).with_seed()) {
+        if let Some(root) = node(&field_rules.desired(object).with_seed()) {
             object.root = root;
         }
     }
 }
 
 /// Returns the applied fields without the label of the `ApplySet`.
-pub(crate) fn without_set_label(applied: &Value) -> Value {
+pub(crate) fn without_apply_set_label(applied: &Value) -> Value {
     let mut applied = applied.clone();
     let metadata = &mut applied["metadata"];
     if let Some(labels) = metadata.get_mut("labels").and_then(Value::as_object_mut) {
@@ -201,8 +204,8 @@ pub(crate) fn without_set_label(applied: &Value) -> Value {
     applied
 }
 
-/// Returns an object as it was rendered, with its status.
-pub(crate) fn manifest(object: &Object) -> Value {
+/// Returns a rendered object as JSON, with its status.
+pub(crate) fn rendered(object: &Object) -> Value {
     serde_json::from_str(&yaml::json::write(&object.root)).unwrap_or_default()
 }
 
@@ -218,17 +221,17 @@ pub(crate) fn version_of(object: &Object) -> &str {
     api_version.rsplit('/').next().unwrap_or_default()
 }
 
-/// Returns where `root` has the fields that a profile leaves to others.
-fn field_paths(id: &ObjectId, root: &yaml::Node, left: &[Marked<FieldRule>]) -> Vec<FieldPath> {
-    let matching = left.iter().filter(|left| left.value.target.matches(id));
-    matching.flat_map(|left| locations(root, left.value.path.value.as_str())).collect()
+/// Returns the paths of the fields in `root` that match the rules of a profile.
+fn field_paths(id: &ObjectId, root: &yaml::Node, rules: &[Marked<FieldRule>]) -> Vec<FieldPath> {
+    let matching = rules.iter().filter(|rule| rule.value.target.matches(id));
+    matching.flat_map(|rule| locations(root, rule.value.path.value.as_str())).collect()
 }
 
-fn add_set_label(object: &mut Value, set: &str) {
+fn add_apply_set_label(object: &mut Value, apply_set: &str) {
     let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else { return };
     let labels = metadata.entry("labels").or_insert_with(|| json!({}));
     if let Some(labels) = labels.as_object_mut() {
-        labels.insert(PART_OF.to_owned(), json!(set));
+        labels.insert(PART_OF.to_owned(), json!(apply_set));
     }
 }
 
@@ -253,11 +256,12 @@ fn encode_string_data(object: &mut Value) {
     }
 }
 
-fn initial_status(id: &ObjectId, manifest: &Value) -> Option<Value> {
+/// Returns the first status of a `ClusterOperator`; `None` for other kinds.
+fn initial_status(id: &ObjectId, rendered: &Value) -> Option<Value> {
     if (id.group.as_str(), id.kind.as_str()) != ("config.openshift.io", "ClusterOperator") {
         return None;
     }
-    let mut object = identity(manifest);
-    object["status"]["relatedObjects"] = manifest["status"].get("relatedObjects")?.clone();
+    let mut object = identity(rendered);
+    object["status"]["relatedObjects"] = rendered["status"].get("relatedObjects")?.clone();
     Some(object)
 }

@@ -1,6 +1,7 @@
 //! The inventory: a `ConfigMap` in each cluster that lists what was applied there.
 //!
-//! It is the parent object of an `ApplySet`, as `kubectl` knows it, and every object in it carries the label of the set.
+//! It is the parent object of an `ApplySet`, as `kubectl apply --applyset` defines it. Every object of the set carries its
+//! label.
 //! The guest's administrator can edit the guest's inventory. It is therefore read as untrusted input: it is limited in
 //! size, and it can only name objects of its own cluster.
 
@@ -23,7 +24,7 @@ pub(crate) const PART_OF: &str = "applyset.kubernetes.io/part-of";
 /// The namespace of the inventory, unless the profile has the namespace of a hosted control plane.
 const DEFAULT_NAMESPACE: &str = "openshift-config-managed";
 
-/// Marks an object that existed before and stays someone else's.
+/// Marks an object that existed before transship applied it and was not adopted.
 const FOUND: &str = "found";
 
 /// Marks an empty column.
@@ -48,7 +49,7 @@ impl InventoryLocation {
         Self { namespace, name: format!("transship-{}", profile.topology) }
     }
 
-    /// Returns the name of the `ApplySet`: the value of the label `applyset.kubernetes.io/part-of`.
+    /// Returns the ID of the `ApplySet`: the value of the label `applyset.kubernetes.io/part-of`.
     pub fn set(&self) -> String {
         let parent = format!("{}.{}.ConfigMap.", self.name, self.namespace);
         format!("applyset-{}-v1", URL_SAFE_NO_PAD.encode(Sha256::digest(parent)))
@@ -66,7 +67,8 @@ impl fmt::Display for InventoryLocation {
 pub struct Inventory {
     /// Whether a rollout was complete at least once. Before that, run levels do not wait for readiness.
     pub installed: bool,
-    /// A digest of the rendered objects. It reveals another rollout as soon as that one starts.
+    /// A digest of the rendered objects. A rollout that finds another revision here knows that a rollout of other objects
+    /// started.
     pub revision: String,
     /// The objects, in the order in which they were applied.
     pub entries: Vec<InventoryEntry>,
@@ -110,11 +112,11 @@ impl InventoryEntry {
     /// Reads a line of the inventory. Returns `None` if it does not name an object.
     fn parse(line: &str) -> Option<Self> {
         let columns: Vec<&str> = line.split(' ').collect();
-        let [api_version, kind, namespace, name, uid, desired, values, found] = columns[..] else {
+        let [api_version, kind, namespace, name, uid, desired, live_digest, found] = columns[..] else {
             return None;
         };
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-        let is_safe = [version, kind, namespace, uid, desired, values].into_iter().all(is_safe_in_path)
+        let is_safe = [version, kind, namespace, uid, desired, live_digest].into_iter().all(is_safe_in_path)
             && (group.is_empty() || is_safe_in_path(group));
         if !is_safe || ![FOUND, EMPTY].contains(&found) {
             return None;
@@ -129,7 +131,7 @@ impl InventoryEntry {
             version: version.to_owned(),
             uid: from_column(uid),
             desired: from_column(desired),
-            live: from_column(values),
+            live: from_column(live_digest),
             found: found == FOUND,
         })
     }

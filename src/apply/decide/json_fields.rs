@@ -43,7 +43,7 @@ pub(crate) fn remove(value: &mut Value, path: &[PathStep]) {
     }
 }
 
-/// Copies a field into another object, with the names of the list items on its path.
+/// Copies a field into another object. List items on the path are matched by name, and created with only their name.
 pub(crate) fn copy(from: &Value, to: &mut Value, path: &[PathStep]) -> Option<()> {
     let Some((first, rest)) = path.split_first() else {
         *to = from.clone();
@@ -91,7 +91,7 @@ pub(crate) fn merge(into: &mut Value, other: &Value) {
     }
 }
 
-/// Returns an object with nothing but its identity: `apiVersion`, `kind`, name and namespace.
+/// Returns an object with only its identity: `apiVersion`, `kind`, name and namespace.
 pub(crate) fn identity(object: &Value) -> Value {
     let metadata = &object["metadata"];
     let mut identity = json!({
@@ -103,7 +103,7 @@ pub(crate) fn identity(object: &Value) -> Value {
     identity
 }
 
-/// Returns an object with nothing but its identity and some fields; `None` if it has none of them.
+/// Returns an object with only its identity and the fields at `paths`; `None` if it has none of them.
 pub(crate) fn select(object: &Value, paths: &[FieldPath]) -> Option<Value> {
     let mut selected = identity(object);
     let mut any = false;
@@ -113,19 +113,19 @@ pub(crate) fn select(object: &Value, paths: &[FieldPath]) -> Option<Value> {
     any.then_some(selected)
 }
 
-/// Returns the values that an object has in the fields of `shape`.
-pub(crate) fn same_fields(object: &Value, shape: &Value) -> Value {
+/// Returns the part of an object that has the same keys as `shape`. The values of `shape` do not matter.
+pub(crate) fn values_in_shape(object: &Value, shape: &Value) -> Value {
     let (Some(map), Some(shape)) = (object.as_object(), shape.as_object()) else { return object.clone() };
     let mut fields = Map::new();
     for (key, below) in shape {
         if let Some(value) = map.get(key) {
-            fields.insert(key.clone(), same_fields(value, below));
+            fields.insert(key.clone(), values_in_shape(value, below));
         }
     }
     Value::Object(fields)
 }
 
-/// Returns whether `other` has all list items, by name, that are on the path of a field of `object`.
+/// Returns whether every list item on `path` in `object` also exists in `other`, by name.
 pub(crate) fn has_items_on_path(other: &Value, object: &Value, path: &[PathStep]) -> bool {
     match path.split_first() {
         None => true,

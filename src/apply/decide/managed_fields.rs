@@ -48,18 +48,19 @@ fn entries(object: &Value) -> impl Iterator<Item = &Value> {
     object["metadata"]["managedFields"].as_array().into_iter().flatten()
 }
 
-/// Returns whether an object was created together with its seeds, and `transship-seed` still owns its other fields too.
+/// Returns whether `transship-seed` still owns fields that are not seeds. It creates an object together with its seeds;
+/// `split_seeds` then makes it give up the other fields.
 pub(crate) fn has_unsplit_seeds(object: &Value) -> bool {
     let Some(fields) = applied_by(object, SEED_MANAGER) else { return false };
     fields["f:metadata"]["f:labels"].get(format!("f:{PART_OF}")).is_some()
 }
 
-/// Returns whether a manager applied a field, or something above or below it.
+/// Returns whether a manager applied a field, one of its parents or one of its children.
 pub(crate) fn owns(object: &Value, manager: &str, path: &[PathStep]) -> bool {
     applied_by(object, manager).is_some_and(|fields| contains(fields, object, path))
 }
 
-/// Returns whether a field set contains the field at `path` of `value`, or something above or below it.
+/// Returns whether a field set contains the field at `path` of `value`, one of its parents or one of its children.
 fn contains(fields: &Value, value: &Value, path: &[PathStep]) -> bool {
     let (Some(fields), Some((first, rest))) = (fields.as_object(), path.split_first()) else { return true };
     match first {
@@ -139,7 +140,7 @@ pub(crate) fn previous_manager_owns(object: &Value, path: &[PathStep]) -> bool {
         .any(|entry| contains(&entry["fieldsV1"], object, path))
 }
 
-/// Returns whether transship created or applied an object.
+/// Returns whether transship created or applied an object, under either of its field managers.
 pub(crate) fn is_written_by_us(object: &Value) -> bool {
     ours(object).is_some() || entries(object).any(|entry| entry["manager"] == SEED_MANAGER)
 }

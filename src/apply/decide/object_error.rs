@@ -6,7 +6,7 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ObjectError {
     /// The object carries the label of another `ApplySet`.
-    OtherSet(String),
+    OtherApplySet(String),
     /// Other field managers own fields that transship would set. Each text is a field with its manager.
     Conflict(Vec<String>),
     /// An immutable field of an object that transship did not create would have to change.
@@ -23,8 +23,8 @@ pub(crate) enum ObjectError {
     NamespaceMissing { namespace: String, hint: WaitHint },
     /// The namespace of the object is being deleted.
     NamespaceTerminating { namespace: String },
-    /// Someone else changes the object faster than transship can.
-    ChangesAllTheTime { action: &'static str },
+    /// All attempts conflicted, because someone else changed the object each time.
+    KeepsChanging { action: &'static str },
     /// The object was deleted and still exists. The text names its finalizers.
     StillDeleting(String),
     /// The object reports that it failed.
@@ -32,7 +32,7 @@ pub(crate) enum ObjectError {
     /// The deadline passed. The text says what was seen last.
     DeadlineExceeded(String),
     /// A request failed.
-    Request { message: String, outlook: Outlook },
+    Request { message: String, class: ErrorClass },
 }
 
 /// Whether a message mentions `--wait`.
@@ -42,34 +42,34 @@ pub(crate) enum WaitHint {
     Omit,
 }
 
-/// What to expect from another attempt.
+/// Whether another attempt may succeed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outlook {
-    /// It fails again.
+pub(crate) enum ErrorClass {
+    /// No: it fails again.
     Permanent,
-    /// It may work later: someone else creates what is missing, or a server recovers.
+    /// Yes: someone else may create what is missing, or a server may recover.
     Transient,
-    /// The whole cluster does not answer.
+    /// Yes, once the cluster answers again. At the moment, no request can succeed.
     ClusterUnreachable,
 }
 
 impl ObjectError {
-    pub(crate) fn outlook(&self) -> Outlook {
+    pub(crate) fn class(&self) -> ErrorClass {
         match self {
-            Self::KindNotServed { .. } | Self::NamespaceMissing { .. } => Outlook::Transient,
-            Self::Request { outlook, .. } => *outlook,
-            _ => Outlook::Permanent,
+            Self::KindNotServed { .. } | Self::NamespaceMissing { .. } => ErrorClass::Transient,
+            Self::Request { class, .. } => *class,
+            _ => ErrorClass::Permanent,
         }
     }
 
     pub(crate) fn is_cluster_unreachable(&self) -> bool {
-        self.outlook() == Outlook::ClusterUnreachable
+        self.class() == ErrorClass::ClusterUnreachable
     }
 
-    /// Returns the same error for a cluster that still answers other requests.
+    /// Returns the error as a transient one, for a cluster that still answers other requests.
     pub(crate) fn into_transient(self) -> Self {
         match self {
-            Self::Request { message, .. } => Self::Request { message, outlook: Outlook::Transient },
+            Self::Request { message, .. } => Self::Request { message, class: ErrorClass::Transient },
             other => other,
         }
     }
@@ -87,7 +87,7 @@ impl fmt::Display for WaitHint {
 impl fmt::Display for ObjectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::OtherSet(set) => {
+            Self::OtherApplySet(set) => {
                 write!(f, "it belongs to another ApplySet, {set}, so transship does not change it")
             }
             Self::Conflict(fields) => write!(
@@ -117,8 +117,8 @@ impl fmt::Display for ObjectError {
             Self::NamespaceTerminating { namespace } => {
                 write!(f, "its namespace {namespace} is being deleted, so nothing can be created in it")
             }
-            Self::ChangesAllTheTime { action } => {
-                write!(f, "someone else changes it all the time, so transship cannot {action}")
+            Self::KeepsChanging { action } => {
+                write!(f, "transship cannot {action}, because another client keeps changing it")
             }
             Self::StillDeleting(message)
             | Self::NotReady(message)

@@ -1,4 +1,4 @@
-//! Who owns objects and fields, and what to do about it.
+//! Who owns an object, and what transship does with objects and fields that others own.
 
 /// What to do if another field manager owns a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,16 +9,16 @@ pub(crate) enum OnConflict {
     Force,
 }
 
-/// Whose object it is.
+/// Whether an object belongs to transship.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ownership {
     /// transship created or adopted it.
     Ours,
-    /// It existed before and stays someone else's.
-    Found,
+    /// It existed before transship applied it, and it was not adopted.
+    NotOurs,
 }
 
-/// Whether `--adopt` was given: objects that others created are taken over.
+/// Whether to take over objects that others created (`--adopt`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Adoption {
     /// Objects that others created stay theirs.

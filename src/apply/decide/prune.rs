@@ -5,15 +5,15 @@ use std::fmt;
 use crate::apply::decide::inventory::{Inventory, InventoryEntry};
 use crate::object::ObjectId;
 
-/// This many objects may be pruned without approval, even from a small inventory.
-const MIN_UNAPPROVED: usize = 2;
-/// Otherwise, one in this many objects of a cluster may be pruned without approval.
-const UNAPPROVED_FRACTION: usize = 5;
+/// Without approval, transship prunes at most this many objects of a cluster with a small inventory.
+const MAX_UNAPPROVED: usize = 2;
+/// Without approval, transship prunes at most one in this many objects of a cluster with a larger inventory.
+const UNAPPROVED_DIVISOR: usize = 5;
 
 /// What the user approved with `--approve-prune`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Approval {
-    /// Nothing: only a few objects whose deletion does not cascade.
+    /// Nothing. transship prunes only a few objects, and none whose deletion cascades.
     #[default]
     Harmless,
     /// Exactly this many objects in all clusters together.
@@ -92,19 +92,21 @@ impl fmt::Display for HoldReason {
 
 /// Decides about every object that is in the inventory of a cluster and no longer rendered for it.
 pub fn decide_prune(clusters: &[PruneCandidates<'_>], approval: Approval) -> Vec<PruneDecision> {
-    let gone: Vec<Vec<&InventoryEntry>> = clusters.iter().map(PruneCandidates::not_rendered).collect();
-    let total = gone.iter().map(Vec::len).sum();
+    let not_rendered: Vec<Vec<&InventoryEntry>> =
+        clusters.iter().map(PruneCandidates::not_rendered).collect();
+    let total = not_rendered.iter().map(Vec::len).sum();
     let mut decisions = Vec::new();
-    for (cluster, gone) in clusters.iter().zip(gone) {
+    for (cluster, entries) in clusters.iter().zip(not_rendered) {
         let in_inventory = cluster.inventory.entries.len();
+        let max_unapproved = MAX_UNAPPROVED.max(in_inventory / UNAPPROVED_DIVISOR);
         let mut decision = PruneDecision::default();
-        for entry in &gone {
+        for entry in &entries {
             let reason = match approval {
                 Approval::All => None,
                 Approval::Count(approved) if approved == total => None,
                 Approval::Count(approved) => Some(HoldReason::ApprovedOther { approved, total }),
-                Approval::Harmless if gone.len() > MIN_UNAPPROVED.max(in_inventory / UNAPPROVED_FRACTION) => {
-                    Some(HoldReason::TooMany { pruned: gone.len(), total: in_inventory })
+                Approval::Harmless if entries.len() > max_unapproved => {
+                    Some(HoldReason::TooMany { pruned: entries.len(), total: in_inventory })
                 }
                 Approval::Harmless => deletion_cascade(&entry.id.kind).map(HoldReason::Cascades),
             };

@@ -16,8 +16,8 @@ pub enum Readiness {
 
 use Readiness::{Failed, Ready, Waiting};
 
-/// Returns whether a live object is ready. The manifest says which versions a `ClusterOperator` must report.
-pub fn readiness(live: &Value, manifest: &Value) -> Readiness {
+/// Returns whether a live object is ready. `rendered` has the versions that a `ClusterOperator` must report.
+pub fn readiness(live: &Value, rendered: &Value) -> Readiness {
     if live["metadata"]["deletionTimestamp"].is_string() {
         return Waiting("it is being deleted".to_owned());
     }
@@ -26,7 +26,7 @@ pub fn readiness(live: &Value, manifest: &Value) -> Readiness {
     let (kind, group) = (text(&live["kind"]), group(live));
     let is_observed = match status["observedGeneration"].as_i64() {
         Some(observed) => observed >= generation,
-        // These controllers always report it.
+        // The controllers of these kinds always report the generation that they observed.
         None => !matches!((kind, group), ("Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet", "apps")),
     };
     if !is_observed {
@@ -46,7 +46,7 @@ pub fn readiness(live: &Value, manifest: &Value) -> Readiness {
         ("Service", "") => service(live),
         ("CustomResourceDefinition", _) => crd(status),
         ("APIService", _) => require_condition(status, "Available"),
-        ("ClusterOperator", "config.openshift.io") => cluster_operator(status, &manifest["status"]),
+        ("ClusterOperator", "config.openshift.io") => cluster_operator(status, &rendered["status"]),
         _ => well_known_conditions(status),
     }
 }
@@ -179,8 +179,8 @@ fn crd(status: &Value) -> Readiness {
     require_condition(status, "Established")
 }
 
-/// The cluster-version-operator's rules: available, not degraded, and at the versions of the manifest.
-fn cluster_operator(status: &Value, manifest_status: &Value) -> Readiness {
+/// The cluster-version-operator's rules: available, not degraded, and at the rendered versions.
+fn cluster_operator(status: &Value, rendered_status: &Value) -> Readiness {
     if !condition_is(status, "Available", "True") {
         return Waiting(describe_condition(status, "Available"));
     }
@@ -188,7 +188,7 @@ fn cluster_operator(status: &Value, manifest_status: &Value) -> Readiness {
     if !condition_is(status, "Degraded", "False") {
         return Waiting(describe_condition(status, "Degraded"));
     }
-    for wanted in manifest_status["versions"].as_array().into_iter().flatten() {
+    for wanted in rendered_status["versions"].as_array().into_iter().flatten() {
         let mut reported = status["versions"].as_array().into_iter().flatten();
         let reported = reported.find(|version| version["name"] == wanted["name"]);
         let reported = reported.map_or("none", |version| text(&version["version"]));

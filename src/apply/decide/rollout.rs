@@ -151,8 +151,8 @@ impl<'a> Rollout<'a> {
     fn add_cluster(&mut self, cluster: ClusterId, plan: &'a Plan) {
         let objects: Vec<&Object> = plan.objects.iter().collect();
         let mut step_of_object = vec![StepId(0); objects.len()];
-        for (stage, chunks) in plan.stages.iter().enumerate() {
-            for chunk in &chunks.chunks {
+        for (number, stage) in plan.stages.iter().enumerate() {
+            for chunk in &stage.chunks {
                 for index in chunk.objects.clone() {
                     step_of_object[index] = StepId(self.steps.len());
                     let object = objects[index];
@@ -160,7 +160,7 @@ impl<'a> Rollout<'a> {
                         cluster,
                         object,
                         action: Action::of(object),
-                        stage,
+                        stage: number,
                         level: chunk.run_level.as_deref(),
                         dependencies: Vec::new(),
                     });
@@ -199,7 +199,8 @@ impl<'a> Rollout<'a> {
         }
     }
 
-    /// Returns steps that wait for each other, by their dependencies and because a level waits for earlier levels.
+    /// Returns steps that wait for each other: for their dependencies, or for earlier run levels. Simulates the rollout; the
+    /// steps that can never start contain the cycle.
     fn find_cycle(&self) -> Option<Vec<StepId>> {
         let mut done = vec![false; self.steps.len()];
         loop {
@@ -221,7 +222,7 @@ impl<'a> Rollout<'a> {
         Some(self.follow_cycle(StepId(first), &done))
     }
 
-    /// Returns the first stage of each cluster that has a step to do.
+    /// Returns for each cluster its first stage with a step that is not done.
     fn first_open_stages(&self, done: &[bool]) -> HashMap<ClusterId, usize> {
         let mut open: HashMap<ClusterId, usize> = HashMap::new();
         for (_, step) in self.steps().filter(|(id, _)| !done[id.0]) {
@@ -231,7 +232,7 @@ impl<'a> Rollout<'a> {
         open
     }
 
-    /// Follows what delays a step that cannot start, until a step repeats.
+    /// Follows the chain of steps that delay each other, from a step that cannot start, until a step repeats.
     fn follow_cycle(&self, first: StepId, done: &[bool]) -> Vec<StepId> {
         let mut path = vec![first];
         loop {

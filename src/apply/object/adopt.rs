@@ -20,16 +20,18 @@ use crate::object::Schema;
 use crate::transform::patch::strategic;
 use crate::yaml;
 
-/// Asks the API server what an apply would do to an existing object, with its adoption if that was asked for.
+/// Asks the API server what an apply would do to an existing object, including its adoption with `--adopt`.
 pub(crate) async fn dry_run_existing(
     task: &ObjectTask<'_>,
     fields: &Value,
     on_conflict: OnConflict,
     live: &Value,
 ) -> Result<DryRunOutcome, ObjectError> {
-    // Released fields keep their values.
+    // `release_fields` would keep the live values of these fields.
     let mut fields = fields.clone();
-    if let Some(released) = task.cluster.policy.fields_to_release(task.object, live, task.options.adoption) {
+    if let Some(released) =
+        task.cluster.field_rules.fields_to_release(task.object, live, task.options.adoption)
+    {
         merge(&mut fields, &released);
     }
     if needs_adoption(task, live) {
@@ -43,8 +45,9 @@ fn needs_adoption(task: &ObjectTask<'_>, live: &Value) -> bool {
     task.options.adoption == Adoption::On && managed_fields::adoption_patch(live).is_some()
 }
 
-/// Asks the API server what an adoption would do. An adoption removes orphaned fields and applies the desired ones, but
-/// one without the other may not be a valid object. So the result is computed here and sent as one patch.
+/// Asks the API server what an adoption would do. An adoption removes orphaned fields and applies the desired ones. With
+/// only one of the two changes the object may be invalid, so transship computes the result of both and sends it as one
+/// merge patch.
 async fn dry_run_adoption(
     task: &ObjectTask<'_>,
     fields: &Value,
@@ -84,9 +87,9 @@ async fn dry_run_replacement(
     task.merge_patch(&patch, Mode::DryRun).await
 }
 
-/// Prepares an existing object for an apply: releases fields that belong to others, and transfers the fields of previous
-/// managers. A dry run checks first whether the object can be adopted; if it must be recreated for that, it is, and is
-/// returned.
+/// Prepares an existing object for an apply: releases fields that belong to others and, with `--adopt`, transfers the
+/// fields of previous managers to transship. A dry run finds out first whether the object can be adopted. If it must be
+/// recreated, recreates it with the desired fields and returns it.
 pub(crate) async fn prepare(
     task: &ObjectTask<'_>,
     fields: &Value,
@@ -109,14 +112,14 @@ pub(crate) async fn prepare(
 
 /// Moves fields that belong to others to `transship-seed`, with their live values.
 async fn release_fields(task: &ObjectTask<'_>, live: &Value) -> Result<(), ObjectError> {
-    let (policy, adoption) = (&task.cluster.policy, task.options.adoption);
+    let (field_rules, adoption) = (&task.cluster.field_rules, task.options.adoption);
     let mut live = live.clone();
     for _ in 0..MAX_ATTEMPTS {
-        let Some(released) = policy.fields_to_release(task.object, &live, adoption) else { break };
+        let Some(released) = field_rules.fields_to_release(task.object, &live, adoption) else { break };
         debug!(object = %task.object.id, "releasing fields that belong to others");
         match task.patch(&released, SEED_MANAGER, OnConflict::Fail, Mode::Write).await {
             Ok(_) => break,
-            // Someone changed a value since the object was read. That value counts.
+            // Someone changed a value since the object was read. The next attempt keeps the new value.
             Err(RequestError::Api(error)) if error.is_field_conflict() => {
                 live = task.read().await?.unwrap_or_default();
             }
@@ -126,7 +129,8 @@ async fn release_fields(task: &ObjectTask<'_>, live: &Value) -> Result<(), Objec
     Ok(())
 }
 
-/// Merges `fields` into an object, with lists merged as the schema of a built-in kind says. `None` if they do not fit.
+/// Merges `fields` into an object with a strategic merge, which knows the list keys of built-in kinds. `None` if that
+/// fails.
 fn strategic_merge(object: &Value, fields: &Value) -> Option<Value> {
     let text = |key: &str| fields[key].as_str().unwrap_or_default();
     let schema = Schema::built_in(text("apiVersion"), text("kind")).unwrap_or(Schema::Unknown);

@@ -1,4 +1,4 @@
-//! Applies, creates or deletes one object. No request is sent for an object that is already as desired.
+//! Applies, creates or deletes one object. Sends no write for an object that is already as desired.
 
 use kube::api::{Patch, PatchParams};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use tracing::debug;
 
 use crate::apply::cluster::live_cluster::LiveCluster;
 use crate::apply::cluster::options::Options;
-use crate::apply::decide::decision::{Decision, Subject};
+use crate::apply::decide::decision::{Decision, DecisionInput};
 use crate::apply::decide::desired::{Desired, version_of};
 use crate::apply::decide::event::EventKind;
 use crate::apply::decide::inventory::InventoryEntry;
@@ -15,13 +15,14 @@ use crate::apply::decide::object_error::ObjectError;
 use crate::apply::decide::ownership::{Adoption, OnConflict, Ownership};
 use crate::apply::decide::rollout::Action;
 use crate::apply::object::adopt;
+use crate::apply::object::delete::is_being_deleted;
 use crate::apply::object::object_task::{Mode, ObjectTask};
 use crate::apply::object::server_side_apply::{ApplyRequest, Written, write};
 use crate::apply::wire::error::RequestError;
 use crate::apply::wire::request::ApiRequest;
 use crate::object::Object;
 
-/// The note of an object that transship changes for the first time and did not create.
+/// The message of the event if transship changes an object for the first time that someone else created.
 const FOUND_NOTE: &str = "it existed before, so transship never deletes it; --adopt takes it over";
 
 /// The result of a step.
@@ -41,7 +42,7 @@ impl Applied {
     }
 }
 
-/// Does what a step says with its object.
+/// Applies, creates or deletes an object, depending on the action of its step and its live state.
 pub(crate) async fn apply_object(
     cluster: &LiveCluster<'_>,
     object: &Object,
@@ -61,10 +62,10 @@ pub(crate) async fn apply_object(
     let task = ObjectTask { cluster, object, path, options };
     let live = read_live(&task, action).await?;
     let desired = cluster.desired(object);
-    let subject = Subject { id: &object.id, action, desired: &desired };
-    let decision = cluster.decision_context(options).decide(&subject, live.as_ref())?;
+    let input = DecisionInput { id: &object.id, action, desired: &desired };
+    let decision = cluster.decision_context(options).decide(&input, live.as_ref())?;
     debug!(object = %object.id, decision = decision.name(), reason = decision.reason(), "decision");
-    let digest = subject.desired_digest();
+    let digest = input.desired_digest();
     match decision {
         Decision::Skip => Ok(skip(&task, action, live, digest)),
         Decision::Delete => {
@@ -75,6 +76,7 @@ pub(crate) async fn apply_object(
             let live = create(&task, &desired).await?;
             Ok(applied(&task, Written { kind: EventKind::Created, live }, digest, Ownership::Ours))
         }
+        // Only the pinned fields of an object that transship otherwise only creates.
         Decision::Apply { fields, on_conflict, .. } if action == Action::Create => {
             let pinned = ApplyRequest { fields: &fields, manager: MANAGER, on_conflict };
             let written = write(&task, &pinned, live.as_ref()).await?;
@@ -83,7 +85,7 @@ pub(crate) async fn apply_object(
         Decision::Apply { fields, on_conflict, ownership } => {
             let desired = Desired { applied: fields.into_owned(), ..desired.clone() };
             let mut written = apply(&task, &desired, on_conflict, live.as_ref()).await?;
-            // The object was not read before, and someone is deleting it.
+            // The object was not read before, because it was probably new. It exists, and someone is deleting it.
             if is_being_deleted(&written.live) {
                 task.wait_until_gone(&written.live).await?;
                 written = apply(&task, &desired, on_conflict, None).await?;
@@ -95,22 +97,19 @@ pub(crate) async fn apply_object(
     }
 }
 
-fn is_being_deleted(live: &Value) -> bool {
-    live["metadata"].get("deletionTimestamp").is_some()
-}
-
 fn skip(task: &ObjectTask<'_>, action: Action, live: Option<Value>, digest: String) -> Applied {
     let Some(live) = live else { return Applied::gone(EventKind::Unchanged) };
-    // An object that transship only creates may have existed before, too.
-    let found = task.is_found() || action == Action::Create && !task.cluster.is_in_set(&live);
-    let ownership = if found { Ownership::Found } else { Ownership::Ours };
+    // transship creates objects with the label. So without it, someone else created the object.
+    let existed_before =
+        task.existed_before() || action == Action::Create && !task.cluster.is_in_apply_set(&live);
+    let ownership = if existed_before { Ownership::NotOurs } else { Ownership::Ours };
     applied(task, Written { kind: EventKind::Unchanged, live }, digest, ownership)
 }
 
 /// Returns the result of a step with the new entry of the inventory.
 fn applied(task: &ObjectTask<'_>, written: Written, desired: String, ownership: Ownership) -> Applied {
     let Written { kind, live } = written;
-    let found = ownership == Ownership::Found;
+    let found = ownership == Ownership::NotOurs;
     let entry = InventoryEntry {
         id: task.object.id.clone(),
         version: version_of(task.object).to_owned(),
@@ -119,13 +118,13 @@ fn applied(task: &ObjectTask<'_>, written: Written, desired: String, ownership: 
         live: managed_fields::digest(&live).unwrap_or_default(),
         found,
     };
-    let note = if found && !task.is_found() { FOUND_NOTE } else { "" };
+    let note = if found && !task.existed_before() { FOUND_NOTE } else { "" };
     Applied { kind, live: Some(live), entry: Some(entry), note }
 }
 
 /// Returns the live object. Waits until an object that is being deleted is gone.
 async fn read_live(task: &ObjectTask<'_>, action: Action) -> Result<Option<Value>, ObjectError> {
-    match read_or_recall(task, action).await? {
+    match read_unless_known(task, action).await? {
         Some(live) if action != Action::Delete && is_being_deleted(&live) => {
             task.wait_until_gone(&live).await?;
             Ok(None)
@@ -134,10 +133,10 @@ async fn read_live(task: &ObjectTask<'_>, action: Action) -> Result<Option<Value
     }
 }
 
-/// Returns the object as it was at the start, if it had a label. Otherwise reads it: someone may have removed the label, and
-/// an object to adopt has none yet. An object that is probably new is not read; the answer to the write tells whether it
-/// existed.
-async fn read_or_recall(task: &ObjectTask<'_>, action: Action) -> Result<Option<Value>, ObjectError> {
+/// Returns the object as it was at the start, if it carried the label. Otherwise reads it: someone may have removed the
+/// label, or transship has not applied the object yet. Does not read an object that is probably new, because the response
+/// to the write tells whether it existed.
+async fn read_unless_known(task: &ObjectTask<'_>, action: Action) -> Result<Option<Value>, ObjectError> {
     let ObjectTask { cluster, object, options, .. } = task;
     if action == Action::Delete {
         return task.read().await;
@@ -152,6 +151,8 @@ async fn read_or_recall(task: &ObjectTask<'_>, action: Action) -> Result<Option<
     if is_probably_new { Ok(None) } else { task.read().await }
 }
 
+/// Applies the desired fields, the seeds of a new object and its first status. Adopts an existing object first, if asked
+/// for.
 async fn apply(
     task: &ObjectTask<'_>,
     desired: &Desired,
@@ -178,7 +179,7 @@ async fn apply(
     };
     written.kind = created_with_seeds.unwrap_or(written.kind);
     let is_new = live.is_none() || matches!(written.kind, EventKind::Created | EventKind::Recreated);
-    // An interrupted run may have left the seeds unsplit.
+    // Something may have interrupted an earlier run before it could split the seeds.
     if is_new || managed_fields::has_unsplit_seeds(&written.live) {
         written.live = split_seeds(task, desired, written.live).await?;
     }
@@ -189,20 +190,21 @@ async fn apply(
     Ok(written)
 }
 
-/// Applies the seeds of a new object, so that `transship-seed` owns them and nothing else.
+/// Applies only the seeds of a new object as `transship-seed`, so that this manager gives up all other fields.
 async fn split_seeds(task: &ObjectTask<'_>, desired: &Desired, live: Value) -> Result<Value, ObjectError> {
     let Some(seed) = &desired.seed else { return release_remaining_seeds(task, live).await };
     let request = task.path.patch(&seed_params(), &Patch::Apply(seed));
-    let live = send_unless_conflict(task, request).await?;
+    let live = send_or_keep_live(task, request).await?;
     release_remaining_seeds(task, live).await
 }
 
-/// Someone may have changed a seed already. Then the others stay with `transship-seed`, and nothing else.
+/// Makes `transship-seed` give up all fields except seeds, if [`split_seeds`] could not: someone changed a seed since, and
+/// applying its first value conflicts. Applies only the seeds that `transship-seed` still owns, with their live values.
 async fn release_remaining_seeds(task: &ObjectTask<'_>, live: Value) -> Result<Value, ObjectError> {
     if !managed_fields::has_unsplit_seeds(&live) {
         return Ok(live);
     }
-    let remaining = task.cluster.policy.remaining_seeds(task.object, &live);
+    let remaining = task.cluster.field_rules.remaining_seeds(task.object, &live);
     let response = task.patch(&remaining, SEED_MANAGER, OnConflict::Force, Mode::Write).await;
     Ok(response.map_err(|error| task.error(&error))?.value)
 }
@@ -215,15 +217,15 @@ async fn write_initial_status(
 ) -> Result<Value, ObjectError> {
     let Some(status) = &desired.initial_status else { return Ok(live) };
     let request = task.path.patch_status(&seed_params(), &Patch::Apply(status));
-    send_unless_conflict(task, request).await
+    send_or_keep_live(task, request).await
 }
 
 fn seed_params() -> PatchParams {
     PatchParams::apply(SEED_MANAGER).validation_strict()
 }
 
-/// Sends a request and returns the object. If another manager already set a field, its value counts.
-async fn send_unless_conflict(
+/// Sends a request and returns the object. If another manager already owns a field, its value stays.
+async fn send_or_keep_live(
     task: &ObjectTask<'_>,
     request: Result<ApiRequest, RequestError>,
 ) -> Result<Value, ObjectError> {
@@ -241,7 +243,7 @@ async fn send_unless_conflict(
 async fn create(task: &ObjectTask<'_>, desired: &Desired) -> Result<Value, ObjectError> {
     let live = match task.post(&desired.with_seed(), SEED_MANAGER, Mode::Write).await {
         Ok(response) => response.value,
-        // The answer to an earlier attempt was lost, or someone else created the object.
+        // Someone else created the object, or an earlier attempt did and its response was lost.
         Err(error) if error.is_conflict() => task.read().await?.ok_or_else(|| task.error(&error))?,
         Err(error) => return Err(task.error(&error)),
     };

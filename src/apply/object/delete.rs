@@ -17,7 +17,8 @@ use crate::apply::wire::error::RequestError;
 use crate::apply::wire::request::ObjectPath;
 use crate::object::ObjectId;
 
-/// How often to check an object again that someone else changes. The last attempt deletes it as it is.
+/// How often to try to delete an object that someone else keeps changing. The last attempt has only the uid as a
+/// precondition, so it deletes the object even if it changed.
 const MAX_ATTEMPTS: usize = 5;
 const FIRST_POLL: Duration = Duration::from_millis(100);
 const MAX_POLL: Duration = Duration::from_secs(2);
@@ -30,8 +31,8 @@ pub(crate) struct Deletion<'d> {
     pub(crate) deadline: Instant,
 }
 
-/// What became of an entry of the inventory.
-pub(crate) enum EntryDeleted {
+/// The outcome of deleting the object of an inventory entry.
+pub(crate) enum EntryOutcome {
     /// The object was deleted.
     Deleted,
     /// The object did not exist.
@@ -40,8 +41,8 @@ pub(crate) enum EntryDeleted {
     Released(&'static str),
 }
 
-/// The answer to a delete request.
-enum DeleteAnswer {
+/// The response to a delete request.
+enum DeleteResponse {
     Gone,
     /// The object still exists, for example because of a finalizer.
     Deleting,
@@ -49,56 +50,69 @@ enum DeleteAnswer {
     Changed,
 }
 
-/// Deletes the object of an entry of the inventory, as it was seen. If someone changes it meanwhile, for example to take
-/// it over, it is checked again.
+/// Deletes the object of an inventory entry, if it belongs to transship. The resource version is a precondition: if someone
+/// changes the object meanwhile, for example to take it over, it is read and checked again.
 pub(crate) async fn delete_entry(
     cluster: &LiveCluster<'_>,
     entry: &InventoryEntry,
     deadline: Instant,
-) -> Result<EntryDeleted, ObjectError> {
+) -> Result<EntryOutcome, ObjectError> {
     let Some(path) = cluster.locate_entry(entry).await? else {
         // There are no objects of a kind that is not served.
-        return Ok(EntryDeleted::Missing);
+        return Ok(EntryOutcome::Missing);
     };
     let deletion = Deletion { cluster, id: &entry.id, path: &path, deadline };
-    let mut seen = cluster.labelled(&entry.id).cloned();
+    // The first attempt uses the object as it was at the start, which saves a request.
+    let mut known = cluster.labelled(&entry.id).cloned();
     for attempt in 1..=MAX_ATTEMPTS {
-        let live = match seen.take() {
+        let live = match known.take() {
             Some(live) => Some(live),
             None => deletion.read().await?,
         };
         let Some(live) = live else {
-            return Ok(if attempt == 1 { EntryDeleted::Missing } else { EntryDeleted::Deleted });
+            return Ok(if attempt == 1 { EntryOutcome::Missing } else { EntryOutcome::Deleted });
         };
         if let Some(reason) = reason_to_release(cluster, entry, &live) {
-            return Ok(EntryDeleted::Released(reason));
+            return Ok(EntryOutcome::Released(reason));
         }
-        let metadata = &live["metadata"];
-        // The API server refuses to delete a namespace twice.
-        if metadata.get("deletionTimestamp").is_some() {
-            wait_until_gone(&deletion, &metadata["uid"]).await?;
-            return Ok(EntryDeleted::Deleted);
-        }
-        if attempt == 1 && entry.id.kind == CRD {
+        if attempt == 1 && entry.id.kind == CRD && !is_being_deleted(&live) {
             crd::list_before_delete(cluster, &live).await;
         }
-        let mut preconditions = same_uid(&metadata["uid"]);
-        if attempt < MAX_ATTEMPTS {
-            preconditions.resource_version = metadata["resourceVersion"].as_str().map(str::to_owned);
-        }
-        match deletion.send(preconditions).await? {
-            DeleteAnswer::Gone => return Ok(EntryDeleted::Deleted),
-            DeleteAnswer::Deleting => {
-                wait_until_gone(&deletion, &metadata["uid"]).await?;
-                return Ok(EntryDeleted::Deleted);
-            }
-            DeleteAnswer::Changed => {}
+        if try_delete(&deletion, &live, attempt).await? {
+            return Ok(EntryOutcome::Deleted);
         }
     }
-    Err(ObjectError::ChangesAllTheTime { action: "delete it" })
+    Err(ObjectError::KeepsChanging { action: "delete it" })
 }
 
-/// Returns why an object of the inventory does not belong to transship.
+/// Deletes an object and waits until it is gone. Returns `false` if someone changed the object since it was read.
+async fn try_delete(deletion: &Deletion<'_>, live: &Value, attempt: usize) -> Result<bool, ObjectError> {
+    let metadata = &live["metadata"];
+    // The API server refuses to delete a namespace twice.
+    if is_being_deleted(live) {
+        wait_until_gone(deletion, &metadata["uid"]).await?;
+        return Ok(true);
+    }
+    let mut preconditions = same_uid(&metadata["uid"]);
+    if attempt < MAX_ATTEMPTS {
+        preconditions.resource_version = metadata["resourceVersion"].as_str().map(str::to_owned);
+    }
+    match deletion.send(preconditions).await? {
+        DeleteResponse::Gone => Ok(true),
+        DeleteResponse::Deleting => {
+            wait_until_gone(deletion, &metadata["uid"]).await?;
+            Ok(true)
+        }
+        DeleteResponse::Changed => Ok(false),
+    }
+}
+
+/// Returns whether an object has a deletion timestamp.
+pub(crate) fn is_being_deleted(live: &Value) -> bool {
+    live["metadata"].get("deletionTimestamp").is_some()
+}
+
+/// Returns why an object of the inventory must not be deleted: it does not belong to transship. `None` if it does.
 fn reason_to_release(
     cluster: &LiveCluster<'_>,
     entry: &InventoryEntry,
@@ -107,10 +121,10 @@ fn reason_to_release(
     if entry.found {
         return Some("it existed before, so it is not deleted");
     }
-    if !cluster.is_in_set(live) {
+    if !cluster.is_in_apply_set(live) {
         return Some("it no longer has transship's label");
     }
-    // transship may have recreated the object before it was interrupted.
+    // If the uid differs, transship may have recreated the object before something interrupted it.
     let is_same_object = !entry.was_applied() || live["metadata"]["uid"] == *entry.uid;
     if !is_same_object && !managed_fields::is_written_by_us(live) {
         return Some("another object with its name exists");
@@ -125,9 +139,9 @@ fn same_uid(uid: &Value) -> Preconditions {
 /// Deletes an object, even if someone else created it, and waits until it is gone.
 pub(crate) async fn delete_and_wait(deletion: &Deletion<'_>, uid: &Value) -> Result<(), ObjectError> {
     match deletion.send(same_uid(uid)).await? {
-        DeleteAnswer::Gone => Ok(()),
+        DeleteResponse::Gone => Ok(()),
         // It is being deleted already, or another object with its name exists.
-        DeleteAnswer::Deleting | DeleteAnswer::Changed => wait_until_gone(deletion, uid).await,
+        DeleteResponse::Deleting | DeleteResponse::Changed => wait_until_gone(deletion, uid).await,
     }
 }
 
@@ -153,18 +167,16 @@ impl Deletion<'_> {
         object_error(error, self.id)
     }
 
-    async fn send(&self, preconditions: Preconditions) -> Result<DeleteAnswer, ObjectError> {
+    async fn send(&self, preconditions: Preconditions) -> Result<DeleteResponse, ObjectError> {
         let params = DeleteParams::background().preconditions(preconditions);
         let request = self.path.delete(&params).map_err(|error| self.error(&error))?;
         match self.cluster.server.send(request).await {
             // An object that still exists has a deletion timestamp. For some kinds, the answer is the deleted object
             // itself, without one.
-            Ok(response) if response.value["metadata"].get("deletionTimestamp").is_some() => {
-                Ok(DeleteAnswer::Deleting)
-            }
-            Ok(_) => Ok(DeleteAnswer::Gone),
-            Err(error) if error.is_not_found() => Ok(DeleteAnswer::Gone),
-            Err(error) if error.is_conflict() => Ok(DeleteAnswer::Changed),
+            Ok(response) if is_being_deleted(&response.value) => Ok(DeleteResponse::Deleting),
+            Ok(_) => Ok(DeleteResponse::Gone),
+            Err(error) if error.is_not_found() => Ok(DeleteResponse::Gone),
+            Err(error) if error.is_conflict() => Ok(DeleteResponse::Changed),
             Err(error) => Err(self.error(&error)),
         }
     }

@@ -16,7 +16,7 @@ use crate::apply::wire::error::{ApiError, RequestError};
 use crate::apply::wire::request::ObjectPath;
 use crate::object::Object;
 
-/// How often to repeat a write that conflicts with the writes of others.
+/// How often to try a write that conflicts with the writes of others.
 pub(crate) const MAX_ATTEMPTS: usize = 5;
 
 /// An object that is being applied.
@@ -110,14 +110,14 @@ impl ObjectTask<'_> {
         delete::Deletion { cluster, id: &object.id, path, deadline: self.deadline() }
     }
 
-    /// Returns until when to wait for others. Without `--wait`, this is as long as for a request.
+    /// Returns how long to wait for a deletion: until the deadline with `--wait`, otherwise as long as a request is retried.
     fn deadline(&self) -> Instant {
         let deadline = self.options.deadline();
         if self.options.wait { deadline } else { deadline.min(Instant::now() + self.options.retry_timeout) }
     }
 
-    /// Returns whether the inventory says that the object existed before and was not adopted.
-    pub(crate) fn is_found(&self) -> bool {
+    /// Returns whether the inventory marks the object as found: it existed before and was not adopted.
+    pub(crate) fn existed_before(&self) -> bool {
         self.cluster.inventory.initial().find(&self.object.id).is_some_and(|entry| entry.found)
     }
 }

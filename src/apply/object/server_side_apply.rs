@@ -20,7 +20,7 @@ use crate::apply::wire::error::{ApiError, RequestError};
 use crate::object::ObjectId;
 
 const RETRY_INTERVAL: Duration = Duration::from_millis(300);
-/// How often to take over a union field before the error is reported.
+/// How many attempts may take over a union field.
 const MAX_UNION_ATTEMPTS: usize = 3;
 
 /// An object after it was written.
@@ -46,7 +46,7 @@ pub(crate) struct ApplyRequest<'f> {
     pub(crate) on_conflict: OnConflict,
 }
 
-/// What follows from an error of the API server.
+/// What to do after the API server rejected an apply.
 enum Recovery {
     /// Send the request again.
     Repeat,
@@ -69,7 +69,7 @@ pub(crate) async fn write(
         let error = match task.patch(request.fields, request.manager, request.on_conflict, Mode::Write).await
         {
             Ok(response) => {
-                return Ok(Written { kind: change(&response, before), live: response.value });
+                return Ok(Written { kind: event_kind(&response, before), live: response.value });
             }
             Err(RequestError::Api(error)) => error,
             Err(error) => return Err(task.error(&error)),
@@ -87,7 +87,8 @@ pub(crate) async fn write(
     }
 }
 
-/// Decides what to do after the API server rejected an apply, and prepares the next attempt. `None` if nothing helps.
+/// Decides what to do after the API server rejected an apply, and prepares the next attempt. `None` if another attempt does
+/// not help.
 async fn recover(
     task: &ObjectTask<'_>,
     request: &ApplyRequest<'_>,
@@ -118,6 +119,7 @@ async fn recover(
     }
     // A CRD can be established some time before its resource is served.
     let not_served_yet = error.code == 404 && error.status.reason.is_empty();
+    // Another client wrote the object at the same time.
     let overtaken = error.code == 409 && attempt < MAX_ATTEMPTS;
     Ok((not_served_yet || overtaken).then_some(Recovery::RepeatLater))
 }
@@ -147,7 +149,7 @@ pub(crate) async fn dry_run(
     dry_run_error(task, &error, on_conflict)
 }
 
-/// Returns what an error of a dry run says about the real apply.
+/// Converts an error of a dry run to the outcome or the error of the real apply.
 pub(crate) fn dry_run_error(
     task: &ObjectTask<'_>,
     error: &ApiError,
@@ -172,7 +174,7 @@ pub(crate) fn dry_run_error(
 /// Checks whether an object may be recreated because of immutable fields.
 fn check_recreate(task: &ObjectTask<'_>, error: &ApiError) -> Result<(), ObjectError> {
     let adopts = task.options.adoption == Adoption::On;
-    if task.is_found() && !adopts {
+    if task.existed_before() && !adopts {
         return Err(immutable_not_ours(error));
     }
     let ObjectId { kind, name, .. } = &task.object.id;
@@ -199,8 +201,8 @@ pub(crate) async fn recreate(task: &ObjectTask<'_>, fields: &Value) -> Result<Wr
     Ok(Written { kind: EventKind::Recreated, live: response.value })
 }
 
-/// Checks with a dry run that an object can be created, before it is deleted. The API server validates an object before it
-/// reports that it exists already.
+/// Checks with a dry run that an object can be created, before transship deletes it. A 409 means that the object is valid:
+/// the API server validates an object before it reports that it exists.
 async fn check_can_be_created(task: &ObjectTask<'_>, fields: &Value) -> Result<(), ObjectError> {
     match task.post(fields, MANAGER, Mode::DryRun).await {
         Ok(_) => Ok(()),
@@ -231,12 +233,12 @@ pub(crate) async fn patch_managed_fields(
             Err(error) => return Err(task.error(&error)),
         }
     }
-    Err(ObjectError::ChangesAllTheTime { action: "change its managed fields" })
+    Err(ObjectError::KeepsChanging { action: "change its managed fields" })
 }
 
 /// Returns whether a write created, changed or did not change an object. Someone else may have written it meanwhile, for
 /// example its status; that does not count as a change.
-fn change(response: &Response, before: Option<&Value>) -> EventKind {
+fn event_kind(response: &Response, before: Option<&Value>) -> EventKind {
     if response.status == StatusCode::CREATED {
         return EventKind::Created;
     }
@@ -257,7 +259,8 @@ fn immutable_not_ours(error: &ApiError) -> ObjectError {
     ObjectError::ImmutableNotOurs { fields: error.immutable_fields().join(", ") }
 }
 
-/// A field that the API server sets for one rollout strategy and forbids for another: `spec.PARENT.rollingUpdate`.
+/// A field that the API server sets for one update strategy and forbids for another: `spec.PARENT.rollingUpdate`. It is a
+/// union: the `type` next to it decides whether it may exist.
 #[derive(Clone, Copy)]
 pub(crate) struct UnionField {
     parent: &'static str,
@@ -289,8 +292,8 @@ impl UnionField {
     }
 }
 
-/// Takes over a union field with its live value. Server-side apply cannot remove a field that no manager owns; the next
-/// apply, which does not have the field, removes it.
+/// Takes over a union field with its live value. Server-side apply removes only fields that its manager owns. After this,
+/// transship owns the field, and the next apply removes it because it does not have it.
 async fn take_over_union_field(
     task: &ObjectTask<'_>,
     fields: &Value,
@@ -309,7 +312,7 @@ mod tests {
     use http::StatusCode;
     use serde_json::{Value, json};
 
-    use super::{EventKind, Response, change};
+    use super::{EventKind, Response, event_kind};
 
     fn object(version: &str, mode: &str, replicas: u64) -> Value {
         let ours =
@@ -332,9 +335,9 @@ mod tests {
             (StatusCode::OK, more_fields, EventKind::Changed),
             (StatusCode::CREATED, object("1", "one", 0), EventKind::Created),
         ] {
-            assert_eq!(change(&Response { status, value }, Some(&before)), expected);
+            assert_eq!(event_kind(&Response { status, value }, Some(&before)), expected);
         }
         let response = Response { status: StatusCode::OK, value: before };
-        assert_eq!(change(&response, None), EventKind::Changed);
+        assert_eq!(event_kind(&response, None), EventKind::Changed);
     }
 }

@@ -40,7 +40,8 @@ fn check_not_empty(targets: &[TargetCluster<'_>]) -> Result<(), Diagnostic> {
         if target.plan.objects.iter().all(|object| is_tombstone(&object.root)) {
             let profile = &target.profile.name;
             return Err(Diagnostic::error(format!("no objects are rendered for the profile `{profile}`"))
-                .note("applying nothing is never intended; to delete everything, use `transship delete`"));
+                .note("this is probably a mistake in the payload or the profile")
+                .help("to delete all objects, use `transship delete`"));
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! What all commands share: reading the clusters of a topology, and reporting events.
+//! Helpers of all commands: reading the clusters of a topology, their order and deadlines, and reporting events.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use crate::object::Cluster;
 /// The delay before a cluster that does not answer is read again.
 pub(crate) const RETRY_DELAY: Duration = Duration::from_secs(1);
 
-/// Why a command stops before it is complete.
+/// The message if a command stops because of another rollout.
 pub(crate) const OTHER_ROLLOUT_STARTED: &str =
     "another rollout has started in the cluster, so this one stops";
 
@@ -50,7 +50,7 @@ pub(crate) async fn read_clusters<'a>(
         match result {
             Ok(cluster) => clusters.push(Some(cluster)),
             Err(error) => {
-                on_event(unusable(target.profile.cluster, &error));
+                on_event(unusable_event(target.profile.cluster, &error));
                 clusters.push(None);
             }
         }
@@ -80,8 +80,8 @@ async fn read_cluster<'a>(
     }
 }
 
-/// Creates the event of a cluster that cannot be used.
-pub(crate) fn unusable(cluster: Cluster, error: &ClusterError) -> Event {
+/// Creates the event for a cluster that cannot be used.
+pub(crate) fn unusable_event(cluster: Cluster, error: &ClusterError) -> Event {
     let kind = if error.is_unreachable() { EventKind::Unreachable } else { EventKind::Failed };
     Event::for_cluster(cluster, kind, error.to_string())
 }
@@ -101,8 +101,8 @@ pub(crate) fn guest_first<'c, 'a>(
     ordered
 }
 
-/// Returns the deadline for one of several clusters that are handled one after the other. A cluster before the last one
-/// has half of the time, so that a finalizer there does not use up the time of the next.
+/// Returns the deadline for the next of several clusters that are processed one after the other. Unless it is the last one,
+/// it gets half of the remaining time, so that an object with a finalizer leaves some time for the next cluster.
 pub(crate) fn share_of_deadline(deadline: Instant, clusters_left: usize) -> Instant {
     if clusters_left <= 1 {
         return deadline;

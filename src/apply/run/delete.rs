@@ -10,7 +10,7 @@ use crate::apply::cluster::options::Options;
 use crate::apply::decide::event::{Event, EventKind, Summary};
 use crate::apply::decide::inventory::{Inventory, InventoryEntry};
 use crate::apply::decide::object_error::ObjectError;
-use crate::apply::object::delete::{EntryDeleted, delete_entry};
+use crate::apply::object::delete::{EntryOutcome, delete_entry};
 use crate::apply::run::clusters::{
     OTHER_ROLLOUT_STARTED, OnEvent, guest_first, read_clusters, share_of_deadline,
 };
@@ -37,12 +37,13 @@ pub async fn delete(
         let deadline = share_of_deadline(options.deadline(), clusters.len() - index);
         let entries = cluster.inventory.initial().entries.clone();
         let deletion = PhasedDeletion { cluster, kind: EventKind::Deleted, deadline };
-        let mut left = deletion.run(entries, &mut on_event).await;
-        left.reverse();
-        let result = if left.is_empty() {
+        let mut remaining = deletion.run(entries, &mut on_event).await;
+        // The deletion was in reverse order.
+        remaining.reverse();
+        let result = if remaining.is_empty() {
             cluster.inventory.delete().await
         } else {
-            cluster.inventory.save_if_changed(&Inventory { entries: left, ..Inventory::default() }).await
+            cluster.inventory.save_if_changed(&Inventory { entries: remaining, ..Inventory::default() }).await
         };
         if let Err(error) = result {
             on_event(Event::for_cluster(cluster.cluster, EventKind::Failed, error.to_string()));
@@ -51,13 +52,13 @@ pub async fn delete(
     Ok(summary)
 }
 
-/// Returns whether there is an inventory. Without one, transship does not know what it may delete; if there are labelled
-/// objects, that is reported.
+/// Returns whether there is an inventory. Without one, transship does not know what it may delete. Reports that if there
+/// are labelled objects.
 fn check_inventory(cluster: &LiveCluster<'_>, on_event: &mut OnEvent<'_>) -> bool {
     if cluster.inventory.exists() {
         return true;
     }
-    let labelled = cluster.count_in_set();
+    let labelled = cluster.count_in_apply_set();
     if labelled > 0 {
         let message = format!(
             "the inventory does not exist, but {labelled} objects have its label; run `transship apply` to \
@@ -83,17 +84,17 @@ impl PhasedDeletion<'_> {
         entries: Vec<InventoryEntry>,
         on_event: &mut OnEvent<'_>,
     ) -> Vec<InventoryEntry> {
-        let mut left = Vec::new();
-        // Why nothing more can be deleted in this cluster.
+        let mut remaining = Vec::new();
+        // The reason why nothing more can be deleted in this cluster.
         let mut stopped: Option<String> = None;
         for phase in phases(entries).into_iter().filter(|phase| !phase.is_empty()) {
             if stopped.is_none() && self.cluster.inventory.is_changed_by_others().await {
                 stopped = Some(OTHER_ROLLOUT_STARTED.to_owned());
             }
-            let (ready, blocked) = self.split_blocked(phase, &left, stopped.as_deref());
+            let (ready, blocked) = self.split_blocked(phase, &remaining, stopped.as_deref());
             for (entry, reason) in blocked {
                 on_event(self.event(&entry.id, EventKind::Blocked, reason));
-                left.push(entry);
+                remaining.push(entry);
             }
             info!(cluster = self.cluster.cluster.name(), objects = ready.len(), "deleting objects");
             let deletions = ready.iter().map(|entry| delete_entry(self.cluster, entry, self.deadline));
@@ -106,28 +107,29 @@ impl PhasedDeletion<'_> {
                             stopped = self.reason_to_stop(&error).await;
                         }
                         on_event(self.event(&entry.id, EventKind::Failed, error.to_string()));
-                        left.push(entry);
+                        remaining.push(entry);
                     }
                 }
             }
         }
-        left
+        remaining
     }
 
-    /// Separates the objects of a phase that cannot be deleted now, with the reason.
+    /// Splits the objects of a phase into those that can be deleted now and those that cannot, with the reason.
     fn split_blocked(
         &self,
         phase: Vec<InventoryEntry>,
-        left: &[InventoryEntry],
+        remaining: &[InventoryEntry],
         stopped: Option<&str>,
     ) -> (Vec<InventoryEntry>, Vec<(InventoryEntry, String)>) {
-        // A controller that should remove a finalizer may be in a later phase, so later phases stay, too.
+        // After the deadline, transship deletes nothing more: a later phase may contain the controller that has to remove
+        // a finalizer of an object that still exists.
         let deadline_passed = Instant::now() >= self.deadline;
         let (mut ready, mut blocked) = (Vec::new(), Vec::new());
         for entry in phase {
             let reason = stopped
                 .map(str::to_owned)
-                .or_else(|| contains_left(&entry.id, left))
+                .or_else(|| reason_to_keep(&entry.id, remaining))
                 .or_else(|| deadline_passed.then(|| DEADLINE_PASSED.to_owned()));
             match reason {
                 Some(reason) => blocked.push((entry, reason)),
@@ -138,15 +140,15 @@ impl PhasedDeletion<'_> {
     }
 
     async fn reason_to_stop(&self, error: &ObjectError) -> Option<String> {
-        let is_lost = error.is_cluster_unreachable() && !self.cluster.is_answering().await;
-        is_lost.then(|| format!("its cluster does not answer: {error}"))
+        let is_unreachable = error.is_cluster_unreachable() && !self.cluster.is_answering().await;
+        is_unreachable.then(|| format!("its cluster does not answer: {error}"))
     }
 
-    fn deleted_event(&self, id: &ObjectId, deleted: &EntryDeleted) -> Event {
+    fn deleted_event(&self, id: &ObjectId, deleted: &EntryOutcome) -> Event {
         match deleted {
-            EntryDeleted::Deleted => self.event(id, self.kind, String::new()),
-            EntryDeleted::Missing => self.event(id, EventKind::Released, "it was already deleted".to_owned()),
-            EntryDeleted::Released(reason) => self.event(id, EventKind::Released, (*reason).to_owned()),
+            EntryOutcome::Deleted => self.event(id, self.kind, String::new()),
+            EntryOutcome::Missing => self.event(id, EventKind::Released, "it was already deleted".to_owned()),
+            EntryOutcome::Released(reason) => self.event(id, EventKind::Released, (*reason).to_owned()),
         }
     }
 
@@ -155,15 +157,15 @@ impl PhasedDeletion<'_> {
     }
 }
 
-/// Returns why a namespace or CRD cannot be deleted: an object in it still exists.
-fn contains_left(id: &ObjectId, left: &[InventoryEntry]) -> Option<String> {
+/// Returns why a namespace or CRD must not be deleted yet: that would delete an object that still exists.
+fn reason_to_keep(id: &ObjectId, remaining: &[InventoryEntry]) -> Option<String> {
     let is_inside = |other: &&InventoryEntry| match id.kind.as_str() {
         "Namespace" => other.id.namespace == id.name,
-        // The name of a CRD is the plural of its kind and its group.
+        // The name of a CRD is `<plural>.<group>`.
         CRD => id.name.split_once('.').is_some_and(|(_, group)| other.id.group == group),
         _ => false,
     };
-    let other = left.iter().find(is_inside)?;
+    let other = remaining.iter().find(is_inside)?;
     Some(format!("deleting it would delete {}, which still exists", other.id))
 }
 

@@ -1,4 +1,4 @@
-//! `diff --live`: shows which fields an apply would change, according to the API server: with dry-run requests.
+//! `diff --live`: asks the API server with dry-run requests which fields an apply would change.
 
 use futures_util::future::join_all;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::apply::cluster::error::object_error;
 use crate::apply::cluster::live_cluster::{LiveCluster, TargetCluster};
 use crate::apply::cluster::options::Options;
-use crate::apply::decide::decision::{Decision, Subject};
+use crate::apply::decide::decision::{Decision, DecisionInput};
 use crate::apply::decide::desired::node;
 use crate::apply::decide::event::{Event, cluster_name, single_line};
 use crate::apply::decide::json_fields::without_server_fields;
@@ -115,8 +115,8 @@ async fn predict(
     let live = cluster.find(object).await;
     let live = live.map_err(|error| format!("cannot be read: {}", object_error(&error, &object.id)))?;
     let desired = cluster.desired(object);
-    let subject = Subject { id: &object.id, action, desired: &desired };
-    let decision = cluster.decision_context(options).decide(&subject, live.as_ref());
+    let input = DecisionInput { id: &object.id, action, desired: &desired };
+    let decision = cluster.decision_context(options).decide(&input, live.as_ref());
     let decision = decision.map_err(|error| rejected(&error))?;
     let after = match (decision, &live, cluster.path(object)) {
         (Decision::Skip, live, _) => live.clone(),

@@ -6,7 +6,7 @@ use tracing::debug;
 use crate::apply::cluster::error::object_error;
 use crate::apply::cluster::live_cluster::{LiveCluster, TargetCluster};
 use crate::apply::cluster::options::Options;
-use crate::apply::decide::decision::{Decision, Subject};
+use crate::apply::decide::decision::{Decision, DecisionInput};
 use crate::apply::decide::event::{Event, EventKind, Summary};
 use crate::apply::decide::object_error::ObjectError;
 use crate::apply::decide::ownership::OnConflict;
@@ -16,7 +16,7 @@ use crate::apply::run::clusters::{OnEvent, guest_first, plan_rollout, read_clust
 use crate::apply::run::inventory_update::decide_prune_after;
 use crate::diagnostic::Diagnostic;
 
-/// The note of an object that others created.
+/// The message of the event for an object that someone else created.
 const FOUND_NOTE: &str =
     "it existed before, so apply fails if others own its fields, and transship never deletes it";
 
@@ -90,7 +90,7 @@ fn describe(note: &str, step: &Step<'_>, rollout: &Rollout<'_>) -> String {
     parts.join("; ")
 }
 
-/// Returns what would happen to an object, with a note.
+/// Returns the event that `apply` would report for an object, with a note.
 async fn predict(
     cluster: &LiveCluster<'_>,
     step: &Step<'_>,
@@ -99,8 +99,8 @@ async fn predict(
     let Step { object, action, .. } = *step;
     let live = cluster.find(object).await.map_err(|error| object_error(&error, &object.id))?;
     let desired = cluster.desired(object);
-    let subject = Subject { id: &object.id, action, desired: &desired };
-    let decision = cluster.decision_context(options).decide(&subject, live.as_ref())?;
+    let input = DecisionInput { id: &object.id, action, desired: &desired };
+    let decision = cluster.decision_context(options).decide(&input, live.as_ref())?;
     debug!(object = %object.id, decision = decision.name(), reason = decision.reason(), "decision");
     Ok(match (decision, live) {
         (Decision::Skip, _) => (EventKind::Unchanged, ""),

@@ -21,8 +21,9 @@ use crate::yaml;
 /// Marks the revision of an inventory while objects are pruned.
 const PRUNING: &str = "-pruning";
 
-/// Adds everything that will exist to the inventory before it is created: an interrupted rollout leaves nothing behind
-/// that the next one does not know. A rollout of other objects that is running notices the new revision.
+/// Adds all rendered objects to the inventory before the first one is created. So if something interrupts the rollout, the
+/// next one knows every object that this one created. A running rollout of other objects notices the new revision and
+/// stops.
 pub(crate) async fn write_ahead(
     cluster: &LiveCluster<'_>,
     rollout: &Rollout<'_>,
@@ -47,7 +48,7 @@ fn revision(rollout: &Rollout<'_>, cluster: ClusterId) -> String {
     digest::of_hash(hash)
 }
 
-/// Decides what to prune in each cluster. An object that a tombstone deleted is not there to prune.
+/// Decides what to prune in each cluster. Leaves out objects that a tombstone deleted already.
 pub(crate) fn decide_prune_after(
     rollout: &Rollout<'_>,
     clusters: &[(ClusterId, &LiveCluster<'_>)],
@@ -73,7 +74,7 @@ pub(crate) fn decide_prune_after(
     decide_prune(&candidates, approval)
 }
 
-/// The end of a rollout.
+/// Finishes a rollout: prunes, and writes the inventories.
 pub(crate) struct RolloutEnd<'e, 'a> {
     pub(crate) rollout: &'e Rollout<'a>,
     pub(crate) result: &'e RolloutResult<'a>,
@@ -136,9 +137,9 @@ impl RolloutEnd<'_, '_> {
     }
 }
 
-/// Writes the inventory before objects are pruned. The write fails if another rollout wrote the inventory, which may want
-/// the objects; and a rollout that starts now sees that they are being pruned. The marked revision makes sure that the
-/// write changes something.
+/// Writes the inventory before objects are pruned. The write fails if another rollout wrote the inventory since: that one
+/// may have applied the objects. And a rollout that starts now conflicts with this write. The mark in the revision makes
+/// sure that the inventory changes.
 async fn announce_pruning(
     cluster: &LiveCluster<'_>,
     inventory: &Inventory,

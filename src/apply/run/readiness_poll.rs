@@ -36,7 +36,7 @@ impl PollTimer {
         self.backoff.next_delay()
     }
 
-    /// Polls quickly again, because an object was applied.
+    /// Starts again with short delays, because an object was applied.
     pub(crate) fn restart(&mut self) {
         self.backoff = Backoff::new(FIRST_POLL, MAX_POLL);
     }
@@ -62,7 +62,7 @@ pub(crate) struct PollRequest<'p, 'a> {
 }
 
 impl PollRequest<'_, '_> {
-    /// Reads all objects, with one list per kind.
+    /// Reads all objects after a delay, with one list per kind.
     pub(crate) async fn send(self, delay: Duration, options: &Options) -> Poll {
         sleep(delay).await;
         let mut by_kind: BTreeMap<(&str, &str), Vec<StepId>> = BTreeMap::new();
@@ -71,7 +71,7 @@ impl PollRequest<'_, '_> {
             by_kind.entry((group, kind)).or_default().push(*step);
         }
         let reads = join_all(by_kind.into_values().map(|steps| self.read_kind(steps)));
-        // Without --wait only CRDs are polled, and only for a moment.
+        // Without `--wait`, transship polls only CRDs, and only for a moment, so another rollout does not matter.
         let taken_over = async { options.wait && self.cluster.inventory.is_taken_over().await };
         let result = timeout_at(options.deadline(), join(reads, taken_over)).await;
         let (objects, taken_over) = result.unwrap_or_default();
@@ -103,7 +103,7 @@ impl PollRequest<'_, '_> {
         let Some(path) = self.cluster.path(object) else { return (step, Ok(None)) };
         let observation = match self.cluster.get(&path).await {
             Ok(live) => Ok(live),
-            Err(error) => Err(self.cluster.check_outlook(object_error(&error, &object.id)).await),
+            Err(error) => Err(self.cluster.reclassify(object_error(&error, &object.id)).await),
         };
         (step, observation)
     }

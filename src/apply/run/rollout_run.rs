@@ -15,23 +15,23 @@ use crate::apply::cluster::crd::{self, CRD};
 use crate::apply::cluster::error::ClusterError;
 use crate::apply::cluster::live_cluster::{LiveCluster, TargetCluster};
 use crate::apply::cluster::options::Options;
-use crate::apply::decide::desired::manifest;
+use crate::apply::decide::desired::rendered;
 use crate::apply::decide::event::{Event, EventKind};
 use crate::apply::decide::inventory::InventoryEntry;
 use crate::apply::decide::object_error::ObjectError;
 use crate::apply::decide::readiness::{Readiness, readiness};
 use crate::apply::decide::rollout::{Action, ClusterId, Rollout, Step, StepId};
 use crate::apply::object::apply_object::{Applied, apply_object};
-use crate::apply::run::clusters::{OTHER_ROLLOUT_STARTED, OnEvent, RETRY_DELAY, unusable};
+use crate::apply::run::clusters::{OTHER_ROLLOUT_STARTED, OnEvent, RETRY_DELAY, unusable_event};
 use crate::apply::run::inventory_update::write_ahead;
 use crate::apply::run::readiness_poll::{Observation, Poll, PollRequest, PollTimer};
-use crate::apply::run::retry::{Retries, may_retry};
 use crate::apply::run::rollout_result::RolloutResult;
+use crate::apply::run::step_retries::{StepRetries, may_retry};
 use crate::apply::run::step_states::{LevelRule, StepState, StepStates};
 use crate::apply::wire::error::RequestError;
 
-/// The result of work that was in flight.
-enum Outcome<'a> {
+/// The result of one of the futures in [`RolloutRun::work`].
+enum Finished<'a> {
     ClusterRead(ClusterId, Box<Result<LiveCluster<'a>, ClusterError>>),
     StepApplied(StepId, Box<Result<Applied, ObjectError>>),
     /// Whether the resources of a CRD are served.
@@ -63,11 +63,11 @@ pub(crate) struct RolloutRun<'r, 'a> {
     cluster_errors: Vec<Option<ClusterError>>,
     polls: Vec<PollTimer>,
     states: StepStates<'r, 'a>,
-    retries: Retries,
+    retries: StepRetries,
     entries: BTreeMap<StepId, InventoryEntry>,
-    /// Whether anything was written, so that objects seen earlier may have changed.
+    /// Whether any step changed an object. Objects that were read before may no longer be ready.
     wrote: bool,
-    work: FuturesUnordered<BoxFuture<'r, Outcome<'a>>>,
+    work: FuturesUnordered<BoxFuture<'r, Finished<'a>>>,
 }
 
 impl<'r, 'a> RolloutRun<'r, 'a> {
@@ -82,7 +82,7 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
             cluster_errors: targets.iter().map(|_| None).collect(),
             polls: targets.iter().map(|_| PollTimer::new()).collect(),
             states: StepStates::new(rollout),
-            retries: Retries::default(),
+            retries: StepRetries::default(),
             entries: BTreeMap::new(),
             wrote: false,
             work: FuturesUnordered::new(),
@@ -104,18 +104,18 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
                 self.start(step);
             }
             self.start_polls();
-            let Some(outcome) = self.work.next().await else { break };
-            match outcome {
-                Outcome::ClusterRead(cluster, result) => self.cluster_read(cluster, *result),
-                Outcome::StepApplied(step, result) => {
+            let Some(finished) = self.work.next().await else { break };
+            match finished {
+                Finished::ClusterRead(cluster, result) => self.cluster_read(cluster, *result),
+                Finished::StepApplied(step, result) => {
                     let cluster = self.step(step).cluster;
                     self.polls[cluster.0].restart();
                     self.step_applied(step, *result);
                 }
-                Outcome::CrdServed { step, announced, result: Ok(()) } => self.ready(step, announced),
-                Outcome::CrdServed { step, result: Err(error), .. } => self.fail(step, &error),
-                Outcome::Polled(poll) => self.polled(poll),
-                Outcome::RetryDue(step) => {
+                Finished::CrdServed { step, announced, result: Ok(()) } => self.ready(step, announced),
+                Finished::CrdServed { step, result: Err(error), .. } => self.fail(step, &error),
+                Finished::Polled(poll) => self.polled(poll),
+                Finished::RetryDue(step) => {
                     // The step may have failed meanwhile.
                     if matches!(self.states.get(step), StepState::Retrying) {
                         self.states.set(step, StepState::Pending);
@@ -147,7 +147,7 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
         (self.on_event)(Event { level, ..event });
     }
 
-    /// Reads a cluster and writes its inventory ahead. Steps of other clusters do not wait for that.
+    /// Starts to read a cluster and to write its inventory ahead. Steps of other clusters do not wait for that.
     fn read_cluster(&mut self, id: ClusterId, delay: Duration) {
         let (target, rollout, options) = (&self.targets[id.0], self.rollout, self.options);
         self.work.push(Box::pin(async move {
@@ -162,12 +162,12 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
                 Ok(result) => result,
                 Err(_) => Err(RequestError::DeadlineExceeded.into()),
             };
-            Outcome::ClusterRead(id, Box::new(result))
+            Finished::ClusterRead(id, Box::new(result))
         }));
     }
 
-    /// Starts to use a cluster, or reads it again: for as long as a request is retried, or until the deadline with
-    /// `--wait`.
+    /// Starts to use a cluster that was read. Reads it again if that failed transiently: until the deadline with `--wait`,
+    /// otherwise as long as a request is retried.
     fn cluster_read(&mut self, id: ClusterId, result: Result<LiveCluster<'a>, ClusterError>) {
         let (options, cluster) = (self.options, self.targets[id.0].profile.cluster);
         let error = match result {
@@ -182,9 +182,9 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
             Err(error) => error,
         };
         let limit = if options.wait { options.timeout } else { options.retry_timeout.min(options.timeout) };
-        let may_change = error.is_transient()
+        let may_recover = error.is_transient()
             || options.wait && matches!(error, ClusterError::InventoryNamespaceMissing { .. });
-        if may_change && options.started.elapsed() < limit {
+        if may_recover && options.started.elapsed() < limit {
             let message = error.to_string();
             let before = self.cluster_errors[id.0].as_ref().map(ToString::to_string);
             if before.as_ref() != Some(&message) {
@@ -196,9 +196,9 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
             self.read_cluster(id, delay);
             return;
         }
-        // After the deadline, an earlier error says more.
+        // The last error may only say that the deadline passed. The error before it says why.
         let error = self.cluster_errors[id.0].take().unwrap_or(error);
-        (self.on_event)(unusable(cluster, &error));
+        (self.on_event)(unusable_event(cluster, &error));
         self.abandon_cluster(id, &format!("its cluster cannot be used: {error}"));
     }
 
@@ -232,9 +232,9 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
         self.work.push(Box::pin(async move {
             let result = match apply_object(&cluster, step.object, step.action, options).await {
                 Ok(applied) => Ok(applied),
-                Err(error) => Err(cluster.check_outlook(error).await),
+                Err(error) => Err(cluster.reclassify(error).await),
             };
-            Outcome::StepApplied(id, Box::new(result))
+            Finished::StepApplied(id, Box::new(result))
         }));
     }
 
@@ -253,9 +253,10 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
             self.states.set(id, StepState::Done);
             return;
         };
-        let manifest = manifest(self.step(id).object);
-        self.states.set(id, StepState::Applied { manifest, since: Instant::now(), seen: String::new() });
-        // An unchanged object was read at the start. A change since may have affected its readiness, so it is polled.
+        let rendered = rendered(self.step(id).object);
+        self.states.set(id, StepState::Applied { rendered, since: Instant::now(), reported: String::new() });
+        // An unchanged object was read at the start. If transship changed other objects since, it may no longer be ready,
+        // so the next poll decides.
         if !(self.wrote && applied.kind == EventKind::Unchanged) {
             self.observe(id, Ok(Some(live)));
         }
@@ -273,7 +274,7 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
         let delay = attempt.delay.min(until_deadline);
         self.work.push(Box::pin(async move {
             sleep(delay).await;
-            Outcome::RetryDue(id)
+            Finished::RetryDue(id)
         }));
     }
 
@@ -320,7 +321,7 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
             let steps = self.states.not_ready(id);
             self.work.push(Box::pin(async move {
                 let request = PollRequest { rollout, cluster_id: id, cluster: &cluster, steps };
-                Outcome::Polled(request.send(delay, options).await)
+                Finished::Polled(request.send(delay, options).await)
             }));
         }
     }
@@ -335,31 +336,31 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
         }
     }
 
-    /// Checks whether an object is ready.
+    /// Updates the state of a step with its live object: ready, failed or still waiting.
     fn observe(&mut self, id: StepId, observation: Observation) {
-        let StepState::Applied { manifest, seen, .. } = self.states.get_mut(id) else { return };
+        let StepState::Applied { rendered, reported, .. } = self.states.get_mut(id) else { return };
         let readiness = match &observation {
             Ok(None) => Readiness::Waiting("it no longer exists".to_owned()),
-            Ok(Some(live)) => readiness(live, manifest),
+            Ok(Some(live)) => readiness(live, rendered),
             Err(error) if may_retry(error, self.options) => Readiness::Waiting(error.to_string()),
             Err(error) => return self.fail(id, error),
         };
         debug!(object = %self.rollout.step(id).object.id, ?readiness, "readiness");
         match readiness {
             Readiness::Ready => {
-                let announced = if seen.is_empty() { Announced::No } else { Announced::Yes };
+                let announced = if reported.is_empty() { Announced::No } else { Announced::Yes };
                 self.reached_readiness(id, announced, observation.ok().flatten());
             }
             Readiness::Failed(reason) => self.fail(id, &ObjectError::NotReady(reason)),
-            Readiness::Waiting(reason) if reason != *seen => {
-                seen.clone_from(&reason);
+            Readiness::Waiting(reason) if reason != *reported => {
+                reported.clone_from(&reason);
                 self.report(id, EventKind::Waiting, reason);
             }
             Readiness::Waiting(_) => {}
         }
     }
 
-    /// A CRD is ready when its resources are served.
+    /// Finishes the step of an object that is ready. For a CRD, first waits until its resources are served.
     fn reached_readiness(&mut self, id: StepId, announced: Announced, live: Option<Value>) {
         let is_crd = self.step(id).object.id.kind == CRD;
         let (Some(cluster), Some(live), true) = (self.cluster_of(id), live, is_crd) else {
@@ -369,7 +370,7 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
         self.states.set(id, StepState::Running);
         self.work.push(Box::pin(async move {
             let result = crd::wait_until_served(&cluster, &live, options).await;
-            Outcome::CrdServed { step: id, announced, result }
+            Finished::CrdServed { step: id, announced, result }
         }));
     }
 
@@ -380,15 +381,15 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
         }
     }
 
-    /// After the deadline, fails everything that transship waits for, with what was seen last.
+    /// After the deadline, fails all steps that are not done, each with the last reason why it was not.
     fn give_up_after_deadline(&mut self) {
         if Instant::now() < self.options.deadline() {
             return;
         }
         for id in self.step_ids() {
             let message = match self.states.get(id) {
-                StepState::Applied { since, seen, .. } => {
-                    Some(format!("it is not ready after {} s: {seen}", since.elapsed().as_secs()))
+                StepState::Applied { since, reported, .. } => {
+                    Some(format!("it is not ready after {} s: {reported}", since.elapsed().as_secs()))
                 }
                 StepState::Pending | StepState::Retrying => self.retries.describe(id),
                 _ => None,

@@ -15,12 +15,12 @@ pub(crate) enum StepState {
     Retrying,
     /// The object exists and is not ready yet.
     Applied {
-        manifest: Value,
+        rendered: Value,
         since: Instant,
-        /// What the object was last reported to wait for.
-        seen: String,
+        /// The reason of its last `waiting` event; empty if there was none.
+        reported: String,
     },
-    /// It is done, and the object is ready if that matters.
+    /// It is done. If transship waits for readiness, the object is ready.
     Done,
     /// It failed or cannot start.
     Failed,
@@ -104,7 +104,8 @@ impl<'r, 'a> StepStates<'r, 'a> {
         let mut first = usize::MAX;
         for (id, step) in self.rollout.steps_of(cluster) {
             let is_settled = match self.get(id) {
-                // Someone else must create what a retried step waits for. Later stages may be what that needs.
+                // A retried step waits for something that someone else creates, such as a namespace or a CRD. That may
+                // need the objects of later stages, so they must not wait.
                 StepState::Done | StepState::Failed | StepState::Retrying => true,
                 StepState::Applied { .. } => rule == LevelRule::Exists,
                 StepState::Pending | StepState::Running => false,

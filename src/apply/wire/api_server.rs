@@ -1,4 +1,7 @@
 //! One API server: sends requests with limits on size, time and load, and retries those that fail transiently.
+//!
+//! The retry policy of requests: [`RequestError::is_transient`] decides which errors are retried, [`ApiServer::send_until`]
+//! for how long and after which delays, and [`Throttle`] how many retries there are per second.
 
 use std::time::Duration;
 
@@ -17,23 +20,23 @@ use crate::apply::wire::error::{ApiError, RequestError};
 use crate::apply::wire::request::{ApiRequest, with_query};
 use crate::apply::wire::throttle::Throttle;
 
-/// How long one answer may take.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
-/// The largest answer. Users of the guest decide what is in it.
-const MAX_ANSWER_SIZE: usize = 64 << 20;
+/// How long one attempt may take.
+const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(20);
+/// The largest response that transship reads. Users of the guest decide what is in it.
+const MAX_RESPONSE_SIZE: usize = 64 << 20;
 /// How long to retry a request to an API server that may not be running yet.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
-/// How long the API server may work on a write before it gives up. This is shorter than our own timeout, so a webhook
-/// that hangs is not mistaken for an API server that does not answer.
-const WRITE_TIMEOUT: &str = "timeout=12s";
-/// How long a request may take after the deadline, so that the inventory can still be written.
+/// The query parameter that limits how long the API server works on a write. It is shorter than [`ATTEMPT_TIMEOUT`], so
+/// transship does not mistake a webhook that hangs for an API server that does not answer.
+const WRITE_TIMEOUT_QUERY: &str = "timeout=12s";
+/// How long an attempt may take at least, even after the deadline, so that the inventory can still be written.
 const LAST_REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
 /// The longest `Retry-After` that is obeyed.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(60);
 const FIRST_DELAY: Duration = Duration::from_millis(100);
 const MAX_DELAY: Duration = Duration::from_secs(5);
 
-/// A successful answer.
+/// A successful response with its JSON body.
 pub(crate) struct Response {
     pub(crate) status: StatusCode,
     pub(crate) value: Value,
@@ -59,7 +62,7 @@ impl ApiServer {
         self.send_until(Instant::now() + self.retry_timeout, request).await
     }
 
-    /// Sends a GET request. Returns `None` if the answer is 404.
+    /// Sends a GET request. Returns `None` if the API server answers 404.
     pub(crate) async fn get(&self, request: ApiRequest) -> Result<Option<Value>, RequestError> {
         match self.send(request).await {
             Ok(response) => Ok(Some(response.value)),
@@ -74,9 +77,10 @@ impl ApiServer {
         Ok(self.send_until(deadline, request).await?.value)
     }
 
+    /// Sends a request, and retries transient errors with a growing delay, or after the time that the API server asks for.
     async fn send_until(&self, deadline: Instant, mut request: ApiRequest) -> Result<Response, RequestError> {
         if request.method() != Method::GET {
-            request = with_query(request, WRITE_TIMEOUT)?;
+            request = with_query(request, WRITE_TIMEOUT_QUERY)?;
         }
         request.headers_mut().entry(ACCEPT).or_insert(HeaderValue::from_static("application/json"));
         let deadline = deadline.min(self.deadline);
@@ -101,12 +105,12 @@ impl ApiServer {
         }
     }
 
-    /// Sends a request once, within the limits of the throttle.
+    /// Sends a request once, as soon as the throttle allows it.
     async fn attempt(&self, request: &ApiRequest, attempt: usize) -> Result<Response, RequestError> {
         let permit = self.throttle.acquire().await;
         let started = Instant::now();
-        let left = self.deadline.saturating_duration_since(started);
-        let limit = ANSWER_TIMEOUT.min(left.max(LAST_REQUEST_TIMEOUT));
+        let until_deadline = self.deadline.saturating_duration_since(started);
+        let limit = ATTEMPT_TIMEOUT.min(until_deadline.max(LAST_REQUEST_TIMEOUT));
         let result = match timeout(limit, self.exchange(request.clone())).await {
             Ok(result) => result,
             Err(_) => Err(RequestError::Timeout(limit)),
@@ -120,21 +124,22 @@ impl ApiServer {
             "request"
         );
         if status == Some(429) {
-            permit.rejected();
+            permit.throttled();
         } else {
-            permit.succeeded();
+            permit.not_throttled();
         }
         result
     }
 
+    /// Sends a request and reads the response.
     async fn exchange(&self, request: ApiRequest) -> Result<Response, RequestError> {
         let response = self.client.send(request.map(Body::from)).await;
         let response = response.map_err(|error| RequestError::Connection(root_cause(&error)))?;
         let (head, body) = response.into_parts();
-        let body = match Limited::new(body, MAX_ANSWER_SIZE).collect().await {
+        let body = match Limited::new(body, MAX_RESPONSE_SIZE).collect().await {
             Ok(body) => body.to_bytes(),
             Err(error) if error.is::<LengthLimitError>() => {
-                return Err(RequestError::TooLarge(MAX_ANSWER_SIZE));
+                return Err(RequestError::TooLarge(MAX_RESPONSE_SIZE));
             }
             Err(error) => return Err(RequestError::Connection(root_cause(&*error))),
         };

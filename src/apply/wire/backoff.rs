@@ -1,4 +1,4 @@
-//! The delays between attempts.
+//! Exponential backoff: delays between attempts or polls. Each caller has its own first and largest delay.
 
 use std::time::Duration;
 
@@ -21,8 +21,8 @@ impl Backoff {
         delay
     }
 
-    /// Returns the delay before the next attempt, between half of it and all of it. Many clients that wait for the same
-    /// server do not return at the same time.
+    /// Returns the delay before the next attempt with jitter: between half and all of it. So many clients that wait for the
+    /// same server do not retry at the same time.
     pub(crate) fn next_jittered_delay(&mut self) -> Duration {
         self.next_delay().mul_f64(0.5 + fastrand::f64() / 2.0)
     }

@@ -23,7 +23,7 @@ use crate::diagnostic::{Diagnostic, Location};
 
 /// How long connecting may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long the API server may send nothing. This is longer than the default timeout of an admission webhook.
+/// How long to wait for the next bytes of the API server. This is longer than the default timeout of an admission webhook.
 const READ_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// How to reach a cluster, as in kubectl's flags.
@@ -63,8 +63,8 @@ impl Endpoint {
     }
 }
 
-/// Creates a client, with a proxy if the kubeconfig or the environment has one. The client does not retry: `ApiServer`
-/// does, with a deadline and a budget.
+/// Creates a client, with a proxy if the kubeconfig or the environment has one. The client does not retry, because
+/// `ApiServer` does.
 fn client(config: Config) -> Result<Client, kube::Error> {
     let mut http = HttpConnector::new();
     http.enforce_http(false);
@@ -129,7 +129,7 @@ fn no_cluster(error: &kube::config::InferConfigError) -> Diagnostic {
         None => "no kubeconfig found".to_owned(),
     };
     Diagnostic::error(format!("no cluster to connect to: {message}"))
-        .note("transship does not run in a pod with a ServiceAccount token either")
+        .note("there is no ServiceAccount token either: transship does not run in a pod")
         .help("use --kubeconfig or set KUBECONFIG")
 }
 

@@ -17,11 +17,11 @@ pub(crate) enum RequestError {
     Timeout(Duration),
     /// There was no answer before the deadline of the whole command.
     DeadlineExceeded,
-    /// The answer is not JSON.
+    /// The response is not JSON.
     NotJson,
-    /// The answer is larger than this many bytes.
+    /// The response is larger than this many bytes.
     TooLarge(usize),
-    /// The answer to a discovery request is not aggregated discovery.
+    /// The response to a discovery request is not aggregated discovery.
     NotDiscovery { path: String },
     /// The request cannot be built.
     InvalidRequest(String),
@@ -32,19 +32,19 @@ pub(crate) enum RequestError {
 pub(crate) struct ApiError {
     /// The HTTP status code.
     pub(crate) code: u16,
-    /// The body of the answer.
+    /// The body of the response.
     pub(crate) status: Status,
     /// When to try again, if the API server says so.
     pub(crate) retry_after: Option<Duration>,
 }
 
-/// How API servers say that a field is immutable.
+/// Phrases in messages of the API server which say that a field is immutable. There is no reason code for it.
 const IMMUTABLE: [&str; 2] = ["field is immutable", "may not be changed in an update"];
-/// The part of an unreadable answer that is quoted.
+/// How many bytes of a response that is not a `Status` a message quotes.
 const QUOTED_BYTES: usize = 200;
 
 impl ApiError {
-    /// Reads the body of an answer: a `Status`, or the text of a proxy.
+    /// Reads the body of a response: a `Status`, or the text of a proxy.
     pub(crate) fn parse(code: u16, retry_after: Option<Duration>, body: &[u8]) -> Self {
         let mut status: Status = serde_json::from_slice(body).unwrap_or_default();
         if status.message.is_empty() {
@@ -66,7 +66,8 @@ impl ApiError {
     pub(crate) fn is_transient(&self) -> bool {
         match self.code {
             408 | 429 | 502 | 503 | 504 => true,
-            // Server-side apply answers 500 to a field that is not in the schema, and always will.
+            // The API server also answers 500 if an applied field is not in the schema, or if managed fields have a
+            // version that is no longer served. Another attempt does not help then.
             500 => {
                 !self.message().starts_with("failed to create typed patch object")
                     && self.version_not_served().is_none()
@@ -140,7 +141,7 @@ impl RequestError {
         }
     }
 
-    /// Returns whether there was no usable answer at all.
+    /// Returns whether there was no response, or none that an API server would send.
     pub(crate) fn is_unreachable(&self) -> bool {
         matches!(self, Self::Connection(_) | Self::Timeout(_) | Self::DeadlineExceeded | Self::NotJson)
     }
@@ -153,7 +154,7 @@ impl RequestError {
         }
     }
 
-    /// Describes the error without quoting the API server, which may repeat values of a Secret.
+    /// Describes the error without quoting the API server, because its message may contain values of a Secret.
     pub(crate) fn message_without_values(&self) -> String {
         let Self::Api(error) = self else { return self.to_string() };
         if let Some(webhook) = error.failed_webhook() {

@@ -1,4 +1,5 @@
-//! Limits the load on one API server: fewer requests in flight after a 429, and slowly more again.
+//! Limits the load on one API server. After a 429, fewer requests may be in flight; their number then grows slowly again.
+//! A token bucket limits the rate of retries.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -6,12 +7,13 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
-/// The number of requests in flight at the start, and at most.
+/// The largest number of requests in flight, which is also the first.
 const MAX_IN_FLIGHT: usize = 16;
-/// After this many answers without a 429, one more request may be in flight.
-const ANSWERS_PER_INCREASE: usize = 16;
-/// The budget for retries: this many at once, then this many per second.
+/// After this many requests without a 429, one more request may be in flight.
+const REQUESTS_PER_INCREASE: usize = 16;
+/// The size of the token bucket for retries.
 const RETRY_BURST: f64 = 20.0;
+/// The number of tokens that the bucket gains per second.
 const RETRIES_PER_SECOND: f64 = 2.0;
 
 /// Limits the requests in flight and the rate of retries.
@@ -21,14 +23,16 @@ pub(crate) struct Throttle {
 }
 
 struct State {
+    /// How many requests may be in flight.
     limit: usize,
     /// How often the limit was halved.
     halvings: usize,
     in_flight: usize,
-    /// Answers since the limit last changed.
-    answers: usize,
-    retries: f64,
-    retries_updated: Instant,
+    /// Requests without a 429 since the limit last changed.
+    since_change: usize,
+    /// Tokens in the bucket: how many retries may start now.
+    retry_tokens: f64,
+    tokens_updated: Instant,
 }
 
 /// Allows one request to be in flight.
@@ -46,21 +50,21 @@ impl Drop for Permit<'_> {
 }
 
 impl Permit<'_> {
-    /// Records an answer other than 429.
-    pub(crate) fn succeeded(&self) {
+    /// Records that a request ended without a 429: with success, another error or no response.
+    pub(crate) fn not_throttled(&self) {
         let mut state = self.throttle.lock();
-        state.answers += 1;
-        if state.answers >= ANSWERS_PER_INCREASE && state.limit < MAX_IN_FLIGHT {
-            state.answers = 0;
+        state.since_change += 1;
+        if state.since_change >= REQUESTS_PER_INCREASE && state.limit < MAX_IN_FLIGHT {
+            state.since_change = 0;
             state.limit += 1;
             self.throttle.released.notify_one();
         }
     }
 
     /// Records a 429. The limit is halved once for all requests that were in flight together.
-    pub(crate) fn rejected(&self) {
+    pub(crate) fn throttled(&self) {
         let mut state = self.throttle.lock();
-        state.answers = 0;
+        state.since_change = 0;
         if self.halvings == state.halvings {
             state.halvings += 1;
             state.limit = (state.limit / 2).max(1);
@@ -75,9 +79,9 @@ impl Throttle {
             limit: MAX_IN_FLIGHT,
             halvings: 0,
             in_flight: 0,
-            answers: 0,
-            retries: RETRY_BURST,
-            retries_updated: Instant::now(),
+            since_change: 0,
+            retry_tokens: RETRY_BURST,
+            tokens_updated: Instant::now(),
         };
         Self { state: Mutex::new(state), released: Notify::new() }
     }
@@ -105,7 +109,7 @@ impl Throttle {
         Some(Permit { throttle: self, halvings: state.halvings })
     }
 
-    /// Waits until the budget allows another retry.
+    /// Waits until there is a token for a retry, and takes it.
     pub(crate) async fn acquire_retry(&self) {
         loop {
             let taken = self.lock().take_retry();
@@ -118,17 +122,17 @@ impl Throttle {
 }
 
 impl State {
-    /// Takes one retry from the budget. Fails with the time until there is one.
+    /// Takes a token for a retry. If there is none, fails with the time until there is one.
     fn take_retry(&mut self) -> Result<(), Duration> {
         let now = Instant::now();
-        let gained = now.duration_since(self.retries_updated).as_secs_f64() * RETRIES_PER_SECOND;
-        self.retries = (self.retries + gained).min(RETRY_BURST);
-        self.retries_updated = now;
-        if self.retries >= 1.0 {
-            self.retries -= 1.0;
+        let gained = now.duration_since(self.tokens_updated).as_secs_f64() * RETRIES_PER_SECOND;
+        self.retry_tokens = (self.retry_tokens + gained).min(RETRY_BURST);
+        self.tokens_updated = now;
+        if self.retry_tokens >= 1.0 {
+            self.retry_tokens -= 1.0;
             return Ok(());
         }
-        Err(Duration::from_secs_f64((1.0 - self.retries) / RETRIES_PER_SECOND))
+        Err(Duration::from_secs_f64((1.0 - self.retry_tokens) / RETRIES_PER_SECOND))
     }
 }
 
@@ -147,13 +151,13 @@ mod tests {
         for _ in 0..MAX_IN_FLIGHT {
             burst.push(throttle.acquire().await);
         }
-        burst.iter().for_each(Permit::rejected);
+        burst.iter().for_each(Permit::throttled);
         assert_eq!(limit(&throttle), 8);
         drop(burst);
-        throttle.acquire().await.rejected();
+        throttle.acquire().await.throttled();
         assert_eq!(limit(&throttle), 4);
         for _ in 0..5 {
-            throttle.acquire().await.rejected();
+            throttle.acquire().await.throttled();
         }
         assert_eq!(limit(&throttle), 1, "one request can always be sent");
     }
@@ -161,10 +165,10 @@ mod tests {
     #[tokio::test]
     async fn answers_increase_the_limit_again() {
         let throttle = Throttle::new();
-        throttle.acquire().await.rejected();
+        throttle.acquire().await.throttled();
         for (answers, expected) in [(15, 8), (1, 9), (16, 10), (1000, MAX_IN_FLIGHT)] {
             for _ in 0..answers {
-                throttle.acquire().await.succeeded();
+                throttle.acquire().await.not_throttled();
             }
             assert_eq!(limit(&throttle), expected);
         }

@@ -281,7 +281,7 @@ fn delete_without_guest_deletes_from_the_management_cluster(bed: &TestBed) {
     let delete = ["delete", "--topology", "hypershift", "--management-kubeconfig", &kubeconfig];
     let run = run_in(project.path(), &delete);
     assert_code(&run, 2);
-    assert!(run.stderr.contains("no cluster is given for the guest"), "{}", run.stderr);
+    assert!(run.stderr.contains("no kubeconfig or context is given for the guest"), "{}", run.stderr);
     let run = run_in(project.path(), &[&delete[..], &["--without-guest"]].concat());
     assert_code(&run, 0);
     assert_eq!(run.stdout, "management: 0 created, 0 changed, 0 unchanged, 8 deleted, 0 pruned, 0 failed\n");

@@ -1,4 +1,5 @@
-//! Steps that failed transiently and are tried again, with `--wait`.
+//! Retries of whole steps, with `--wait`: when to apply an object again that could not be applied yet, for example because
+//! its namespace does not exist. `wire::api_server` retries single requests.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -6,21 +7,21 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::apply::cluster::options::Options;
-use crate::apply::decide::object_error::{ObjectError, Outlook};
+use crate::apply::decide::object_error::{ErrorClass, ObjectError};
 use crate::apply::decide::rollout::StepId;
 use crate::apply::wire::backoff::Backoff;
 
 const FIRST_DELAY: Duration = Duration::from_secs(1);
 const MAX_DELAY: Duration = Duration::from_secs(8);
 
-/// Returns whether to try again later: the error may go away, and the user waits.
+/// Returns whether to retry a step: with `--wait`, before the deadline, and if the error may go away.
 pub(crate) fn may_retry(error: &ObjectError, options: &Options) -> bool {
-    options.wait && error.outlook() != Outlook::Permanent && Instant::now() < options.deadline()
+    options.wait && error.class() != ErrorClass::Permanent && Instant::now() < options.deadline()
 }
 
 /// The steps that failed transiently.
 #[derive(Default)]
-pub(crate) struct Retries(BTreeMap<StepId, Retry>);
+pub(crate) struct StepRetries(BTreeMap<StepId, Retry>);
 
 struct Retry {
     since: Instant,
@@ -36,7 +37,7 @@ pub(crate) struct NextAttempt {
     pub(crate) is_news: bool,
 }
 
-impl Retries {
+impl StepRetries {
     /// Records a failed attempt.
     pub(crate) fn record(&mut self, step: StepId, reason: &str) -> NextAttempt {
         let retry = self.0.entry(step).or_insert_with(|| Retry {

@@ -17,7 +17,7 @@ use super::{Outcome, output};
 
 #[derive(Args)]
 pub(super) struct Clusters {
-    /// The topology
+    /// The topology whose clusters to use
     #[arg(long, value_name = "NAME")]
     topology: Option<String>,
     /// The kubeconfig of a standalone cluster; by default KUBECONFIG, ~/.kube/config or the token of the pod
@@ -26,16 +26,16 @@ pub(super) struct Clusters {
     /// The context of the kubeconfig
     #[arg(long, value_name = "NAME", help_heading = "Clusters")]
     context: Option<String>,
-    /// The kubeconfig of the management cluster; same default
+    /// The kubeconfig of the management cluster; same default as --kubeconfig
     #[arg(long, value_name = "FILE", help_heading = "Clusters")]
     management_kubeconfig: Option<PathBuf>,
-    /// The context of the kubeconfig
+    /// The context of the management cluster's kubeconfig
     #[arg(long, value_name = "NAME", help_heading = "Clusters")]
     management_context: Option<String>,
     /// The kubeconfig of the guest
     #[arg(long, value_name = "FILE", help_heading = "Clusters")]
     guest_kubeconfig: Option<PathBuf>,
-    /// The context of the kubeconfig
+    /// The context of the guest's kubeconfig
     #[arg(long, value_name = "NAME", help_heading = "Clusters")]
     guest_context: Option<String>,
     /// The user to impersonate
@@ -96,7 +96,8 @@ impl Clusters {
         Ok(targets)
     }
 
-    /// Rejects flags for clusters that are not in the topology: the command would use another cluster than the user meant.
+    /// Rejects flags for clusters that are not in the topology. The command would otherwise ignore them and use the default
+    /// kubeconfig.
     fn check_flags(&self, profiles: &[&Profile]) -> Result<(), Diagnostic> {
         for (flag, cluster, is_given) in [
             ("--kubeconfig", Cluster::Both, self.kubeconfig.is_some()),
@@ -123,8 +124,8 @@ impl Clusters {
             Cluster::Guest => (&self.guest_kubeconfig, &self.guest_context),
         };
         if cluster == Cluster::Guest && kubeconfig.is_none() && context.is_none() {
-            return Err(Diagnostic::error("no cluster is given for the guest")
-                .note("by default, it would be the management cluster")
+            return Err(Diagnostic::error("no kubeconfig or context is given for the guest")
+                .note("the default kubeconfig is that of the management cluster")
                 .help("use --guest-kubeconfig or --guest-context"));
         }
         Ok(Endpoint { kubeconfig: kubeconfig.clone(), context: context.clone(), act_as: self.act_as.clone() })
