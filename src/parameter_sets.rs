@@ -83,7 +83,7 @@ impl EachParameterSet<'_> {
         load: impl Fn(&ParameterSet) -> Result<Project, Diagnostics>,
         function: impl Fn(&str, &Project, &[&Profile]) -> Result<T, Diagnostics>,
     ) -> Result<Vec<T>, Diagnostics> {
-        Diagnostics::gather(self.profiles.sets.iter().map(|(name, set)| {
+        Diagnostics::collect(self.profiles.sets.iter().map(|(name, set)| {
             let project = load(set)?;
             let mut profiles = project.profiles.named(self.profile)?;
             profiles.retain(|profile| set.concerns(profile));

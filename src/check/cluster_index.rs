@@ -62,7 +62,7 @@ impl<'a> ClusterIndex<'a> {
             namespaces: HashSet::new(),
             externals: declared_externals(cluster)?,
         };
-        let creators = cluster.view.context.profiles.checks.makers();
+        let creators = cluster.view.context.profiles.checks.creation_rules();
         for object in cluster.objects.iter().filter(|object| !object.is_tombstone()) {
             index.add_rendered(object);
             index.add_serving_certificate(object);

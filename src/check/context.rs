@@ -48,7 +48,7 @@ impl<'a> CheckContext<'a> {
             scopes: rendered.view.scopes(),
             labels: LabelIndex::new(&rendered.objects),
             bound_accounts: rbac::bound_accounts(&rendered.objects),
-            reference_rules: rendered.view.context.profiles.checks.rules(),
+            reference_rules: rendered.view.context.profiles.checks.reference_rules(),
             payload_services,
         }
     }

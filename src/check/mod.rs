@@ -88,7 +88,7 @@ pub struct Declaration {
 
 /// Checks all clusters of a topology.
 pub fn check(clusters: &[Rendered<'_>]) -> Result<Vec<Checked>, Diagnostics> {
-    let indexes = Diagnostics::gather(clusters.iter().map(|cluster| Ok(ClusterIndex::new(cluster)?)))?;
+    let indexes = Diagnostics::collect(clusters.iter().map(|cluster| Ok(ClusterIndex::new(cluster)?)))?;
     let mut results = Vec::new();
     for (position, (cluster, index)) in clusters.iter().zip(&indexes).enumerate() {
         let (before, after) = (&indexes[..position], &indexes[position + 1..]);
@@ -105,7 +105,7 @@ pub fn check_unique(objects: &[Object], sources: &Sources) -> Result<(), Diagnos
     let mut report = Report::default();
     duplicates::check(objects, sources, &mut report);
     let errors = report.findings.iter().map(|finding| finding.diagnostic(sources));
-    Diagnostics(errors.collect()).or(())
+    Diagnostics(errors.collect()).into_result(())
 }
 
 /// Runs all checks of one cluster.

@@ -50,7 +50,7 @@ pub(super) fn contributions(view: &View<'_>, component: &str) -> Result<Vec<Cont
     let mut variables = Variables::of(view, component);
     walk.bind_values(&page.values, &mut variables)?;
     walk.visit_body(&page.adds, &page.uses, &variables, &[]);
-    walk.errors.or(walk.visitor.contributions)
+    walk.errors.into_result(walk.visitor.contributions)
 }
 
 /// Returns the contributions of one use of a fragment, which handles an intent. The last of the objects has the intent.
@@ -71,7 +71,7 @@ pub fn contributions_for_intent(
     for contribution in &mut contributions {
         contribution.meets = objects.last().cloned();
     }
-    walk.errors.or(contributions)
+    walk.errors.into_result(contributions)
 }
 
 /// Returns how the intents of a component are handled in this profile: by the rules of the profile, unless an addition of
@@ -90,7 +90,7 @@ pub fn intent_rules(view: &View<'_>, component: &str) -> Result<Intents, Diagnos
     let mut variables = Variables::of(view, component);
     walk.bind_values(&page.values, &mut variables)?;
     walk.visit_body(&page.adds, &page.uses, &variables, &[]);
-    walk.errors.or(walk.visitor.rules)
+    walk.errors.into_result(walk.visitor.rules)
 }
 
 fn additions_walk<'w, V>(view: &'w View<'_>, component: &str, visitor: V) -> FragmentWalk<'w, V> {

@@ -76,7 +76,7 @@ pub fn expand(mut view: View<'_>) -> Result<Expanded<'_>, Diagnostics> {
             Err(found) => errors.0.extend(found.0),
         }
     }
-    errors.or(())?;
+    errors.into_result(())?;
     if !changed.is_empty() || !from_fragments.is_empty() {
         let payload = view.payload.with_manifests(changed, from_fragments, view.context.sources)?;
         view.payload = Arc::new(payload);
@@ -100,7 +100,7 @@ fn all_contributions(view: &View<'_>) -> Result<BTreeMap<String, Vec<Contributio
             Err(found) => errors.0.extend(found.0),
         }
     }
-    errors.or(all)
+    errors.into_result(all)
 }
 
 /// The manifests of one component in one profile.
@@ -134,12 +134,12 @@ fn expand_component(
     // Without values, `${…}` in a manifest is not ours: it may be a shell's.
     if !page.values.is_empty() {
         for (index, manifest) in payload.of_component(component) {
-            if let Some(changed) = errors.collect(with_values(manifest, &variables)).flatten() {
+            if let Some(changed) = errors.ok_or_record(with_values(manifest, &variables)).flatten() {
                 expanded.changed.push((index, changed));
             }
         }
     }
-    errors.or(expanded)
+    errors.into_result(expanded)
 }
 
 /// Returns a manifest with its values filled in, or `None` if it mentions no name.

@@ -11,7 +11,7 @@ use super::omission::Omissions;
 use super::typed::{Marked, Reader, Typed, string_enum, typed};
 use super::value_type::{TextPattern, ValueRules, ValueType};
 use super::when::When;
-use crate::yaml::{Mark, Node, Value, json};
+use crate::yaml::{Mark, Node, Value};
 
 string_enum! {
     /// The kind of a fragment's file.
@@ -169,9 +169,7 @@ impl Input {
         let value = if self.choices.is_empty() {
             self.r#type.value_schema()
         } else {
-            let choices =
-                self.choices.iter().filter_map(|choice| serde_json::from_str(&json::write(choice)).ok());
-            json!({"enum": choices.collect::<Vec<Json>>()})
+            json!({"enum": self.choices.iter().map(Json::from).collect::<Vec<_>>()})
         };
         json!({"anyOf": [value, {"type": "array", "items": value}, {"type": "string", "pattern": "\\$\\{"}]})
     }

@@ -103,7 +103,7 @@ impl Profiles {
         let mut declared = self.declared.clone();
         declared.extend(private.clone());
         for setting in given.settings {
-            trees.extend(errors.collect(self.read_setting(setting, &declared)));
+            trees.extend(errors.ok_or_record(self.read_setting(setting, &declared)));
         }
         let mut objects = Vec::new();
         for (kind, path) in given.objects {
@@ -112,7 +112,7 @@ impl Profiles {
                 Err(found) => errors.0.extend(found.0),
             }
         }
-        errors.or(())?;
+        errors.into_result(())?;
         Parameters::bind(&declared, &trees, &objects, &self.sources)
     }
 
@@ -150,7 +150,7 @@ impl Profiles {
         };
         for segment in name.rsplit('.') {
             let entry = Entry { key: segment.into(), mark, value: node };
-            node = Node { value: Value::Map(Map::from_entries(vec![entry], |_, _| {})), mark };
+            node = Node { value: Value::Map(Map::of(vec![entry])), mark };
         }
         Ok(node)
     }

@@ -196,7 +196,7 @@ impl Parameters {
                 .or_else(|| parameter.value.default.clone());
             parameters.bind_one(name, parameter, value, &mut reader);
         }
-        reader.errors.or(parameters)
+        reader.errors.into_result(parameters)
     }
 
     fn bind_one(

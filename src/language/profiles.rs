@@ -64,7 +64,7 @@ impl Profiles {
         if profiles.is_empty() && errors.0.is_empty() {
             errors.0.push(no_profile(folder));
         }
-        errors.or(Self { all: profiles, declared, checks, fragments, pages, sets, sources })
+        errors.into_result(Self { all: profiles, declared, checks, fragments, pages, sets, sources })
     }
 
     /// Returns all profiles, sorted by name.

@@ -118,7 +118,7 @@ impl Payload {
         payload.index_components();
         payload.release = release::load(root, found.layout, &mut errors);
         payload.image_sources = release::image_sources(root, &found.image_references, &mut errors);
-        errors.or(payload)
+        errors.into_result(payload)
     }
 
     /// Loads the pages, and returns the files that are their patches.

@@ -58,7 +58,7 @@ fn check_folder(page: &Component, folder: &str, mark: Mark, sources: &Sources) -
                 .help(format!("rename it to `{folder}`, or the folder to `{}`", page.name())),
         );
     }
-    errors.or(())
+    errors.into_result(())
 }
 
 /// Reads the patch files of a page.
@@ -79,11 +79,11 @@ fn load_patch_files(
             );
             continue;
         };
-        if let Some(documents) = errors.collect(read_documents(&found, sources)) {
+        if let Some(documents) = errors.ok_or_record(read_documents(&found, sources)) {
             patch_files.push(PatchFile { path: name.value.clone(), found, documents });
         }
     }
-    errors.or(patch_files)
+    errors.into_result(patch_files)
 }
 
 /// Finds a patch file beside the page, or else in `patches/<component>/` beside the payload.
@@ -109,7 +109,7 @@ impl Payload {
             }
         }
         self.index_components();
-        errors.or(())
+        errors.into_result(())
     }
 
     fn add_page(&mut self, page: &Marked<Component>, profiles: &Profiles) -> Result<(), Diagnostics> {
@@ -165,7 +165,7 @@ impl Payload {
                 );
             }
         }
-        errors.or(())
+        errors.into_result(())
     }
 
     /// Returns the patches of an entry: those in its file, or the one in the page, which may be a tree or text.

@@ -56,8 +56,8 @@ pub(super) fn load(root: &Path, layout: Layout, errors: &mut Diagnostics) -> Opt
     if !metadata.exists() && !references.exists() {
         return None;
     }
-    let version = if metadata.exists() { errors.collect(load_version(&metadata)) } else { None };
-    let images = if references.exists() { errors.collect(load_images(&references)) } else { None };
+    let version = if metadata.exists() { errors.ok_or_record(load_version(&metadata)) } else { None };
+    let images = if references.exists() { errors.ok_or_record(load_images(&references)) } else { None };
     if let (Some(version), Some(images)) = (&version, &images)
         && *version != images.name
     {
@@ -77,7 +77,7 @@ pub(super) fn load(root: &Path, layout: Layout, errors: &mut Diagnostics) -> Opt
 pub(super) fn image_sources(root: &Path, files: &[String], errors: &mut Diagnostics) -> ImageSources {
     let mut image_sources = ImageSources::new();
     for path in files {
-        if let Some(images) = errors.collect(load_images(&root.join(path))) {
+        if let Some(images) = errors.ok_or_record(load_images(&root.join(path))) {
             let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
             image_sources.insert(folder.to_owned(), images);
         }

@@ -83,7 +83,7 @@ fn decide(expanded: &Expanded<'_>) -> Result<Selection, Diagnostics> {
     };
     let decider = Decider { view, expanded, scopes: view.scopes() };
     for (index, manifest) in view.payload.manifests.iter().enumerate() {
-        let decision = errors.collect(decider.decide(manifest)).unwrap_or_default();
+        let decision = errors.ok_or_record(decider.decide(manifest)).unwrap_or_default();
         if decision.exists && !selection.components.contains(decider.component(manifest)) {
             selection.components.insert(decider.component(manifest).to_owned());
         }
@@ -94,7 +94,7 @@ fn decide(expanded: &Expanded<'_>) -> Result<Selection, Diagnostics> {
         selection.by.push(decision.by);
     }
     decider.report_unmatched(&mut errors);
-    errors.or(selection)
+    errors.into_result(selection)
 }
 
 /// The decision for one manifest.

@@ -48,5 +48,5 @@ pub fn check(filters: &Filters, payload: &Payload) -> Result<(), Diagnostics> {
                 .suggest(&entry.0.name, other_names),
         );
     }
-    errors.or(())
+    errors.into_result(())
 }

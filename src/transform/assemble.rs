@@ -40,7 +40,7 @@ pub fn assemble(selected: Selected<'_>) -> Result<Assembled<'_>, Diagnostics> {
         objects.extend(tombstones);
         Ok(Component { name: name.clone(), objects })
     });
-    let components = Diagnostics::gather(components)?;
+    let components = Diagnostics::collect(components)?;
     Ok(Assembled { expanded, components, scopes })
 }
 

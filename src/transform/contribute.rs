@@ -55,14 +55,14 @@ pub(super) fn apply(
             errors.0.push(with_uses(error, &contribution, sources));
         }
     }
-    errors.or(())?;
+    errors.into_result(())?;
     let mut errors = Diagnostics::default();
     for contribution in contributions {
         for error in containers.unknown_in(contribution, objects, sources) {
             errors.0.push(with_uses(error, contribution, sources));
         }
     }
-    errors.or(())
+    errors.into_result(())
 }
 
 /// Adds notes to an error about a contribution: the uses of fragments that led to it, the innermost first.

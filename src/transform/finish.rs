@@ -64,11 +64,11 @@ fn policy_and_patches(
     });
     // Both passes run to the end, so that the user sees all errors at once.
     let mut errors = Diagnostics::default();
-    if let Err(more) = Diagnostics::gather(without_pods) {
+    if let Err(more) = Diagnostics::collect(without_pods) {
         errors.0.extend(more.0);
     }
-    match Diagnostics::gather(finished) {
-        Ok(objects) => errors.or(objects.into_iter().flatten().collect()),
+    match Diagnostics::collect(finished) {
+        Ok(objects) => errors.into_result(objects.into_iter().flatten().collect()),
         Err(more) => {
             errors.0.extend(more.0);
             Err(errors)
@@ -90,7 +90,7 @@ fn apply_policy(
             errors.0.extend(result.err().into_iter().flat_map(|more| more.0));
         }
     }
-    errors.or(())
+    errors.into_result(())
 }
 
 /// Collects the objects that the policy for pods can depend on: bindings (`pod.usesOwnApi`) and configuration

@@ -70,7 +70,7 @@ impl ImageReplacements {
         }
         let version = payload.version();
         let version = version.map(|version| Replacement::new(PLACEHOLDER_VERSION, version, |_| 0));
-        errors.or(Self { by_folder, version })
+        errors.into_result(Self { by_folder, version })
     }
 
     /// Replaces images and versions in the values of the manifest from `path`.

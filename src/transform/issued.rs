@@ -51,7 +51,7 @@ pub(super) fn create_secrets(objects: &mut [Object], sources: &Sources) -> Resul
             errors.0.push(error);
         }
     }
-    errors.or(())
+    errors.into_result(())
 }
 
 fn create_secret(object: &mut Object, sources: &Sources) -> Result<(), Diagnostic> {

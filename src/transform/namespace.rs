@@ -67,7 +67,7 @@ fn set_namespaces(
             None => errors.0.push(unknown_scope(object, sources)),
         }
     }
-    errors.or(moved)
+    errors.into_result(moved)
 }
 
 /// Returns whether some text contains a DNS name of a Service, or an old namespace.

@@ -20,7 +20,7 @@ pub(super) fn apply(objects: &mut [Object], view: &View<'_>, component: &str) ->
         };
         errors.0.extend(result.err());
     }
-    errors.or(())
+    errors.into_result(())
 }
 
 /// Returns an object as the patches of its page will leave it, without changing it.

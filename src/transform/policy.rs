@@ -80,7 +80,7 @@ pub(super) fn apply(
             }
         }
     }
-    errors.or(())
+    errors.into_result(())
 }
 
 /// Applies a rule to an object, its pod template or its containers. Returns whether its conditions were met.
@@ -170,7 +170,7 @@ fn substitute_keeping_null(
         let null = Node { value: Value::Null, mark: entry.value.mark };
         entries.push(Entry { value: value.unwrap_or(null), ..entry.clone() });
     }
-    Ok(Some(Node { value: Value::Map(Map::from_entries(entries, |_, _| {})), mark: body.mark }))
+    Ok(Some(Node { value: Value::Map(Map::of(entries)), mark: body.mark }))
 }
 
 /// Removes the nulls from a `set` body that have nothing to remove. A merge would create empty maps for them.
@@ -189,7 +189,7 @@ fn without_idle_nulls(body: &Node, target: Option<&Node>) -> Option<Node> {
     if entries.is_empty() && !map.is_empty() {
         return None;
     }
-    Some(Node { value: Value::Map(Map::from_entries(entries, |_, _| {})), mark: body.mark })
+    Some(Node { value: Value::Map(Map::of(entries)), mark: body.mark })
 }
 
 /// Sets the fields that do not exist or are null. Maps are filled in recursively; a list counts as one value.

@@ -16,7 +16,7 @@ use crate::language::{FieldRule, Marked, Profile};
 use crate::object::path::locations;
 use crate::object::{Annotations, ISSUED, Object, ObjectId, is_tombstone};
 use crate::order::Plan;
-use crate::yaml;
+use crate::yaml::Node;
 
 /// The desired state of an object.
 #[derive(Clone, Debug)]
@@ -98,7 +98,7 @@ impl<'a> FieldPolicy<'a> {
     }
 
     /// Finds the fields that belong to others in `root`: the object as rendered, or as it is live.
-    fn others_fields(&self, object: &Object, root: &yaml::Node) -> OthersFields {
+    fn others_fields(&self, object: &Object, root: &Node) -> OthersFields {
         let built_in_seed = if Annotations::of(&object.root).get(ISSUED).is_some() {
             // The issuer fills in the data of an issued Secret.
             Some("/data")
@@ -125,7 +125,7 @@ impl<'a> FieldPolicy<'a> {
             managed_fields::owns(live, MANAGER, path)
                 || adoption == Adoption::On && managed_fields::previous_manager_owns(live, path)
         };
-        let mut paths = self.others_fields(object, &node(live)?).all();
+        let mut paths = self.others_fields(object, &Node::from(live)).all();
         // The seeds of a new object are separated from its other fields first.
         if managed_fields::has_unsplit_seeds(live) || !paths.iter().any(is_owned) {
             return None;
@@ -138,10 +138,7 @@ impl<'a> FieldPolicy<'a> {
 
     /// Returns the seeds of a live object that `transship-seed` still owns.
     pub(crate) fn remaining_seeds(&self, object: &Object, live: &Value) -> Value {
-        let mut paths = match node(live) {
-            Some(root) => self.others_fields(object, &root).all(),
-            None => Vec::new(),
-        };
+        let mut paths = self.others_fields(object, &Node::from(live)).all();
         paths.retain(|path| managed_fields::owns(live, SEED_MANAGER, path));
         select(live, &paths).unwrap_or_else(|| identity(live))
     }
@@ -149,7 +146,7 @@ impl<'a> FieldPolicy<'a> {
     fn pinned(&self, id: &ObjectId, manifest: &Value) -> Option<Value> {
         let mut pinned: Option<Value> = None;
         for (_, fields) in self.profile.pins.0.iter().filter(|(selector, _)| selector.value.matches(id)) {
-            let shape: Value = serde_json::from_str(&yaml::json::write(fields)).unwrap_or_default();
+            let shape = Value::from(fields);
             let values = json_fields::same_fields(manifest, &shape);
             match &mut pinned {
                 Some(pinned) => merge(pinned, &values),
@@ -182,9 +179,7 @@ fn scale_target(object: &Object) -> Option<(String, String, String)> {
 pub fn as_applied(profile: &Profile, plan: &mut Plan) {
     let policy = FieldPolicy::new(profile, &plan.objects, InventoryLocation::of(profile, plan).set());
     for object in plan.objects.iter_mut().filter(|object| !is_tombstone(&object.root)) {
-        if let Some(root) = node(&policy.desired(object).with_seed()) {
-            object.root = root;
-        }
+        object.root = Node::from(&policy.desired(object).with_seed());
     }
 }
 
@@ -203,23 +198,17 @@ pub(crate) fn without_set_label(applied: &Value) -> Value {
 
 /// Returns an object as it was rendered, with its status.
 pub(crate) fn manifest(object: &Object) -> Value {
-    serde_json::from_str(&yaml::json::write(&object.root)).unwrap_or_default()
-}
-
-/// Converts a JSON value to a YAML node.
-pub(crate) fn node(value: &Value) -> Option<yaml::Node> {
-    let mut documents = yaml::read(&value.to_string(), yaml::SourceId::default()).ok()?;
-    documents.pop().map(|document| document.root)
+    Value::from(&object.root)
 }
 
 /// Returns the `version` part of the object's `apiVersion`.
 pub(crate) fn version_of(object: &Object) -> &str {
-    let api_version = object.root.get("apiVersion").and_then(yaml::Node::as_str).unwrap_or_default();
+    let api_version = object.root.get("apiVersion").and_then(Node::as_str).unwrap_or_default();
     api_version.rsplit('/').next().unwrap_or_default()
 }
 
 /// Returns where `root` has the fields that a profile leaves to others.
-fn field_paths(id: &ObjectId, root: &yaml::Node, left: &[Marked<FieldRule>]) -> Vec<FieldPath> {
+fn field_paths(id: &ObjectId, root: &Node, left: &[Marked<FieldRule>]) -> Vec<FieldPath> {
     let matching = left.iter().filter(|left| left.value.target.matches(id));
     matching.flat_map(|left| locations(root, left.value.path.value.as_str())).collect()
 }

@@ -34,7 +34,7 @@ pub fn check_names(context: &Context<'_>) -> Result<(), Diagnostics> {
     }
     checker.check_checks(&context.profiles.checks);
     checker.report_unused_parameters();
-    checker.errors.dedup().or(())
+    checker.errors.dedup().into_result(())
 }
 
 struct NameChecker<'a> {
