@@ -9,9 +9,7 @@ use super::fragment_walk::{FragmentWalk, Pass, Visitor, error_at};
 use super::variables::Variables;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::language::template::{substitute, substitute_text};
-use crate::language::{
-    Addition, Component, Fragment, Marked, Omission, Omissions, Place, Selector, When, unmet,
-};
+use crate::language::{Addition, Fragment, Marked, Omission, Omissions, Page, Place, Selector, When, unmet};
 use crate::object::{Cluster, ObjectId};
 use crate::parallel::{self, MIN_COMPONENTS_PER_THREAD};
 use crate::payload::{ExpandedManifest, Manifest};
@@ -113,11 +111,7 @@ struct ExpandedComponent {
     placements: Vec<FragmentPlacement>,
 }
 
-fn expand_component(
-    view: &View<'_>,
-    component: &str,
-    page: &Component,
-) -> Result<ExpandedComponent, Diagnostics> {
+fn expand_component(view: &View<'_>, component: &str, page: &Page) -> Result<ExpandedComponent, Diagnostics> {
     let payload = &view.payload;
     let mut walk = FragmentWalk {
         manifests: payload.of_component(component).map(|(_, manifest)| manifest).collect(),

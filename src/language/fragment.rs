@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
 
-use super::component::Place;
 use super::header::{ApiVersion, Metadata};
 use super::intents::Intents;
 use super::omission::Omissions;
+use super::page::Place;
 use super::typed::{Marked, Reader, Typed, string_enum, typed};
 use super::value_type::{TextPattern, ValueRules, ValueType};
 use super::when::When;

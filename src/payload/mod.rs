@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::language::{Component, Marked, Parameter};
+use crate::language::{Marked, Page, Parameter};
 use crate::object::{Cluster, ObjectId, Schema, Scopes};
 use crate::parallel::{self, MIN_FILES_PER_THREAD};
 use crate::yaml::{Node, Sources, Text};
@@ -32,7 +32,7 @@ pub struct Payload {
     /// The version and the images, if the payload is a release.
     pub release: Option<Release>,
     /// The pages, by component.
-    pub pages: BTreeMap<String, Component>,
+    pub pages: BTreeMap<String, Page>,
     root: PathBuf,
     patch_files: BTreeMap<String, Vec<page::PatchFile>>,
     by_component: BTreeMap<String, Vec<usize>>,
@@ -196,7 +196,7 @@ impl Payload {
     }
 
     /// Returns the page of a component.
-    pub fn page(&self, component: &str) -> Option<&Component> {
+    pub fn page(&self, component: &str) -> Option<&Page> {
         self.pages.get(component)
     }
 

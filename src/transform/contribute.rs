@@ -86,7 +86,7 @@ fn uses_without_workload<'c>(
         else {
             continue;
         };
-        if contribution.limited
+        if contribution.is_limited_to_profiles
             && !contribution.uses.is_empty()
             && !objects.iter().any(|object| object.id == *workload)
         {
@@ -188,7 +188,7 @@ fn add_object(
     }
     // Without a limit to profiles, the contribution is for the existing object, wherever that lives.
     let mut manifests = component.view().payload.of_component(component.name);
-    if !contribution.limited && manifests.any(|(_, manifest)| is_same(&id, &manifest.id)) {
+    if !contribution.is_limited_to_profiles && manifests.any(|(_, manifest)| is_same(&id, &manifest.id)) {
         return Ok(());
     }
     if let Some(object) = new_object::create(id, contribution, component, objects)? {

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
-use crate::language::{ImageHomes, Marked};
+use crate::language::{ImageReleases, Marked};
 use crate::object::Cluster;
 use crate::payload::{Images, Payload};
 use crate::yaml::Node;
@@ -100,7 +100,7 @@ impl ImageReplacements {
 }
 
 /// Returns the cluster whose release an image comes from, if the page declares it.
-fn declared_home(homes: &ImageHomes, tag: &str) -> Option<Cluster> {
+fn declared_home(homes: &ImageReleases, tag: &str) -> Option<Cluster> {
     let is_in = |tags: &[Marked<String>]| tags.iter().any(|other| other.value == tag);
     if is_in(&homes.guest) {
         Some(Cluster::Guest)
@@ -112,7 +112,7 @@ fn declared_home(homes: &ImageHomes, tag: &str) -> Option<Cluster> {
 }
 
 /// Refuses tags in a page that its component does not have: they would have no effect.
-fn refuse_unknown_tags(homes: &ImageHomes, sources: &Images, payload: &Payload, errors: &mut Diagnostics) {
+fn refuse_unknown_tags(homes: &ImageReleases, sources: &Images, payload: &Payload, errors: &mut Diagnostics) {
     for tag in homes.guest.iter().chain(&homes.management) {
         if !sources.tags.contains_key(&tag.value) {
             errors.0.push(

@@ -58,8 +58,8 @@ fn lives_here(
     component: &ComponentContext<'_>,
 ) -> Result<bool, Diagnostic> {
     let cluster = component.view().profile.cluster;
-    let location = Location::of(contribution.part, component.sources());
-    if scope == Scope::Cluster && cluster == Cluster::Management && contribution.limited {
+    let location = Location::of(contribution.addition, component.sources());
+    if scope == Scope::Cluster && cluster == Cluster::Management && contribution.is_limited_to_profiles {
         return Err(Diagnostic::error(
             "a cluster-scoped object cannot be in a hosted control plane's namespace",
         )
@@ -67,7 +67,7 @@ fn lives_here(
         .object(id)
         .help("limit the addition to profiles of the guest with `in`"));
     }
-    if cluster == Cluster::Both || contribution.limited {
+    if cluster == Cluster::Both || contribution.is_limited_to_profiles {
         return Ok(true);
     }
     if scope == Scope::Cluster {
@@ -91,7 +91,7 @@ fn position(
 ) -> PayloadPosition {
     let sequence = objects.len();
     let mut manifests = component.view().payload.of_component(component.name);
-    if let Some(neighbour) = contribution.workload.as_ref().or(contribution.meets.as_ref())
+    if let Some(neighbour) = contribution.workload.as_ref().or(contribution.intent_object.as_ref())
         && let Some((manifest, _)) = manifests.find(|(_, manifest)| manifest.id == *neighbour)
     {
         return PayloadPosition { manifest, placement: Placement::BeforeManifest, sequence };
@@ -111,5 +111,5 @@ fn set_namespace(root: &mut Node, namespace: &str) {
 
 /// Returns the cause of a change by a contribution.
 pub(super) fn cause(contribution: &Contribution) -> Cause {
-    Cause::Addition { addition: contribution.part, uses: contribution.uses.clone() }
+    Cause::Addition { addition: contribution.addition, uses: contribution.uses.clone() }
 }

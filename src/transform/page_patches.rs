@@ -5,7 +5,7 @@ use super::patch::{self, PatchError};
 use super::patch_target::PatchSelector;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::expand::{Variables, View};
-use crate::language::{Component, ItemPosition, Marked, PatchEntry, unmet};
+use crate::language::{ItemPosition, Marked, Page, PatchEntry, unmet};
 use crate::object::{Cause, Object, ObjectId, Schema};
 use crate::yaml::Node;
 
@@ -65,7 +65,7 @@ fn patchers<'a>(view: &'a View<'a>, component: &'a str) -> Vec<Patcher<'a>> {
 struct Patcher<'a> {
     view: &'a View<'a>,
     component: &'a str,
-    page: &'a Component,
+    page: &'a Page,
     entry: &'a Marked<PatchEntry>,
 }
 

@@ -26,7 +26,7 @@ pub(super) fn tombstones(
             continue;
         }
         for (index, manifest) in view.payload.of_component(component) {
-            if selection.elsewhere.contains(&index) && selector.value.matches(&manifest.id) {
+            if selection.in_other_cluster.contains(&index) && selector.value.matches(&manifest.id) {
                 let root = tombstone(manifest, selector.mark);
                 let mut history = History::new(view.context.recording);
                 history.record(&root, || Cause::Moved(selector.mark));

@@ -13,8 +13,8 @@ use super::Context;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::language::template::{malformed, names};
 use crate::language::{
-    Addition, Checks, Component, Fragment, IntentRule, Intents, Marked, Omissions, Place, PolicyTarget,
-    Profile, Use, When,
+    Addition, Checks, Fragment, IntentRule, Intents, Marked, Omissions, Page, Place, PolicyTarget, Profile,
+    Use, When,
 };
 use crate::yaml::{Mark, Node, Value};
 use names::LocalNames;
@@ -100,7 +100,7 @@ impl<'a> NameChecker<'a> {
         }
     }
 
-    fn check_page(&mut self, component: &str, page: &'a Component) {
+    fn check_page(&mut self, component: &str, page: &'a Page) {
         // These are evaluated before the values of the page, so they can only use parameters.
         let parameters_only = LocalNames::of_page_without_values(page);
         self.check_when(&page.when, &parameters_only);
