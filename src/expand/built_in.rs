@@ -1,4 +1,4 @@
-//! The built-in names: what `${…}` knows without a declaration. To add one, add it here.
+//! The built-in names, which `${…}` knows without a declaration. To add one, add a variant and an entry in `ALL`.
 
 use super::pod_context::{local_volumes, mounts_tmp};
 use super::variables::{Variables, Workload};
@@ -114,7 +114,7 @@ pub(super) fn image_tag(name: &str) -> Option<&str> {
     name.strip_prefix(IMAGES)?.strip_prefix('.')
 }
 
-/// Returns the pull spec of an image tag. `<tag>.guest` and `<tag>.management` are those of one release.
+/// Returns the pullspec of an image tag. `<tag>.guest` and `<tag>.management` are those of one release.
 pub(super) fn lookup_image(tag: &str, variables: &Variables<'_>) -> Result<Lookup, NotDefined> {
     let (tag, cluster) = match tag.rsplit_once('.') {
         Some((tag, "guest")) => (tag, Cluster::Guest),
@@ -122,7 +122,7 @@ pub(super) fn lookup_image(tag: &str, variables: &Variables<'_>) -> Result<Looku
         _ => (tag, variables.view.profile.cluster),
     };
     match variables.view.payload.images(cluster).and_then(|images| images.tags.get(tag)) {
-        Some(pull_spec) => Ok(text(pull_spec)),
+        Some(pullspec) => Ok(text(pullspec)),
         None => Err(NotDefined::new(format!("the release has no image `{tag}`"))),
     }
 }

@@ -30,7 +30,7 @@ pub use intents::{Intent, IntentRule, Intents};
 pub use omission::{Omission, Omissions};
 pub use page::{ImageReleases, ItemPosition, Page, PatchEntry, PatchTarget, Place};
 pub use parameter_set::{DEFAULT_SET, ParameterSet, ValueSources};
-pub use parameters::{Parameter, Parameters, Readable};
+pub use parameters::{Parameter, ParameterObject, Parameters};
 pub use profile::{FieldRule, Pins, PolicyRule, PolicyTarget, Profile};
 pub use profiles::Profiles;
 pub use schema::schema;

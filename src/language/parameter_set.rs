@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::parameters::{Parameter, Parameters, ParametersFile, Readable};
+use super::parameters::{Parameter, ParameterObject, Parameters, ParametersFile};
 use super::profile::Profile;
 use super::profiles::Profiles;
 use super::profiles_folder::read_document;
@@ -80,7 +80,7 @@ pub struct ValueSources<'g> {
     /// Settings such as `a.b=value`, which take precedence over files.
     pub settings: &'g [String],
     /// Files with objects from which parameters are read.
-    pub objects: &'g [(Readable, PathBuf)],
+    pub objects: &'g [(ParameterObject, PathBuf)],
 }
 
 impl Profiles {
@@ -117,7 +117,7 @@ impl Profiles {
     }
 
     /// Reads an object that must be of a kind.
-    fn read_object(&mut self, kind: Readable, path: &Path) -> Result<Node, Diagnostics> {
+    fn read_object(&mut self, kind: ParameterObject, path: &Path) -> Result<Node, Diagnostics> {
         let node = read_document(path, &mut self.sources)?;
         let actual = match node.get("kind").and_then(Node::as_str) {
             Some(actual) if actual == kind.kind() => return Ok(node),

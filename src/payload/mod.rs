@@ -53,7 +53,7 @@ pub struct File {
     pub path: String,
     /// The component: its folder, or in a flat payload the component in its name. Empty if there is neither.
     pub component: String,
-    /// The name from which the run level is read: its own, or for a fragment that of the file after it.
+    /// The file name from which the run level is read: its own, or for a file of a fragment that of the manifest after it.
     pub ordered_as: String,
     /// The digest of the file.
     pub sha256: Sha256,

@@ -18,13 +18,13 @@ pub struct Release {
     pub images: Images,
 }
 
-/// The tags of an `image-references` file. In a release each tag has a pull spec, in a component's folder a source
+/// The tags of an `image-references` file. In a release each tag has a pullspec, in a component's folder a source
 /// repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Images {
     /// The name of the image stream. In a release it is the version.
     pub name: String,
-    /// The pull spec or source repository of each tag.
+    /// The pullspec or source repository of each tag.
     pub tags: BTreeMap<String, String>,
     /// The file, as messages show it.
     pub file: String,

@@ -49,7 +49,7 @@ impl Payload {
     }
 
     /// Returns the index of the manifest before which those of fragments are inserted: the first one of the component's
-    /// last run level, because its workloads need what fragments bring.
+    /// last run level, because its workloads need the objects of fragments.
     fn index_for_fragments(&self, component: &str) -> usize {
         let level =
             |manifest: &Manifest| RunLevel::of(&self.file(manifest).ordered_as).map(|level| level.number);

@@ -1,5 +1,5 @@
-//! Turns declarations of issued objects into Secrets. They have keys and their origin, but no data: `apply` fills it, so
-//! that rendering always produces the same bytes.
+//! Turns declarations of issued objects into Secrets. They have keys and their origin, but no data: the issuer fills it in
+//! in the cluster, so rendering always produces the same bytes.
 
 use super::patch;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};

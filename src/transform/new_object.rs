@@ -3,7 +3,9 @@
 use super::component::ComponentContext;
 use crate::diagnostic::{Diagnostic, Location};
 use crate::expand::Contribution;
-use crate::object::{Cause, Cluster, History, Object, ObjectId, PayloadPosition, Placement, Scope, text};
+use crate::object::{
+    Cause, Cluster, History, Object, ObjectId, PayloadPosition, RelativePosition, Scope, text,
+};
 use crate::yaml::{Entry, Node, Value};
 
 /// Creates the object of a contribution. Returns `None` if it lives in another cluster.
@@ -13,7 +15,7 @@ pub(super) fn create(
     component: &ComponentContext<'_>,
     objects: &[Object],
 ) -> Result<Option<Object>, Diagnostic> {
-    // A kind of unknown scope is taken for namespaced.
+    // Assume that a kind of unknown scope is namespaced; the checks report it.
     let scope = component.scopes.of(&id.group, &id.kind).unwrap_or(Scope::Namespaced);
     if !lives_here(&id, scope, contribution, component)? {
         return Ok(None);
@@ -49,8 +51,9 @@ pub(super) fn create(
     }))
 }
 
-/// Returns whether a new object lives in the profile's cluster. An addition that is limited to profiles says so itself.
-/// Cluster-scoped objects live in the guest. For other objects, `place` of the page or of a fragment decides.
+/// Returns whether a new object lives in the profile's cluster. If the addition has `in`, the object lives in the clusters
+/// of these profiles. Otherwise a cluster-scoped object lives in the guest, and `place` of the page or of a fragment decides
+/// for others.
 fn lives_here(
     id: &ObjectId,
     scope: Scope,
@@ -74,7 +77,7 @@ fn lives_here(
         return Ok(cluster == Cluster::Guest);
     }
     match component.expanded.place_of(component.name, id)[..] {
-        [(_, home)] => Ok(home == Cluster::Both || home == cluster),
+        [(_, placed)] => Ok(placed == Cluster::Both || placed == cluster),
         _ => Err(Diagnostic::error("it is not clear in which cluster this new object lives")
             .at(location)
             .object(id)
@@ -94,12 +97,12 @@ fn position(
     if let Some(neighbour) = contribution.workload.as_ref().or(contribution.intent_object.as_ref())
         && let Some((manifest, _)) = manifests.find(|(_, manifest)| manifest.id == *neighbour)
     {
-        return PayloadPosition { manifest, placement: Placement::BeforeManifest, sequence };
+        return PayloadPosition { manifest, relative_position: RelativePosition::BeforeManifest, sequence };
     }
     let last_object = objects.iter().map(|object| object.position.manifest).max();
     let last_manifest = || component.view().payload.of_component(component.name).last();
     let manifest = last_object.or_else(|| last_manifest().map(|(index, _)| index)).unwrap_or_default();
-    PayloadPosition { manifest, placement: Placement::AfterManifest, sequence }
+    PayloadPosition { manifest, relative_position: RelativePosition::AfterManifest, sequence }
 }
 
 fn set_namespace(root: &mut Node, namespace: &str) {

@@ -78,7 +78,7 @@ impl Patcher<'_> {
 
     fn apply(&self, objects: &mut [Object]) -> Result<(), Diagnostic> {
         let patches = self.view.payload.patches(self.component, self.page, self.entry)?;
-        self.require_sensible(&patches)?;
+        self.check_patches(&patches)?;
         for patch in &patches {
             let selector = PatchSelector::of(&self.entry.value, patch, self.view.context.sources)?;
             let (mut selected, mut changed) = (0, false);
@@ -105,7 +105,7 @@ impl Patcher<'_> {
     }
 
     /// Refuses patches that are wrong for every object.
-    fn require_sensible(&self, patches: &[Node]) -> Result<(), Diagnostic> {
+    fn check_patches(&self, patches: &[Node]) -> Result<(), Diagnostic> {
         if patches.is_empty() && !self.entry.value.optional {
             return Err(self.error("the patch is empty").help("remove it, or write what it changes"));
         }
