@@ -133,7 +133,7 @@ pub(super) fn first_segment(name: &str) -> &str {
 }
 
 fn container<'v>(variables: &'v Variables<'_>) -> Result<&'v Node, NotDefined> {
-    let only_in_policy = || NotDefined::new("only a policy for `container` has a container");
+    let only_in_policy = || NotDefined::new("it is defined only in a policy rule with `for: container`");
     variables.container.as_ref().ok_or_else(only_in_policy)
 }
 
@@ -143,7 +143,7 @@ fn workload<'v>(variables: &'v Variables<'_>) -> Result<&'v Workload, NotDefined
 }
 
 fn pod_context<'v>(variables: &'v Variables<'_>) -> Result<&'v super::PodContext, NotDefined> {
-    variables.pod_context.ok_or_else(|| NotDefined::new("only a policy has a pod"))
+    variables.pod_context.ok_or_else(|| NotDefined::new("it is defined only in `policy`"))
 }
 
 /// Returns the workload and its pod template. Only policies know them, because they run after all other changes.

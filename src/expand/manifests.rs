@@ -125,7 +125,7 @@ fn expand_component(view: &View<'_>, component: &str, page: &Page) -> Result<Exp
     walk.visit_body(&page.adds, &page.uses, &variables, &[]);
     let mut expanded = walk.visitor.0;
     let mut errors = walk.errors;
-    // Without values, `${…}` in a manifest is not ours: it may be a shell's.
+    // transship fills in `${…}` only if the page has `values`. Otherwise it may belong to a shell script.
     if !page.values.is_empty() {
         for (index, manifest) in payload.of_component(component) {
             if let Some(changed) = errors.ok_or_record(with_values(manifest, &variables)).flatten() {
@@ -159,7 +159,7 @@ impl Visitor for ManifestCollector {
         let sources = variables.view.context.sources;
         for manifest in &fragment.manifests {
             let Some(root) = substitute(&manifest.root, variables, sources)? else {
-                let message = "this manifest consists of a name that has no value";
+                let message = "this manifest is a `${…}` that has no value";
                 return Err(error_at(variables, manifest.root.mark, message));
             };
             self.0.from_fragments.push(ExpandedManifest {

@@ -26,7 +26,7 @@ pub struct ParameterSet {
 
 impl ParameterSet {
     /// Returns whether a profile is rendered with these values.
-    pub fn concerns(&self, profile: &Profile) -> bool {
+    pub fn applies_to(&self, profile: &Profile) -> bool {
         profile.is_in(&self.profiles)
     }
 

@@ -274,7 +274,7 @@ impl Path {
                 Err(match nearest(value, known.iter().copied()) {
                     Some(near) => error.help(format!("did you mean `[{key}={near}]`?")),
                     None if known.is_empty() => error,
-                    None => error.help(format!("there are {}", known.join(", "))),
+                    None => error.help(format!("the list has {}", known.join(", "))),
                 })
             }
             _ => Err(PathError::new(self.mark, format!("{} items have {key}={value}", matches.len()))

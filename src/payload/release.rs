@@ -63,7 +63,7 @@ pub(super) fn load(root: &Path, layout: Layout, errors: &mut Diagnostics) -> Opt
     {
         errors.0.push(
             Diagnostic::error(format!(
-                "the images are of the release `{}`, the metadata of `{version}`",
+                "image-references is of the release `{}`, but release-metadata is of `{version}`",
                 images.name
             ))
             .at(Location::file(references.display().to_string()))

@@ -141,7 +141,7 @@ pub fn to_json(rows: &[Row]) -> String {
 
 /// Returns the rows as a table.
 pub fn table(rows: &[Row], paint: Paint) -> String {
-    let mut lines = vec![["", "CLUSTER", "OBJECT", "NAMESPACE", "FILE", "WHY NOT"].map(str::to_owned)];
+    let mut lines = vec![["INCLUDED", "CLUSTER", "OBJECT", "NAMESPACE", "FILE", "REASON"].map(str::to_owned)];
     lines.extend(rows.iter().map(cells));
     let mut widths = [0; 6];
     for line in &lines {
@@ -158,7 +158,7 @@ pub fn table(rows: &[Row], paint: Paint) -> String {
         let line = line.trim_end();
         let line = match (index, cells[0].as_str()) {
             (0, _) => paint.bold(line),
-            (_, "out") => paint.dim(line),
+            (_, "no") => paint.dim(line),
             _ => line.to_owned(),
         };
         let _ = writeln!(out, "{line}");
@@ -175,7 +175,7 @@ fn cells(row: &Row) -> [String; 6] {
     };
     let object = format!("{}/{}", row.kind, row.name);
     [
-        if row.included { "in" } else { "out" },
+        if row.included { "yes" } else { "no" },
         row.cluster.unwrap_or("-"),
         &object,
         if row.namespace.is_empty() { "-" } else { &row.namespace },
@@ -193,7 +193,7 @@ pub fn summary(payload: &Payload, filters: &Filters, exclusions: &[Option<Reason
     let manifests = payload.manifests.iter().zip(&excluded_at_load);
     let loaded = manifests.filter(|(_, reason)| reason.is_none()).map(|(manifest, _)| manifest);
     format!(
-        "{} manifests, {included} in, {} out\npayload sha256:{}\nClusterVersion status.versionHash {}",
+        "{} manifests, {included} included, {} excluded\npayload sha256:{}\nClusterVersion status.versionHash {}",
         exclusions.len(),
         exclusions.len() - included,
         payload.sha256(),

@@ -61,7 +61,7 @@ fn create_secret(object: &mut Object, sources: &Sources) -> Result<(), Diagnosti
     };
     let Some(Declaration { read, help }) = declaration(kind) else {
         return Err(error(format!("`{kind}` is not a kind of transship"), &object.root)
-            .help("there are IssuedKubeconfig, IssuedCertificate and IssuedCredentials"));
+            .help("use IssuedKubeconfig, IssuedCertificate or IssuedCredentials"));
     };
     let spec = object.root.get("spec").and_then(Node::as_map);
     for entry in spec.into_iter().flatten() {

@@ -1,5 +1,5 @@
-//! Applies the patches of pages, in the order in which they are written. A patch selects objects by their manifests, not by
-//! what policy and earlier patches made of them.
+//! Applies the patches of pages, in the order in which they are written. A patch selects objects by their manifests,
+//! before policy and earlier patches changed them.
 
 use super::patch::{self, PatchError};
 use super::patch_target::PatchSelector;

@@ -117,7 +117,7 @@ impl<'a> NameChecker<'a> {
             self.check_when(&patch.value.when, &parameters_only);
             self.check_profiles_exist(&patch.value.profiles);
         }
-        // Without values, `${…}` in a manifest is not ours: it may be a shell's.
+        // transship fills in `${…}` only if the page has `values`. Otherwise it may belong to a shell script.
         if !page.values.is_empty() {
             for (_, manifest) in self.context.payload.of_component(component) {
                 self.check_node(&manifest.root, &local);

@@ -118,7 +118,7 @@ impl NameChecker<'_> {
         self.errors.0.push(error.help("use another name"));
     }
 
-    /// Reports a parameter of a page whose name is declared elsewhere, too.
+    /// Reports a parameter of a page if another page or a Parameters file declares the same name.
     pub(super) fn check_page_parameters(&mut self, page: &Page) {
         for (name, parameter) in &page.parameters {
             let shared = self.context.profiles.declared().get(name);
