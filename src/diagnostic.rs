@@ -46,7 +46,7 @@ pub struct Diagnostic {
     pub help: Option<String>,
 }
 
-/// All errors of a stage. Never empty when returned as an error.
+/// Errors that were collected. Never empty when returned as an error.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Diagnostics(pub Vec<Diagnostic>);
 
@@ -140,12 +140,13 @@ impl Diagnostic {
 
 impl Diagnostics {
     /// Returns the value if there are no errors, and the errors otherwise.
-    pub fn or<T>(self, value: T) -> Result<T, Diagnostics> {
+    pub fn into_result<T>(self, value: T) -> Result<T, Diagnostics> {
         if self.0.is_empty() { Ok(value) } else { Err(self) }
     }
 
-    /// Returns the values of all results, or the errors of all results.
-    pub fn gather<T>(results: impl IntoIterator<Item = Result<T, Self>>) -> Result<Vec<T>, Self> {
+    /// Returns the values of all results, or the errors of all results. Unlike `Iterator::collect`, it does not stop at
+    /// the first error.
+    pub fn collect<T>(results: impl IntoIterator<Item = Result<T, Self>>) -> Result<Vec<T>, Self> {
         let mut errors = Self::default();
         let mut values = Vec::new();
         for result in results {
@@ -154,7 +155,7 @@ impl Diagnostics {
                 Err(found) => errors.0.extend(found.0),
             }
         }
-        errors.or(values)
+        errors.into_result(values)
     }
 
     /// Removes duplicates: each profile that reads a file reports the errors in it.
@@ -165,8 +166,8 @@ impl Diagnostics {
         self
     }
 
-    /// Returns the value of a result, or records its error.
-    pub fn collect<T>(&mut self, result: Result<T, Diagnostic>) -> Option<T> {
+    /// Returns the value of a result, or records its error and returns `None`.
+    pub fn ok_or_record<T>(&mut self, result: Result<T, Diagnostic>) -> Option<T> {
         match result {
             Ok(value) => Some(value),
             Err(error) => {

@@ -42,7 +42,7 @@ pub(crate) fn read_without_duplicate_keys(path: &Path, source: SourceId) -> Resu
     let name = path.display().to_string();
     let document = read_document(path, source)?;
     let errors = document.duplicates.iter().map(|duplicate| duplicate_key(duplicate, &name)).collect();
-    Diagnostics(errors).or(document.root)
+    Diagnostics(errors).into_result(document.root)
 }
 
 fn duplicate_key(duplicate: &DuplicateKey, file: &str) -> Diagnostic {

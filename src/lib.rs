@@ -152,7 +152,7 @@ fn refuse_errors(checked: &[Checked], context: &Context<'_>) -> Result<(), Diagn
             errors.0.push(finding.diagnostic(context.sources));
         }
     }
-    errors.or(())
+    errors.into_result(())
 }
 
 /// Orders the objects of the requested profiles.
@@ -177,10 +177,10 @@ fn in_requested_order(plans: Vec<Vec<Plan>>, profiles: &[&Profile]) -> Vec<Plan>
     plans
 }
 
-/// Calls a function for each item, and collects the errors of all calls.
+/// Calls a function for each item, and collects the errors of all of them.
 fn each<T, R>(
     items: impl IntoIterator<Item = T>,
     function: impl Fn(T) -> Result<R, Diagnostics>,
 ) -> Result<Vec<R>, Diagnostics> {
-    Diagnostics::gather(items.into_iter().map(function)).map_err(Diagnostics::dedup)
+    Diagnostics::collect(items.into_iter().map(function)).map_err(Diagnostics::dedup)
 }

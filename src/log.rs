@@ -24,7 +24,7 @@ pub(crate) fn loaded(payload: &Payload, profiles: &Profiles) {
 /// Logs how many manifests a profile includes and, at the level debug, the decision for each.
 pub(crate) fn selected(selected: &Selected<'_>) {
     let profile = selected.profile().name.as_str();
-    let decisions = &selected.selection.out;
+    let decisions = &selected.selection.exclusions;
     let excluded = decisions.iter().flatten().count();
     info!(profile, included = decisions.len() - excluded, excluded, "selected manifests");
     if !enabled!(Level::DEBUG) {

@@ -72,7 +72,7 @@ impl EachParameterSet<'_> {
         }
         let is_current = |set: &str, profile: &str| {
             let Some(set) = self.profiles.sets.get(set) else { return false };
-            self.profiles.iter().any(|known| known.name == profile && set.concerns(known))
+            self.profiles.iter().any(|known| known.name == profile && set.applies_to(known))
         };
         Ok(emit::stale_folders(root, is_current)?)
     }
@@ -83,10 +83,10 @@ impl EachParameterSet<'_> {
         load: impl Fn(&ParameterSet) -> Result<Project, Diagnostics>,
         function: impl Fn(&str, &Project, &[&Profile]) -> Result<T, Diagnostics>,
     ) -> Result<Vec<T>, Diagnostics> {
-        Diagnostics::gather(self.profiles.sets.iter().map(|(name, set)| {
+        Diagnostics::collect(self.profiles.sets.iter().map(|(name, set)| {
             let project = load(set)?;
             let mut profiles = project.profiles.named(self.profile)?;
-            profiles.retain(|profile| set.concerns(profile));
+            profiles.retain(|profile| set.applies_to(profile));
             function(name, &project, &profiles)
         }))
     }

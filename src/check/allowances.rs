@@ -11,23 +11,23 @@ use crate::yaml::{Entry, Node};
 /// The annotation of a manifest that allows a finding: `transship.openshift.io/allow-<check>: <reason>`.
 const ANNOTATION_PREFIX: &str = "transship.openshift.io/allow-";
 
-/// A place that allows findings of one check.
-struct AllowedBy<'a> {
+/// An allowance that applies to this cluster: it accepts findings of one check.
+struct ActiveAllowance<'a> {
     check: &'a str,
     declaration: Declaration,
-    scope: AllowedFor<'a>,
+    scope: AllowanceScope<'a>,
 }
 
-/// The findings that an entry allows.
+/// The objects whose findings an allowance accepts.
 #[derive(Clone, Copy)]
-enum AllowedFor<'a> {
-    /// Those of the objects that an entry of a Checks file selects.
+enum AllowanceScope<'a> {
+    /// Those that an entry of a Checks file selects.
     Entry(&'a Allowance),
-    /// Those of the objects of one manifest: an index into the payload's manifests.
+    /// The object of one manifest: an index into the payload's manifests.
     Manifest(usize),
 }
 
-/// Removes the findings that are allowed, and reports each allowance that allows nothing in this cluster.
+/// Removes the findings that allowances accept, and reports each allowance that accepts none in this cluster.
 pub(super) fn apply(cluster: &Rendered<'_>, checked: &mut Checked) {
     let mut allowances = allowances_in_files(cluster);
     allowances.extend(allowances_on_manifests(cluster, checked));
@@ -50,16 +50,16 @@ pub(super) fn apply(cluster: &Rendered<'_>, checked: &mut Checked) {
     checked.used.extend(used);
 }
 
-/// Returns the entries under `allow` that concern the profile of a cluster.
-fn allowances_in_files<'a>(cluster: &'a Rendered<'_>) -> Vec<AllowedBy<'a>> {
+/// Returns the entries under `allow` that apply to the profile of a cluster.
+fn allowances_in_files<'a>(cluster: &'a Rendered<'_>) -> Vec<ActiveAllowance<'a>> {
     let profile = cluster.view.profile;
     let mut allowances = Vec::new();
     for entry in &cluster.view.context.profiles.checks.allow {
         if profile.is_in(&entry.value.profiles) {
-            allowances.push(AllowedBy {
+            allowances.push(ActiveAllowance {
                 check: entry.value.check.code(),
                 declaration: Declaration { mark: entry.mark, profile: Some(profile.name.clone()) },
-                scope: AllowedFor::Entry(&entry.value),
+                scope: AllowanceScope::Entry(&entry.value),
             });
         }
     }
@@ -67,7 +67,7 @@ fn allowances_in_files<'a>(cluster: &'a Rendered<'_>) -> Vec<AllowedBy<'a>> {
 }
 
 /// Returns the allowances on the manifests of a cluster, and reports those without a reason.
-fn allowances_on_manifests<'a>(cluster: &'a Rendered<'_>, checked: &mut Checked) -> Vec<AllowedBy<'a>> {
+fn allowances_on_manifests<'a>(cluster: &'a Rendered<'_>, checked: &mut Checked) -> Vec<ActiveAllowance<'a>> {
     let mut allowances = Vec::new();
     for manifest in cluster.objects.iter().filter_map(|object| object.manifest) {
         for (check, annotation) in allow_annotations(&cluster.view.payload.manifests[manifest]) {
@@ -76,10 +76,10 @@ fn allowances_on_manifests<'a>(cluster: &'a Rendered<'_>, checked: &mut Checked)
                 checked.findings.push(without_reason(check, annotation));
                 continue;
             }
-            allowances.push(AllowedBy {
+            allowances.push(ActiveAllowance {
                 check,
                 declaration: Declaration { mark: annotation.mark, profile: None },
-                scope: AllowedFor::Manifest(manifest),
+                scope: AllowanceScope::Manifest(manifest),
             });
         }
     }
@@ -93,13 +93,13 @@ fn allow_annotations(manifest: &Manifest) -> impl Iterator<Item = (&str, &Entry)
     entries.filter_map(|entry| Some((entry.key.strip_prefix(ANNOTATION_PREFIX)?, entry)))
 }
 
-fn allows(allowance: &AllowedBy<'_>, finding: &Finding, cluster: &Rendered<'_>) -> bool {
+fn allows(allowance: &ActiveAllowance<'_>, finding: &Finding, cluster: &Rendered<'_>) -> bool {
     if allowance.check != finding.check.code() {
         return false;
     }
     match allowance.scope {
-        AllowedFor::Manifest(manifest) => finding.manifest == Some(manifest),
-        AllowedFor::Entry(entry) => {
+        AllowanceScope::Manifest(manifest) => finding.manifest == Some(manifest),
+        AllowanceScope::Entry(entry) => {
             let Some(object) = &finding.object else { return false };
             // Entries name objects as the payload does, before a profile moves them to another namespace.
             let id = match finding.manifest {
@@ -111,13 +111,13 @@ fn allows(allowance: &AllowedBy<'_>, finding: &Finding, cluster: &Rendered<'_>) 
     }
 }
 
-fn unused(allowance: &AllowedBy<'_>) -> Finding {
+fn unused(allowance: &ActiveAllowance<'_>) -> Finding {
     let check = allowance.check;
     let Declaration { mark, profile } = &allowance.declaration;
     let mut finding = if Check::all().any(|known| known.code() == check) {
         let help = match allowance.scope {
-            AllowedFor::Entry(_) => "remove it, or limit it to some profiles with `in`",
-            AllowedFor::Manifest(_) => "remove the annotation",
+            AllowanceScope::Entry(_) => "remove it, or limit it to some profiles with `in`",
+            AllowanceScope::Manifest(_) => "remove the annotation",
         };
         Finding::in_file(
             Check::UnusedAllowance,

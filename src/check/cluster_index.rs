@@ -27,7 +27,7 @@ pub(super) struct ClusterIndex<'a> {
     externals: Vec<DeclaredExternal<'a>>,
 }
 
-/// One pattern under `externals` that concerns this cluster.
+/// One pattern under `externals` that applies to this cluster.
 pub(super) struct DeclaredExternal<'a> {
     pub(super) pattern: &'a SelectorPattern,
     pub(super) mark: Mark,
@@ -40,14 +40,14 @@ pub(super) struct DeclaredExternal<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct ExternalId(pub(super) usize);
 
-/// An object that a reference leads to.
-pub(super) enum Found<'a> {
+/// An object that exists in the cluster.
+pub(super) enum ExistingObject<'a> {
     /// A rendered object.
     Rendered(&'a Object),
-    /// An object that a controller creates, with the known keys of its data. Without keys, nothing is known about them.
+    /// An object that a controller creates, with the keys of its data. The list is empty if they are not known.
     Created(&'static [&'static str]),
-    /// An object that someone else creates, with the externals that declare it or its namespace. Without externals,
-    /// every cluster has it.
+    /// An object that someone else creates, with the externals that declare it or its namespace. The list is empty if
+    /// every cluster has the object.
     External(Vec<ExternalId>),
 }
 
@@ -62,15 +62,15 @@ impl<'a> ClusterIndex<'a> {
             namespaces: HashSet::new(),
             externals: declared_externals(cluster)?,
         };
-        let creators = cluster.view.context.profiles.checks.makers();
+        let creation_rules = cluster.view.context.profiles.checks.creation_rules();
         for object in cluster.objects.iter().filter(|object| !object.is_tombstone()) {
             index.add_rendered(object);
             index.add_serving_certificate(object);
         }
         for object in cluster.objects.iter().filter(|object| !object.is_tombstone()) {
-            for creator in creators.iter().filter(|creator| creator.applies_to(&object.id)) {
-                for place in creator.find(&object.root, &object.id.kind) {
-                    if let Some(key) = created_key(creator, place, object) {
+            for rule in creation_rules.iter().filter(|rule| rule.applies_to(&object.id)) {
+                for node in rule.find(&object.root, &object.id.kind) {
+                    if let Some(key) = created_key(rule, node, object) {
                         index.created.insert(key, &[]);
                     }
                 }
@@ -107,18 +107,24 @@ impl<'a> ClusterIndex<'a> {
         }
     }
 
-    /// Looks for an object, wherever it comes from.
-    pub(super) fn find(&self, kind: &str, group: &str, namespace: &str, name: &str) -> Option<Found<'a>> {
+    /// Finds an object that exists in the cluster: rendered, created by a controller, or external.
+    pub(super) fn find(
+        &self,
+        kind: &str,
+        group: &str,
+        namespace: &str,
+        name: &str,
+    ) -> Option<ExistingObject<'a>> {
         if let Some(object) = self.rendered.get(&(kind, group, namespace, name)) {
-            return Some(Found::Rendered(object));
+            return Some(ExistingObject::Rendered(object));
         }
         if let Some(keys) = self.created.get(&(kind, group, namespace, name)) {
-            return Some(Found::Created(keys));
+            return Some(ExistingObject::Created(keys));
         }
         if is_in_every_cluster(kind, namespace, name)
             && let Some(externals) = self.find_namespace(namespace)
         {
-            return Some(Found::External(externals));
+            return Some(ExistingObject::External(externals));
         }
         let mut matching = Vec::new();
         for (position, external) in self.externals.iter().enumerate() {
@@ -126,17 +132,18 @@ impl<'a> ClusterIndex<'a> {
                 matching.push(ExternalId(position));
             }
         }
-        if matching.is_empty() { None } else { Some(Found::External(matching)) }
+        if matching.is_empty() { None } else { Some(ExistingObject::External(matching)) }
     }
 
-    /// Returns the externals that declare a namespace, none if it exists without them, or nothing if it does not exist.
+    /// Returns `None` if a namespace does not exist, and otherwise the externals that declare it. The list is empty if the
+    /// namespace exists without them.
     fn find_namespace(&self, namespace: &str) -> Option<Vec<ExternalId>> {
         if namespace.is_empty() || self.has_objects_in(namespace) {
             return Some(Vec::new());
         }
         match self.find("Namespace", "", "", namespace)? {
-            Found::External(externals) => Some(externals),
-            Found::Rendered(_) | Found::Created(_) => Some(Vec::new()),
+            ExistingObject::External(externals) => Some(externals),
+            ExistingObject::Rendered(_) | ExistingObject::Created(_) => Some(Vec::new()),
         }
     }
 
@@ -190,13 +197,13 @@ impl<'a> ClusterIndex<'a> {
         self.names.get(&(kind, namespace)).into_iter().flatten().copied()
     }
 
-    /// Returns the externals that concern this cluster.
+    /// Returns the externals that apply to this cluster.
     pub(super) fn externals(&self) -> &[DeclaredExternal<'a>] {
         &self.externals
     }
 }
 
-/// Returns the patterns under `externals` that concern the profile of a cluster.
+/// Returns the patterns under `externals` that apply to the profile of a cluster.
 fn declared_externals<'a>(cluster: &'a Rendered<'a>) -> Result<Vec<DeclaredExternal<'a>>, Diagnostic> {
     let context = &cluster.view.context;
     let mut declared = Vec::new();
@@ -219,17 +226,17 @@ fn declared_externals<'a>(cluster: &'a Rendered<'a>) -> Result<Vec<DeclaredExter
 }
 
 /// Returns the object that a controller creates because of a field, as `creates` of a declared kind describes it.
-fn created_key<'a>(creator: &ReferenceRule<'a>, place: &'a Node, object: &'a Object) -> Option<Key<'a>> {
-    let name = match creator.name_field {
-        Some(field) => place.get(field)?,
-        None => place,
+fn created_key<'a>(rule: &ReferenceRule<'a>, node: &'a Node, object: &'a Object) -> Option<Key<'a>> {
+    let name = match rule.name_field {
+        Some(field) => node.get(field)?,
+        None => node,
     };
-    let namespace = match creator.namespace {
+    let namespace = match rule.namespace {
         TargetNamespace::SameAsSource => object.id.namespace.as_str(),
-        TargetNamespace::NextToName => place.get("namespace")?.as_str()?,
+        TargetNamespace::NextToName => node.get("namespace")?.as_str()?,
         TargetNamespace::ClusterScoped => "",
     };
-    Some((creator.kind, creator.group, namespace, name.as_str()?))
+    Some((rule.kind, rule.group, namespace, name.as_str()?))
 }
 
 /// Returns whether Kubernetes or OpenShift creates an object in every cluster, or in every namespace.

@@ -20,11 +20,11 @@ pub(super) struct CheckContext<'a> {
     pub(super) kinds: ServedKinds<'a>,
     pub(super) scopes: Scopes,
     pub(super) labels: LabelIndex<'a>,
-    /// The service accounts that a binding of this cluster grants permissions.
+    /// The ServiceAccounts to which a binding of this cluster grants permissions.
     pub(super) bound_accounts: BoundAccounts<'a>,
-    /// TargetNamespace objects of declared kinds reference other objects.
+    /// The fields in which objects of declared kinds reference other objects.
     pub(super) reference_rules: Vec<ReferenceRule<'a>>,
-    /// Namespace and name of each Service of the payload, before any profile moves it.
+    /// Namespace and name of each Service of the payload, before a profile moves it to its namespace.
     payload_services: HashSet<(&'a str, &'a str)>,
 }
 
@@ -48,7 +48,7 @@ impl<'a> CheckContext<'a> {
             scopes: rendered.view.scopes(),
             labels: LabelIndex::new(&rendered.objects),
             bound_accounts: rbac::bound_accounts(&rendered.objects),
-            reference_rules: rendered.view.context.profiles.checks.rules(),
+            reference_rules: rendered.view.context.profiles.checks.reference_rules(),
             payload_services,
         }
     }
@@ -58,7 +58,7 @@ impl<'a> CheckContext<'a> {
         self.rendered.view.profile.cluster
     }
 
-    /// Returns the names of all files.
+    /// Returns all files that were read, to show positions.
     pub(super) fn sources(&self) -> &'a Sources {
         self.rendered.view.context.sources
     }

@@ -4,20 +4,21 @@ use crate::object::Object;
 use crate::object::path::{escape, item_segment};
 use crate::yaml::{Entry, Node, Value};
 
-/// A field of an object, with the steps that lead to it from the root.
+/// A field of an object, with its path from the root.
 ///
-/// Steps are borrowed from the parent, so walking an object allocates nothing. Only a finding writes the path out.
+/// A field borrows its parent and stores only the path from it, so walking an object allocates nothing. Only a finding
+/// joins the whole path.
 #[derive(Clone, Copy)]
 pub(super) struct Field<'a> {
     pub(super) object: &'a Object,
     pub(super) node: &'a Node,
     parent: Option<&'a Field<'a>>,
-    step: Step<'a>,
+    relative_path: RelativePath<'a>,
 }
 
-/// The way from a parent to a field.
+/// The path from a parent to a field.
 #[derive(Clone, Copy)]
-enum Step<'a> {
+enum RelativePath<'a> {
     /// Keys below the parent, such as `/spec/template`; empty for the root.
     Path(&'a str),
     /// One key.
@@ -29,28 +30,28 @@ enum Step<'a> {
 impl<'a> Field<'a> {
     /// Returns the root of an object.
     pub(super) fn root(object: &'a Object) -> Self {
-        Self { object, node: &object.root, parent: None, step: Step::Path("") }
+        Self { object, node: &object.root, parent: None, relative_path: RelativePath::Path("") }
     }
 
     /// Returns a field of a map.
     pub(super) fn get(&'a self, key: &'a str) -> Option<Self> {
-        Some(self.child(self.node.get(key)?, Step::Key(key)))
+        Some(self.child(self.node.get(key)?, RelativePath::Key(key)))
     }
 
     /// Returns the field at a path such as `/spec/template`.
     pub(super) fn at(&'a self, path: &'a str) -> Option<Self> {
-        Some(self.child(descend(self.node, path)?, Step::Path(path)))
+        Some(self.child(descend(self.node, path)?, RelativePath::Path(path)))
     }
 
     /// Returns the items of the list at a path such as `/spec/volumes`, or of the field itself if the path is empty.
     pub(super) fn items(&'a self, path: &'a str) -> impl Iterator<Item = Self> {
         let items = descend(self.node, path).and_then(Node::as_list).unwrap_or_default();
-        items.iter().enumerate().map(move |(index, item)| self.child(item, Step::Item(path, index)))
+        items.iter().enumerate().map(move |(index, item)| self.child(item, RelativePath::Item(path, index)))
     }
 
     /// Returns the value of an entry of this map.
     pub(super) fn entry(&'a self, entry: &'a Entry) -> Self {
-        self.child(&entry.value, Step::Key(&entry.key))
+        self.child(&entry.value, RelativePath::Key(&entry.key))
     }
 
     /// Returns the containers and init containers of a pod template.
@@ -87,16 +88,16 @@ impl<'a> Field<'a> {
     /// Returns the path as a JSON pointer, with `[name=x]` for items that have a name.
     pub(super) fn path(&self) -> String {
         let mut path = self.parent.map(Field::path).unwrap_or_default();
-        match self.step {
-            Step::Path(below) => path.push_str(below),
-            Step::Key(key) => path.extend(["/", &escape(key)]),
-            Step::Item(list, index) => path.extend([list, "/", &item_segment(self.node, index)]),
+        match self.relative_path {
+            RelativePath::Path(below) => path.push_str(below),
+            RelativePath::Key(key) => path.extend(["/", &escape(key)]),
+            RelativePath::Item(list, index) => path.extend([list, "/", &item_segment(self.node, index)]),
         }
         path
     }
 
-    fn child(&'a self, node: &'a Node, step: Step<'a>) -> Self {
-        Self { object: self.object, node, parent: Some(self), step }
+    fn child(&'a self, node: &'a Node, relative_path: RelativePath<'a>) -> Self {
+        Self { object: self.object, node, parent: Some(self), relative_path }
     }
 }
 

@@ -9,7 +9,7 @@ use crate::language::Check;
 use crate::object::{Expected, Schema};
 use crate::yaml::{Entry, Map, Node, Number, Sources, Value, json};
 
-/// Maps whose values must be text, which YAML authors often forget to quote.
+/// Maps whose values must be text. Authors often forget to quote values such as `true` or `1`.
 const TEXT_MAPS: [&str; 4] = ["labels", "annotations", "matchLabels", "nodeSelector"];
 
 /// Checks that the fields of an object are known, of the right type, complete and without duplicates.
@@ -25,7 +25,7 @@ struct FieldChecker<'c> {
     report: &'c mut Report,
 }
 
-/// The keys that lead to a value: its own, and that of the map which contains it.
+/// The key of a value, and the key of the map that contains it.
 #[derive(Clone, Copy)]
 struct Keys<'n> {
     own: &'n str,
@@ -101,7 +101,7 @@ impl FieldChecker<'_> {
     }
 }
 
-/// Returns the keys of an item with their values, or the whole item if the list is a set. Returns nothing if a key is
+/// Returns the keys of an item with their values, or the whole item if the list is a set. Returns `None` if a key is
 /// missing.
 fn identity_of(item: &Node, keys: &[&str]) -> Option<String> {
     if keys.is_empty() {

@@ -23,7 +23,7 @@ pub struct Finding {
     pub mark: Mark,
     /// The problem.
     pub message: String,
-    /// Why it matters, and other places that belong to it.
+    /// Why it matters, and other locations that belong to it.
     pub notes: Vec<String>,
     /// How to fix it.
     pub help: String,
@@ -76,13 +76,13 @@ impl Finding {
         }
     }
 
-    /// Sets the line, where it is not that of the field's value.
+    /// Sets the line, if it is another one than that of the field's value.
     pub(super) fn at(mut self, mark: Mark) -> Self {
         self.mark = mark;
         self
     }
 
-    /// Adds a note: why the problem matters, or another place that belongs to it.
+    /// Adds a note: why the problem matters, or another location that belongs to it.
     pub(super) fn note(mut self, note: impl Into<String>) -> Self {
         self.notes.push(note.into());
         self

@@ -25,7 +25,7 @@ const CREDENTIAL_KEYS: [(&str, &str); 10] = [
 ];
 
 /// Texts up to this length cannot contain credentials that [`credentials_in`] recognizes.
-const SHORTEST_SUSPICIOUS_TEXT: usize = 16;
+const LONGEST_HARMLESS_TEXT: usize = 16;
 
 /// Checks that an object of the guest contains no credentials, key material or kubeconfig.
 pub(super) fn check(root: &Field<'_>, context: &CheckContext<'_>, report: &mut Report) {
@@ -73,7 +73,7 @@ fn check_keys(secret: &Field<'_>, report: &mut Report) {
 /// Checks every text of an object, decoded if it is base64.
 fn check_texts(field: &Field<'_>, report: &mut Report) {
     match &field.node.value {
-        Value::String(text) if text.len() > SHORTEST_SUSPICIOUS_TEXT => {
+        Value::String(text) if text.len() > LONGEST_HARMLESS_TEXT => {
             let content = credentials_in(text).or_else(|| credentials_in(&decode_base64(text)?));
             if let Some(content) = content {
                 report.add(secret_in_guest(field, content));

@@ -51,7 +51,7 @@ impl<'n> LabelSelector<'n> {
         self.expressions.iter().all(|expression| is_satisfied(expression, labels))
     }
 
-    /// Returns the required labels, except those that controllers add.
+    /// Returns the required labels that a pod template must have: all except those that controllers add.
     fn template_labels(self) -> impl Iterator<Item = (&'n str, &'n Node)> {
         let entries = self.labels.into_iter().flatten();
         entries
@@ -59,8 +59,8 @@ impl<'n> LabelSelector<'n> {
             .map(|entry| (entry.key.as_str(), &entry.value))
     }
 
-    /// Returns labels of which every match has at least one, to look matches up in an index. Returns none if the
-    /// selector does not say.
+    /// Returns labels with which to look up candidates in an index: every match has at least one of them. Returns none
+    /// if the selector requires no particular label, so that everything is a candidate.
     fn indexed_labels(self) -> Vec<(&'n str, &'n str)> {
         for (key, value) in self.template_labels() {
             if let Some(value) = value.as_str() {

@@ -63,7 +63,7 @@ pub use finding::Finding;
 use finding::Report;
 pub use merge::merge;
 
-/// The number of findings that are reported for one object.
+/// The maximum number of findings that are reported for one object.
 const MAX_FINDINGS_PER_OBJECT: usize = 100;
 
 /// The findings of one profile.
@@ -73,7 +73,7 @@ pub struct Checked {
     pub profile: String,
     /// The findings.
     pub findings: Vec<Finding>,
-    /// The declarations in Checks files and on manifests that were needed.
+    /// The declarations in Checks files and on manifests that a check used.
     pub used: BTreeSet<Declaration>,
 }
 
@@ -82,13 +82,13 @@ pub struct Checked {
 pub struct Declaration {
     /// The line.
     pub mark: Mark,
-    /// The profile in which it was needed, or nothing if the declaration does not depend on the profile.
+    /// The profile in which a check used it. `None` if the declaration does not depend on the profile.
     pub profile: Option<String>,
 }
 
 /// Checks all clusters of a topology.
 pub fn check(clusters: &[Rendered<'_>]) -> Result<Vec<Checked>, Diagnostics> {
-    let indexes = Diagnostics::gather(clusters.iter().map(|cluster| Ok(ClusterIndex::new(cluster)?)))?;
+    let indexes = Diagnostics::collect(clusters.iter().map(|cluster| Ok(ClusterIndex::new(cluster)?)))?;
     let mut results = Vec::new();
     for (position, (cluster, index)) in clusters.iter().zip(&indexes).enumerate() {
         let (before, after) = (&indexes[..position], &indexes[position + 1..]);
@@ -105,7 +105,7 @@ pub fn check_unique(objects: &[Object], sources: &Sources) -> Result<(), Diagnos
     let mut report = Report::default();
     duplicates::check(objects, sources, &mut report);
     let errors = report.findings.iter().map(|finding| finding.diagnostic(sources));
-    Diagnostics(errors.collect()).or(())
+    Diagnostics(errors.collect()).into_result(())
 }
 
 /// Runs all checks of one cluster.

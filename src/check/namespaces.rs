@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::cluster_index::Found;
+use super::cluster_index::ExistingObject;
 use super::context::CheckContext;
 use super::field::Field;
 use super::finding::{Finding, Report};
@@ -19,8 +19,8 @@ pub(super) fn check(context: &CheckContext<'_>, report: &mut Report) {
             continue;
         }
         match context.here.find("Namespace", "", "", namespace) {
-            Some(Found::External(externals)) => report.use_externals(&externals),
-            Some(Found::Rendered(_) | Found::Created(_)) => {}
+            Some(ExistingObject::External(externals)) => report.use_externals(&externals),
+            Some(ExistingObject::Rendered(_) | ExistingObject::Created(_)) => {}
             None => {
                 let root = Field::root(object);
                 let field = root.at("/metadata/namespace").unwrap_or(root);

@@ -1,4 +1,4 @@
-//! Fields that exclude each other. No schema describes them.
+//! Fields of which exactly one, or at most one, may be set. No schema describes them.
 
 use super::field::Field;
 use super::finding::{Finding, Report};

@@ -11,10 +11,11 @@ use crate::yaml::Node;
 
 const SUBJECT_KINDS: [&str; 3] = ["ServiceAccount", "User", "Group"];
 
-/// Namespace and name of the service accounts that have permissions. The name is empty for all of a namespace.
+/// Namespace and name of the ServiceAccounts that have permissions. An empty name means all ServiceAccounts of the
+/// namespace.
 pub(super) type BoundAccounts<'a> = HashSet<(&'a str, &'a str)>;
 
-/// Returns the service accounts that the bindings of a cluster grant permissions.
+/// Returns the ServiceAccounts to which the bindings of a cluster grant permissions.
 pub(super) fn bound_accounts(objects: &[Object]) -> BoundAccounts<'_> {
     let mut bound = HashSet::new();
     for object in objects.iter().filter(|object| is_binding(object) && !object.is_tombstone()) {
@@ -70,8 +71,8 @@ fn check_subject(subject: &Field<'_>, report: &mut Report) {
     }
 }
 
-/// Checks that no binding grants permissions to a user or group of service accounts in a namespace of the other cluster.
-/// `references` does so for subjects of the kind `ServiceAccount`.
+/// Checks that no binding grants permissions to a user or group of ServiceAccounts in a namespace of the other cluster.
+/// `references` checks this for subjects of the kind `ServiceAccount`.
 pub(super) fn check_users_of_other_cluster(
     root: &Field<'_>,
     context: &CheckContext<'_>,

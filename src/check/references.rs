@@ -1,6 +1,6 @@
 //! References from one object to another: the object, the key or the port must exist in the same cluster.
 
-use super::cluster_index::Found;
+use super::cluster_index::ExistingObject;
 use super::context::CheckContext;
 use super::field::Field;
 use super::fields::join_names;
@@ -29,9 +29,9 @@ pub(super) fn check(
             ReferenceSource::Kind(_) => Some(root),
         };
         let Some(start) = start else { continue };
-        start.for_each(rule.path, &mut |place| {
-            if let Some(reference) = rule.reference(place.node, &id.namespace) {
-                check_reference(rule, &reference, place, context, report);
+        start.for_each(rule.path, &mut |source| {
+            if let Some(reference) = rule.reference(source.node, &id.namespace) {
+                check_reference(rule, &reference, source, context, report);
             }
         });
     }
@@ -40,22 +40,22 @@ pub(super) fn check(
 fn check_reference(
     rule: &ReferenceRule<'_>,
     reference: &Reference<'_>,
-    place: &Field<'_>,
+    source: &Field<'_>,
     context: &CheckContext<'_>,
     report: &mut Report,
 ) {
-    let name = rule.name_field.and_then(|field| place.get(field)).unwrap_or(*place);
-    let is_subject = reference.kind == "ServiceAccount" && place.node.get("kind").is_some();
+    let name = rule.name_field.and_then(|field| source.get(field)).unwrap_or(*source);
+    let is_subject = reference.kind == "ServiceAccount" && source.node.get("kind").is_some();
     // This comes before the lookup: a ServiceAccount of the same name in this cluster must not hide the finding.
     if is_subject && context.is_namespace_of_other_cluster(reference.namespace) {
         report.add(subject_of_other_cluster(&name, reference.namespace));
         return;
     }
     match context.here.find(reference.kind, reference.group, reference.namespace, reference.name) {
-        Some(Found::Rendered(found)) => check_parts(reference, place, found, report),
-        Some(Found::Created([])) => {}
-        Some(Found::Created(keys)) => check_keys(reference, place, keys, report),
-        Some(Found::External(externals)) => report.use_externals(&externals),
+        Some(ExistingObject::Rendered(found)) => check_parts(reference, source, found, report),
+        Some(ExistingObject::Created([])) => {}
+        Some(ExistingObject::Created(keys)) => check_keys(reference, source, keys, report),
+        Some(ExistingObject::External(externals)) => report.use_externals(&externals),
         None => report.add(missing_object(reference, &name, context)),
     }
 }
@@ -101,15 +101,15 @@ fn consequence(reference: &Reference<'_>) -> &'static str {
 }
 
 /// Checks the keys or the port of an object that exists.
-fn check_parts(reference: &Reference<'_>, place: &Field<'_>, found: &Object, report: &mut Report) {
+fn check_parts(reference: &Reference<'_>, source: &Field<'_>, found: &Object, report: &mut Report) {
     match reference.requires {
         RequiredPart::Object => {}
         RequiredPart::Key | RequiredPart::Items => {
             if !is_filled_by_others(found) {
-                check_keys(reference, place, &keys_of(found), report);
+                check_keys(reference, source, &keys_of(found), report);
             }
         }
-        RequiredPart::Port => check_port(reference, place, found, report),
+        RequiredPart::Port => check_port(reference, source, found, report),
     }
 }
 
@@ -146,18 +146,18 @@ fn keys_of(object: &Object) -> Vec<&str> {
     keys
 }
 
-fn check_keys(reference: &Reference<'_>, place: &Field<'_>, keys: &[&str], report: &mut Report) {
+fn check_keys(reference: &Reference<'_>, source: &Field<'_>, keys: &[&str], report: &mut Report) {
     if reference.is_optional() {
         return;
     }
     match reference.requires {
         RequiredPart::Key => {
-            if let Some(key) = place.get("key") {
+            if let Some(key) = source.get("key") {
                 check_key(reference, &key, keys, report);
             }
         }
         RequiredPart::Items => {
-            for item in place.items("/items") {
+            for item in source.items("/items") {
                 if let Some(key) = item.get("key") {
                     check_key(reference, &key, keys, report);
                 }
@@ -187,15 +187,15 @@ fn check_key(reference: &Reference<'_>, field: &Field<'_>, keys: &[&str], report
 }
 
 /// Checks that a Service has the port that the API server will call: the one in `port`, or 443.
-fn check_port(reference: &Reference<'_>, place: &Field<'_>, service: &Object, report: &mut Report) {
+fn check_port(reference: &Reference<'_>, source: &Field<'_>, service: &Object, report: &mut Report) {
     // A Service of this type is only a DNS alias and has no ports.
     if service.root.get("spec").and_then(|spec| spec.get("type")?.as_str()) == Some("ExternalName") {
         return;
     }
-    let wanted = place.get("port").unwrap_or(*place);
-    let number = match place.node.get("port") {
+    let wanted = source.get("port").unwrap_or(*source);
+    let number = match source.node.get("port") {
         Some(port) => port.clone(),
-        None => Node { value: Value::Number(Number::Int(443)), mark: place.node.mark },
+        None => Node { value: Value::Number(Number::Int(443)), mark: source.node.mark },
     };
     let mut known = Vec::new();
     for port in ports(service) {

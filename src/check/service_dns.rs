@@ -1,6 +1,6 @@
 //! DNS names of Services in the values of objects.
 
-use super::cluster_index::Found;
+use super::cluster_index::ExistingObject;
 use super::context::CheckContext;
 use super::field::Field;
 use super::finding::{Finding, Report};
@@ -38,7 +38,7 @@ fn check_text(field: &Field<'_>, text: &str, context: &CheckContext<'_>, report:
     for host in text.split(|letter| !is_in_host(letter)) {
         let Some((namespace, name)) = service_of(host) else { continue };
         let found = context.here.find("Service", "", namespace, name);
-        if let Some(Found::External(externals)) = &found {
+        if let Some(ExistingObject::External(externals)) = &found {
             report.use_externals(externals);
         }
         if found.is_none() && context.is_service_of_other_cluster(namespace, name) {

@@ -96,7 +96,7 @@ impl List {
         }
         self.print(&rows)?;
         // The digests are those of the payload itself, without the manifests of fragments.
-        self.print_summary(&project.payload, &profile.select, &selected.selection.out);
+        self.print_summary(&project.payload, &profile.select, &selected.selection.exclusions);
         Ok(Outcome::Done)
     }
 
@@ -106,9 +106,9 @@ impl List {
         output::warn(&payload.warnings);
         let filters = self.flags.filters(&payload)?;
         select::check(&filters, &payload)?;
-        let out = select::by(&filters, &payload);
-        self.print(&show::rows(&payload, &out, None))?;
-        self.print_summary(&payload, &filters, &out);
+        let exclusions = select::exclusions(&filters, &payload);
+        self.print(&show::rows(&payload, &exclusions, None))?;
+        self.print_summary(&payload, &filters, &exclusions);
         Ok(Outcome::Done)
     }
 
@@ -122,9 +122,9 @@ impl List {
         self.print(&show::orphans(&project.payload, &selected))
     }
 
-    fn print_summary(&self, payload: &Payload, filters: &Filters, out: &[Option<Reason>]) {
+    fn print_summary(&self, payload: &Payload, filters: &Filters, exclusions: &[Option<Reason>]) {
         if matches!(self.format, Format::Table) {
-            output::note(&show::summary(payload, filters, out));
+            output::note(&show::summary(payload, filters, exclusions));
         }
     }
 

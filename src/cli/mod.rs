@@ -29,7 +29,7 @@ use std::str::FromStr;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use transship::Project;
 use transship::diagnostic::Diagnostics;
-use transship::language::{DEFAULT_SET, ParameterSet, Profiles, Readable, ValueSources};
+use transship::language::{DEFAULT_SET, ParameterObject, ParameterSet, Profiles, ValueSources};
 use transship::object::Cluster;
 use transship::payload::Payload;
 
@@ -147,10 +147,10 @@ impl Inputs {
         set: &ParameterSet,
     ) -> Result<Project, Diagnostics> {
         let readable = |kind, path: &Option<PathBuf>| path.clone().map(|path| (kind, path));
-        let objects: Vec<(Readable, PathBuf)> = [
-            readable(Readable::HostedControlPlane, &self.hosted_control_plane),
-            readable(Readable::Infrastructure, &self.infrastructure),
-            readable(Readable::ClusterCsiDriver, &self.cluster_csi_driver),
+        let objects: Vec<(ParameterObject, PathBuf)> = [
+            readable(ParameterObject::HostedControlPlane, &self.hosted_control_plane),
+            readable(ParameterObject::Infrastructure, &self.infrastructure),
+            readable(ParameterObject::ClusterCsiDriver, &self.cluster_csi_driver),
         ]
         .into_iter()
         .flatten()

@@ -59,8 +59,8 @@ fn print_to_stderr(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 
-/// Returns whether to use colour: on a terminal, unless `NO_COLOR` is set.
+/// Returns whether to use color: on a terminal, unless `NO_COLOR` is set.
 pub(super) fn paint() -> Paint {
     let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    if wanted && std::io::stdout().is_terminal() { Paint::Colour } else { Paint::Plain }
+    if wanted && std::io::stdout().is_terminal() { Paint::Color } else { Paint::Plain }
 }

@@ -1,4 +1,4 @@
-//! The built-in names: what `${…}` knows without a declaration. To add one, add it here.
+//! The built-in names, which `${…}` knows without a declaration. To add one, add a variant and an entry in `ALL`.
 
 use super::pod_context::{local_volumes, mounts_tmp};
 use super::variables::{Variables, Workload};
@@ -114,7 +114,7 @@ pub(super) fn image_tag(name: &str) -> Option<&str> {
     name.strip_prefix(IMAGES)?.strip_prefix('.')
 }
 
-/// Returns the pull spec of an image tag. `<tag>.guest` and `<tag>.management` are those of one release.
+/// Returns the pullspec of an image tag. `<tag>.guest` and `<tag>.management` are those of one release.
 pub(super) fn lookup_image(tag: &str, variables: &Variables<'_>) -> Result<Lookup, NotDefined> {
     let (tag, cluster) = match tag.rsplit_once('.') {
         Some((tag, "guest")) => (tag, Cluster::Guest),
@@ -122,7 +122,7 @@ pub(super) fn lookup_image(tag: &str, variables: &Variables<'_>) -> Result<Looku
         _ => (tag, variables.view.profile.cluster),
     };
     match variables.view.payload.images(cluster).and_then(|images| images.tags.get(tag)) {
-        Some(pull_spec) => Ok(text(pull_spec)),
+        Some(pullspec) => Ok(text(pullspec)),
         None => Err(NotDefined::new(format!("the release has no image `{tag}`"))),
     }
 }
@@ -133,7 +133,7 @@ pub(super) fn first_segment(name: &str) -> &str {
 }
 
 fn container<'v>(variables: &'v Variables<'_>) -> Result<&'v Node, NotDefined> {
-    let only_in_policy = || NotDefined::new("only a policy for `container` has a container");
+    let only_in_policy = || NotDefined::new("it is defined only in a policy rule with `for: container`");
     variables.container.as_ref().ok_or_else(only_in_policy)
 }
 
@@ -143,7 +143,7 @@ fn workload<'v>(variables: &'v Variables<'_>) -> Result<&'v Workload, NotDefined
 }
 
 fn pod_context<'v>(variables: &'v Variables<'_>) -> Result<&'v super::PodContext, NotDefined> {
-    variables.pod_context.ok_or_else(|| NotDefined::new("only a policy has a pod"))
+    variables.pod_context.ok_or_else(|| NotDefined::new("it is defined only in `policy`"))
 }
 
 /// Returns the workload and its pod template. Only policies know them, because they run after all other changes.

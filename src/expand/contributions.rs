@@ -8,7 +8,7 @@ use super::variables::Variables;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::language::template::substitute;
 use crate::language::{
-    Addition, Component, Fragment, Intent, IntentRule, Intents, Marked, Profiles, Selector, Use,
+    Addition, Fragment, Intent, IntentRule, Intents, Marked, Page, Profiles, Selector, Use,
 };
 use crate::object::ObjectId;
 use crate::yaml::{Mark, Node, Sources, Value};
@@ -21,13 +21,14 @@ pub struct Contribution {
     /// The fields, with values filled in.
     pub node: Node,
     /// The position of the addition.
-    pub part: Mark,
-    /// Whether the addition has `in`, which then decides where a new object lives.
-    pub limited: bool,
-    /// The workload of the addition. A new object comes right before it.
+    pub addition: Mark,
+    /// Whether the addition has `in`. A new object then lives in the clusters of these profiles, whatever `place` says.
+    pub is_limited_to_profiles: bool,
+    /// The workload in scope of the addition. A new object is applied directly before it.
     pub workload: Option<ObjectId>,
-    /// The object with the intent that this handles. A new object comes right before it.
-    pub meets: Option<ObjectId>,
+    /// The object with the intent, if a fragment that replaces an intent contributes this. A new object is applied
+    /// directly before it.
+    pub intent_object: Option<ObjectId>,
     /// The uses of fragments that led to the addition, the page's own first.
     pub uses: Vec<Mark>,
 }
@@ -50,10 +51,11 @@ pub(super) fn contributions(view: &View<'_>, component: &str) -> Result<Vec<Cont
     let mut variables = Variables::of(view, component);
     walk.bind_values(&page.values, &mut variables)?;
     walk.visit_body(&page.adds, &page.uses, &variables, &[]);
-    walk.errors.or(walk.visitor.contributions)
+    walk.errors.into_result(walk.visitor.contributions)
 }
 
-/// Returns the contributions of one use of a fragment, which handles an intent. The last of the objects has the intent.
+/// Returns the contributions of a fragment that replaces an intent. `objects` are the objects that its inputs name; the
+/// last of them has the intent.
 pub fn contributions_for_intent(
     view: &View<'_>,
     component: &str,
@@ -69,9 +71,9 @@ pub fn contributions_for_intent(
     walk.visit_use(entry, &variables, &[]);
     let mut contributions = walk.visitor.contributions;
     for contribution in &mut contributions {
-        contribution.meets = objects.last().cloned();
+        contribution.intent_object = objects.last().cloned();
     }
-    walk.errors.or(contributions)
+    walk.errors.into_result(contributions)
 }
 
 /// Returns how the intents of a component are handled in this profile: by the rules of the profile, unless an addition of
@@ -90,7 +92,7 @@ pub fn intent_rules(view: &View<'_>, component: &str) -> Result<Intents, Diagnos
     let mut variables = Variables::of(view, component);
     walk.bind_values(&page.values, &mut variables)?;
     walk.visit_body(&page.adds, &page.uses, &variables, &[]);
-    walk.errors.or(walk.visitor.rules)
+    walk.errors.into_result(walk.visitor.rules)
 }
 
 fn additions_walk<'w, V>(view: &'w View<'_>, component: &str, visitor: V) -> FragmentWalk<'w, V> {
@@ -155,10 +157,10 @@ impl Collector {
         self.contributions.push(Contribution {
             target,
             node,
-            part: addition.mark,
-            limited: !addition.value.profiles.is_empty(),
+            addition: addition.mark,
+            is_limited_to_profiles: !addition.value.profiles.is_empty(),
             workload: variables.workload.as_ref().map(|workload| workload.id.clone()),
-            meets: None,
+            intent_object: None,
             uses: uses.to_vec(),
         });
     }
@@ -208,7 +210,7 @@ fn workload_of(variables: &Variables<'_>, mark: Mark) -> Result<ObjectId, Diagno
 }
 
 /// Returns whether a page, or a fragment that it may use, adds an object that a selector selects in any profile.
-pub fn may_add(page: &Component, profiles: &Profiles, selector: &Selector) -> bool {
+pub fn may_add(page: &Page, profiles: &Profiles, selector: &Selector) -> bool {
     let mut waiting = uses_of(&page.adds, &page.uses);
     for rule in profiles.iter().flat_map(|profile| profile.intents.0.values()) {
         if let IntentRule::Fragment(name) = &rule.value {

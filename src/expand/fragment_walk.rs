@@ -34,18 +34,18 @@ pub(super) trait Visitor {
 /// The purpose of a walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pass {
-    /// Collects the manifests of fragments. A workload may be missing, because a fragment may still bring it.
+    /// Collects the manifests of fragments. A workload may be missing, because a fragment may still add it.
     Manifests,
     /// Collects additions. All manifests exist, so a missing workload is an error.
     Additions,
 }
 
-/// Where an object may be.
+/// Where to search for an object.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SearchIn {
-    /// In the component.
+    /// Only in the component.
     Component,
-    /// In the component, or else in any other.
+    /// In the component, and if it has no such object, in the whole payload.
     Payload,
 }
 
@@ -53,7 +53,7 @@ enum SearchIn {
 pub(super) struct FragmentWalk<'w, V> {
     /// The manifests of the component, in which workloads and objects are looked up.
     pub(super) manifests: Vec<&'w Manifest>,
-    /// Objects that are preferred if several have the same kind and name, beside the workload in scope.
+    /// If several objects have the same kind and name, one of these is taken, or the workload in scope.
     pub(super) preferred: &'w [ObjectId],
     pub(super) pass: Pass,
     pub(super) visitor: V,
@@ -61,21 +61,21 @@ pub(super) struct FragmentWalk<'w, V> {
 }
 
 impl<V: Visitor> FragmentWalk<'_, V> {
-    /// Visits additions, then uses. `above` are the uses of fragments that led here.
+    /// Visits additions, then uses. `outer_uses` are the uses of fragments that lead here, the page's first.
     pub(super) fn visit_body(
         &mut self,
         additions: &[Marked<Addition>],
         uses: &[Marked<Use>],
         variables: &Variables<'_>,
-        above: &[Mark],
+        outer_uses: &[Mark],
     ) {
         for addition in additions {
-            if let Err(error) = self.visit_addition(addition, variables, above) {
+            if let Err(error) = self.visit_addition(addition, variables, outer_uses) {
                 self.errors.0.push(error);
             }
         }
         for entry in uses {
-            self.visit_use(entry, variables, above);
+            self.visit_use(entry, variables, outer_uses);
         }
     }
 
@@ -83,7 +83,7 @@ impl<V: Visitor> FragmentWalk<'_, V> {
         &mut self,
         addition: &Marked<Addition>,
         variables: &Variables<'_>,
-        above: &[Mark],
+        outer_uses: &[Mark],
     ) -> Result<(), Diagnostic> {
         let view = variables.view;
         if !view.profile.is_in(&addition.value.profiles)
@@ -91,16 +91,16 @@ impl<V: Visitor> FragmentWalk<'_, V> {
         {
             return Ok(());
         }
-        self.visitor.addition(addition, variables, above)?;
+        self.visitor.addition(addition, variables, outer_uses)?;
         for entry in &addition.value.uses {
-            self.visit_use(entry, variables, above);
+            self.visit_use(entry, variables, outer_uses);
         }
         Ok(())
     }
 
     /// Visits one use of a fragment, and collects its errors.
-    pub(super) fn visit_use(&mut self, entry: &Marked<Use>, user: &Variables<'_>, above: &[Mark]) {
-        if let Err(error) = self.try_visit_use(entry, user, above) {
+    pub(super) fn visit_use(&mut self, entry: &Marked<Use>, caller: &Variables<'_>, outer_uses: &[Mark]) {
+        if let Err(error) = self.try_visit_use(entry, caller, outer_uses) {
             self.errors.0.push(error);
         }
     }
@@ -108,29 +108,29 @@ impl<V: Visitor> FragmentWalk<'_, V> {
     fn try_visit_use(
         &mut self,
         entry: &Marked<Use>,
-        user: &Variables<'_>,
-        above: &[Mark],
+        caller: &Variables<'_>,
+        outer_uses: &[Mark],
     ) -> Result<(), Diagnostic> {
-        let fragments = &user.view.context.profiles.fragments;
+        let fragments = &caller.view.context.profiles.fragments;
         let name = &entry.value.fragment;
         let Some(fragment) = fragments.get(name) else {
-            return Err(error_at(user, entry.mark, &format!("there is no fragment `{name}`"))
+            return Err(error_at(caller, entry.mark, &format!("there is no fragment `{name}`"))
                 .help("fragments are in profiles/fragments/")
                 .suggest(name, fragments.keys().map(String::as_str)));
         };
-        if above.len() == MAX_DEPTH {
+        if outer_uses.len() == MAX_DEPTH {
             let message = format!("fragments use each other more than {MAX_DEPTH} levels deep");
-            return Err(error_at(user, entry.mark, &message));
+            return Err(error_at(caller, entry.mark, &message));
         }
-        if self.pass == Pass::Manifests && !brings_manifests(fragment, fragments, MAX_DEPTH) {
+        if self.pass == Pass::Manifests && !affects_manifests(fragment, fragments, MAX_DEPTH) {
             return Ok(());
         }
-        let given = given_inputs(entry, fragment, user)?;
-        let above = [above, &[entry.mark]].concat();
+        let given = given_inputs(entry, fragment, caller)?;
+        let outer_uses = [outer_uses, &[entry.mark]].concat();
         for given in split_lists(given, &fragment.body.inputs) {
-            let bound = self.bind_inputs(fragment, given, entry.mark, user)?;
+            let bound = self.bind_inputs(fragment, given, entry.mark, caller)?;
             self.visitor.fragment(fragment, &bound)?;
-            self.visit_body(&fragment.body.adds, &fragment.body.uses, &bound, &above);
+            self.visit_body(&fragment.body.adds, &fragment.body.uses, &bound, &outer_uses);
         }
         Ok(())
     }
@@ -141,20 +141,20 @@ impl<V: Visitor> FragmentWalk<'_, V> {
         fragment: &Fragment,
         mut given: BTreeMap<String, Node>,
         mark: Mark,
-        user: &Variables<'a>,
+        caller: &Variables<'a>,
     ) -> Result<Variables<'a>, Diagnostic> {
         let mut bound =
-            Variables { workload: user.workload.clone(), ..Variables::of(user.view, user.component) };
+            Variables { workload: caller.workload.clone(), ..Variables::of(caller.view, caller.component) };
         if let Some(node) = given.get("workload") {
-            bound.workload = Some(self.find_workload(node, user)?);
+            bound.workload = Some(self.find_workload(node, caller)?);
         }
         for (name, Marked { value: input, .. }) in in_binding_order(&fragment.body.inputs, &given) {
             let value = match given.remove(name) {
                 Some(value) => {
-                    check_input(name, input, &value, Visibility::Hidden, user.view.context.sources)?;
+                    check_input(name, input, &value, Visibility::Hidden, caller.view.context.sources)?;
                     Some(value)
                 }
-                None => value_not_given(name, input, mark, user, &bound)?,
+                None => value_not_given(name, input, mark, caller, &bound)?,
             };
             match value {
                 Some(value) => self.define_input(name, input, value, &mut bound)?,
@@ -274,10 +274,10 @@ impl<V: Visitor> FragmentWalk<'_, V> {
 
 fn define_image(name: &str, tag: &str, mark: Mark, variables: &mut Variables<'_>) -> Result<(), Diagnostic> {
     for suffix in ["", ".guest", ".management"] {
-        let pull_spec = lookup_image(&format!("{tag}{suffix}"), variables).map_err(|error| {
+        let pullspec = lookup_image(&format!("{tag}{suffix}"), variables).map_err(|error| {
             error_at(variables, mark, &format!("`{tag}` is not an image")).help(error.help)
         })?;
-        variables.local.insert(format!("{name}{suffix}"), pull_spec);
+        variables.local.insert(format!("{name}{suffix}"), pullspec);
     }
     Ok(())
 }
@@ -296,15 +296,15 @@ fn define_object_fields(name: &str, object: &Workload, variables: &mut Variables
     }
 }
 
-/// Returns whether a fragment, or one that it uses, has manifests or decides about them.
-fn brings_manifests(fragment: &Fragment, all: &BTreeMap<String, Fragment>, depth: usize) -> bool {
+/// Returns whether a fragment, or one that it uses, has manifests, `place` or `omit`.
+fn affects_manifests(fragment: &Fragment, all: &BTreeMap<String, Fragment>, depth: usize) -> bool {
     let body = &fragment.body;
     if !fragment.manifests.is_empty() || body.place.is_some() || !body.omit.0.is_empty() {
         return true;
     }
     let uses = body.uses.iter().chain(body.adds.iter().flat_map(|addition| &addition.value.uses));
     let mut fragments = uses.filter_map(|entry| all.get(&entry.value.fragment));
-    depth > 0 && fragments.any(|fragment| brings_manifests(fragment, all, depth - 1))
+    depth > 0 && fragments.any(|fragment| affects_manifests(fragment, all, depth - 1))
 }
 
 pub(super) fn error_at(variables: &Variables<'_>, mark: Mark, message: &str) -> Diagnostic {

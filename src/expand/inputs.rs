@@ -13,15 +13,15 @@ use crate::yaml::{Mark, Node, Sources, Value};
 pub(super) fn given_inputs(
     entry: &Marked<Use>,
     fragment: &Fragment,
-    user: &Variables<'_>,
+    caller: &Variables<'_>,
 ) -> Result<BTreeMap<String, Node>, Diagnostic> {
-    let sources = user.view.context.sources;
+    let sources = caller.view.context.sources;
     let mut given = BTreeMap::new();
     for (name, node) in &entry.value.inputs {
         if !fragment.body.inputs.contains_key(name) {
             return Err(unknown_input(name, node.mark, fragment, sources));
         }
-        if let Some(value) = substitute(&node.value, user, sources)? {
+        if let Some(value) = substitute(&node.value, caller, sources)? {
             given.insert(name.clone(), value);
         }
     }
@@ -113,17 +113,18 @@ pub(super) fn check_input(
     })
 }
 
-/// Returns the value of an input that is not given: inherited from the user, its default, or known from the workload.
+/// Returns the value of an input that is not given: that of the page or fragment that uses the fragment, if the input
+/// inherits it; its default; or a value from the workload in scope.
 pub(super) fn value_not_given(
     name: &str,
     input: &Input,
     mark: Mark,
-    user: &Variables<'_>,
+    caller: &Variables<'_>,
     bound: &Variables<'_>,
 ) -> Result<Option<Node>, Diagnostic> {
     let sources = bound.view.context.sources;
     if input.inherit
-        && let Some(Lookup::Value(value)) = user.local.get(name)
+        && let Some(Lookup::Value(value)) = caller.local.get(name)
     {
         let value = Node { value: value.clone(), mark };
         check_input(name, input, &value, Visibility::Hidden, sources)?;

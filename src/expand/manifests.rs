@@ -9,9 +9,7 @@ use super::fragment_walk::{FragmentWalk, Pass, Visitor, error_at};
 use super::variables::Variables;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::language::template::{substitute, substitute_text};
-use crate::language::{
-    Addition, Component, Fragment, Marked, Omission, Omissions, Place, Selector, When, unmet,
-};
+use crate::language::{Addition, Fragment, Marked, Omission, Omissions, Page, Place, Selector, When, unmet};
 use crate::object::{Cluster, ObjectId};
 use crate::parallel::{self, MIN_COMPONENTS_PER_THREAD};
 use crate::payload::{ExpandedManifest, Manifest};
@@ -76,7 +74,7 @@ pub fn expand(mut view: View<'_>) -> Result<Expanded<'_>, Diagnostics> {
             Err(found) => errors.0.extend(found.0),
         }
     }
-    errors.or(())?;
+    errors.into_result(())?;
     if !changed.is_empty() || !from_fragments.is_empty() {
         let payload = view.payload.with_manifests(changed, from_fragments, view.context.sources)?;
         view.payload = Arc::new(payload);
@@ -100,7 +98,7 @@ fn all_contributions(view: &View<'_>) -> Result<BTreeMap<String, Vec<Contributio
             Err(found) => errors.0.extend(found.0),
         }
     }
-    errors.or(all)
+    errors.into_result(all)
 }
 
 /// The manifests of one component in one profile.
@@ -113,11 +111,7 @@ struct ExpandedComponent {
     placements: Vec<FragmentPlacement>,
 }
 
-fn expand_component(
-    view: &View<'_>,
-    component: &str,
-    page: &Component,
-) -> Result<ExpandedComponent, Diagnostics> {
+fn expand_component(view: &View<'_>, component: &str, page: &Page) -> Result<ExpandedComponent, Diagnostics> {
     let payload = &view.payload;
     let mut walk = FragmentWalk {
         manifests: payload.of_component(component).map(|(_, manifest)| manifest).collect(),
@@ -131,15 +125,15 @@ fn expand_component(
     walk.visit_body(&page.adds, &page.uses, &variables, &[]);
     let mut expanded = walk.visitor.0;
     let mut errors = walk.errors;
-    // Without values, `${…}` in a manifest is not ours: it may be a shell's.
+    // transship fills in `${…}` only if the page has `values`. Otherwise it may belong to a shell script.
     if !page.values.is_empty() {
         for (index, manifest) in payload.of_component(component) {
-            if let Some(changed) = errors.collect(with_values(manifest, &variables)).flatten() {
+            if let Some(changed) = errors.ok_or_record(with_values(manifest, &variables)).flatten() {
                 expanded.changed.push((index, changed));
             }
         }
     }
-    errors.or(expanded)
+    errors.into_result(expanded)
 }
 
 /// Returns a manifest with its values filled in, or `None` if it mentions no name.
@@ -165,7 +159,7 @@ impl Visitor for ManifestCollector {
         let sources = variables.view.context.sources;
         for manifest in &fragment.manifests {
             let Some(root) = substitute(&manifest.root, variables, sources)? else {
-                let message = "this manifest consists of a name that has no value";
+                let message = "this manifest is a `${…}` that has no value";
                 return Err(error_at(variables, manifest.root.mark, message));
             };
             self.0.from_fragments.push(ExpandedManifest {

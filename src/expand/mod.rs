@@ -20,7 +20,7 @@ use crate::yaml::Sources;
 pub use contributions::{Contribution, ContributionTarget, contributions_for_intent, intent_rules, may_add};
 pub use manifests::{Expanded, FragmentPlacement, expand};
 pub use name_check::check_names;
-pub use pod_context::{PodContext, mentions};
+pub use pod_context::{PodContext, policy_uses_bindings, policy_uses_config};
 pub use variables::{Variables, Workload};
 
 /// The input of a rendering.

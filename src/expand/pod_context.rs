@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::built_in::BuiltIn;
 use crate::language::Profile;
 use crate::language::template::names;
 use crate::object::{ALL_SERVICE_ACCOUNTS, ObjectId, REFERENCE_RULES, service_account_of};
@@ -19,7 +20,7 @@ pub struct PodContext {
 
 impl PodContext {
     /// Adds the `ServiceAccount`s of a `RoleBinding` or `ClusterRoleBinding`.
-    pub fn bind(&mut self, id: &ObjectId, root: &Node) {
+    pub fn add_binding(&mut self, id: &ObjectId, root: &Node) {
         for subject in root.get("subjects").and_then(Node::as_list).unwrap_or_default() {
             if let Some((namespace, name)) = service_account_of(subject, &id.namespace) {
                 self.bound.insert((namespace.to_owned(), name.to_owned()));
@@ -28,7 +29,7 @@ impl PodContext {
     }
 
     /// Adds a ConfigMap or Secret as it will be applied.
-    pub fn configure(&mut self, id: &ObjectId, root: Node) {
+    pub fn add_config(&mut self, id: &ObjectId, root: Node) {
         self.config.insert((id.kind.clone(), id.namespace.clone(), id.name.clone()), root);
     }
 
@@ -104,13 +105,24 @@ pub(super) fn mounts_tmp(container: &Node) -> bool {
     mounts.iter().any(|mount| mount.get("mountPath").and_then(Node::as_str) == Some("/tmp"))
 }
 
-/// Returns whether the policy of a profile mentions a name.
-pub fn mentions(profile: &Profile, name: &str) -> bool {
+/// Returns whether the policy of a profile depends on bindings.
+pub fn policy_uses_bindings(profile: &Profile) -> bool {
+    policy_mentions(profile, BuiltIn::PodUsesOwnApi)
+}
+
+/// Returns whether the policy of a profile depends on the content of ConfigMaps and Secrets.
+pub fn policy_uses_config(profile: &Profile) -> bool {
+    policy_mentions(profile, BuiltIn::PodConfigHash)
+}
+
+/// Returns whether the policy of a profile mentions a built-in name, in `${…}` or in `when`.
+fn policy_mentions(profile: &Profile, built_in: BuiltIn) -> bool {
+    let is_name = |name: &str| BuiltIn::named(name) == Some(built_in);
     profile.policy.iter().any(|rule| {
         let mut mentioned = Vec::new();
         for body in rule.value.bodies() {
             names(body, &mut mentioned);
         }
-        rule.value.when.contains_key(name) || mentioned.iter().any(|(other, _)| other == name)
+        rule.value.when.keys().any(|name| is_name(name)) || mentioned.iter().any(|(name, _)| is_name(name))
     })
 }

@@ -10,7 +10,7 @@ use crate::object::{ObjectId, pod};
 use crate::payload::Manifest;
 use crate::yaml::Node;
 
-/// An object with pods, as it is in the payload.
+/// A manifest with its identity. It has pods, unless an input names another object.
 #[derive(Clone, Debug)]
 pub struct Workload {
     /// Its identity.
@@ -19,7 +19,8 @@ pub struct Workload {
     pub root: Node,
 }
 
-/// Inputs and values of a page or fragment, then built-in names, then parameters.
+/// The names that `${…}` knows at one place: first inputs and values of the page or fragment, then built-in names, then
+/// parameters.
 #[derive(Clone)]
 pub struct Variables<'a> {
     /// The profile and its payload.

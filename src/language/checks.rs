@@ -11,7 +11,7 @@ use crate::diagnostic::Severity;
 use crate::object::{
     ReferenceRule, ReferenceSource, RequiredPart, Scope, Selector, SelectorPattern, TargetNamespace,
 };
-use crate::yaml::{self, Mark, Node, Value};
+use crate::yaml::{Mark, Node};
 
 string_enum! {
     /// A check, by the code of its findings.
@@ -269,12 +269,12 @@ impl Checks {
     }
 
     /// Returns the fields of declared kinds that refer to other objects.
-    pub fn rules(&self) -> Vec<ReferenceRule<'_>> {
+    pub fn reference_rules(&self) -> Vec<ReferenceRule<'_>> {
         self.rules_of(|entry| &entry.references)
     }
 
     /// Returns the fields of declared kinds that name objects which a controller creates.
-    pub fn makers(&self) -> Vec<ReferenceRule<'_>> {
+    pub fn creation_rules(&self) -> Vec<ReferenceRule<'_>> {
         self.rules_of(|entry| &entry.creates)
     }
 
@@ -323,17 +323,16 @@ impl ReferenceEntry {
 
 /// Returns the schema that the CRD of a kind would have for these lists. All other fields are allowed.
 fn schema_of(lists: &BTreeMap<String, Marked<Vec<String>>>, mark: Mark) -> Node {
-    const OPEN: &str = "x-kubernetes-preserve-unknown-fields";
-    let mut root = json!({OPEN: true});
+    const PRESERVE_UNKNOWN: &str = "x-kubernetes-preserve-unknown-fields";
+    let mut root = json!({PRESERVE_UNKNOWN: true});
     for (path, keys) in lists {
         let mut node = &mut root;
         for segment in path.split('/').filter(|segment| !segment.is_empty()) {
             node = if segment == "*" { &mut node["items"] } else { &mut node["properties"][segment] };
-            node[OPEN] = true.into();
+            node[PRESERVE_UNKNOWN] = true.into();
         }
         node["type"] = "array".into();
         node["x-kubernetes-list-map-keys"] = keys.value.clone().into();
     }
-    let documents = yaml::read(&root.to_string(), mark.source).unwrap_or_default();
-    documents.into_iter().next().map_or(Node { value: Value::Null, mark }, |document| document.root)
+    Node { mark, ..Node::from(&root) }
 }

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
 
-use super::component::Place;
 use super::header::{ApiVersion, Metadata};
 use super::intents::Intents;
 use super::omission::Omissions;
+use super::page::Place;
 use super::typed::{Marked, Reader, Typed, string_enum, typed};
 use super::value_type::{TextPattern, ValueRules, ValueType};
 use super::when::When;
-use crate::yaml::{Mark, Node, Value, json};
+use crate::yaml::{Mark, Node, Value};
 
 string_enum! {
     /// The kind of a fragment's file.
@@ -169,9 +169,7 @@ impl Input {
         let value = if self.choices.is_empty() {
             self.r#type.value_schema()
         } else {
-            let choices =
-                self.choices.iter().filter_map(|choice| serde_json::from_str(&json::write(choice)).ok());
-            json!({"enum": choices.collect::<Vec<Json>>()})
+            json!({"enum": self.choices.iter().map(Json::from).collect::<Vec<_>>()})
         };
         json!({"anyOf": [value, {"type": "array", "items": value}, {"type": "string", "pattern": "\\$\\{"}]})
     }

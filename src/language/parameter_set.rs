@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::parameters::{Parameter, Parameters, ParametersFile, Readable};
+use super::parameters::{Parameter, ParameterObject, Parameters, ParametersFile};
 use super::profile::Profile;
 use super::profiles::Profiles;
 use super::profiles_folder::read_document;
@@ -26,7 +26,7 @@ pub struct ParameterSet {
 
 impl ParameterSet {
     /// Returns whether a profile is rendered with these values.
-    pub fn concerns(&self, profile: &Profile) -> bool {
+    pub fn applies_to(&self, profile: &Profile) -> bool {
         profile.is_in(&self.profiles)
     }
 
@@ -80,7 +80,7 @@ pub struct ValueSources<'g> {
     /// Settings such as `a.b=value`, which take precedence over files.
     pub settings: &'g [String],
     /// Files with objects from which parameters are read.
-    pub objects: &'g [(Readable, PathBuf)],
+    pub objects: &'g [(ParameterObject, PathBuf)],
 }
 
 impl Profiles {
@@ -103,7 +103,7 @@ impl Profiles {
         let mut declared = self.declared.clone();
         declared.extend(private.clone());
         for setting in given.settings {
-            trees.extend(errors.collect(self.read_setting(setting, &declared)));
+            trees.extend(errors.ok_or_record(self.read_setting(setting, &declared)));
         }
         let mut objects = Vec::new();
         for (kind, path) in given.objects {
@@ -112,12 +112,12 @@ impl Profiles {
                 Err(found) => errors.0.extend(found.0),
             }
         }
-        errors.or(())?;
+        errors.into_result(())?;
         Parameters::bind(&declared, &trees, &objects, &self.sources)
     }
 
     /// Reads an object that must be of a kind.
-    fn read_object(&mut self, kind: Readable, path: &Path) -> Result<Node, Diagnostics> {
+    fn read_object(&mut self, kind: ParameterObject, path: &Path) -> Result<Node, Diagnostics> {
         let node = read_document(path, &mut self.sources)?;
         let actual = match node.get("kind").and_then(Node::as_str) {
             Some(actual) if actual == kind.kind() => return Ok(node),
@@ -150,7 +150,7 @@ impl Profiles {
         };
         for segment in name.rsplit('.') {
             let entry = Entry { key: segment.into(), mark, value: node };
-            node = Node { value: Value::Map(Map::from_entries(vec![entry], |_, _| {})), mark };
+            node = Node { value: Value::Map(Map::of(vec![entry])), mark };
         }
         Ok(node)
     }

@@ -56,33 +56,33 @@ typed! {
         "optional" optional: bool,
         /// No message shows the value.
         "secret" secret: bool,
-        /// Where to read the value in an object of the cluster: one place, or several of which the first that exists is
-        /// used.
-        "read" read: Reads,
+        /// Where to read the value in an object of the cluster: one location, or several of which the first that exists
+        /// is used.
+        "read" read: ParameterSources,
     }
 }
 
 typed! {
-    /// A place from which the value of a parameter is read.
-    pub(super) struct Read ("read") {
+    /// A field of an object from which the value of a parameter is read.
+    pub(super) struct ParameterSource ("read") {
         /// The object.
-        "object" object: Readable,
+        "object" object: ParameterObject,
         /// The path of the value in the object, as a JSON pointer.
         "path" path: Marked<String>,
     }
 }
 
-/// The places from which a value is read, in order of preference.
+/// The fields from which a value is read, in order of preference.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Reads(Vec<Read>);
+pub struct ParameterSources(Vec<ParameterSource>);
 
-impl Typed for Reads {
+impl Typed for ParameterSources {
     fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
-        let places = match &node.value {
+        let sources = match &node.value {
             Value::List(_) => Vec::read(node, reader)?,
-            _ => vec![Read::read(node, reader)?],
+            _ => vec![ParameterSource::read(node, reader)?],
         };
-        Some(Self(places))
+        Some(Self(sources))
     }
 
     fn absent() -> Option<Self> {
@@ -90,13 +90,13 @@ impl Typed for Reads {
     }
 
     fn schema() -> Json {
-        serde_json::json!({"oneOf": [Read::schema(), {"type": "array", "items": Read::schema()}]})
+        serde_json::json!({"oneOf": [ParameterSource::schema(), {"type": "array", "items": ParameterSource::schema()}]})
     }
 }
 
 string_enum! {
     /// An object from which the values of parameters are read.
-    pub enum Readable {
+    pub enum ParameterObject {
         /// The `HostedControlPlane` in the management cluster, given with `--hosted-control-plane`.
         "HostedControlPlane" => HostedControlPlane,
         /// The `Infrastructure` in the guest, which its administrator can edit, given with `--infrastructure`.
@@ -106,7 +106,7 @@ string_enum! {
     }
 }
 
-impl Readable {
+impl ParameterObject {
     /// Returns the kind of the object.
     pub fn kind(self) -> &'static str {
         Self::NAMES[self as usize].0
@@ -131,7 +131,7 @@ impl Parameter {
 
     /// Reports errors in the declaration itself.
     pub(super) fn check_declaration(&self, name: &str, mark: Mark, reader: &mut Reader<'_>) {
-        for Read { path, .. } in &self.read.0 {
+        for ParameterSource { path, .. } in &self.read.0 {
             if !path.value.starts_with('/') {
                 reader.error(path.mark, format!("`{}` is not a JSON pointer", path.value)).help =
                     Some("start it with `/`, as in /spec/platform/type".into());
@@ -139,7 +139,7 @@ impl Parameter {
         }
         // The guest's administrator can write anything into an object of the guest.
         let is_bounded = self.r#type.0.is_bounded() || !self.choices.is_empty() || self.pattern.is_some();
-        let is_from_guest = self.read.0.iter().any(|read| read.object != Readable::HostedControlPlane);
+        let is_from_guest = self.read.0.iter().any(|read| read.object != ParameterObject::HostedControlPlane);
         if is_from_guest && !is_bounded {
             let message = format!("the parameter `{name}` is read from the guest and accepts any value");
             let error = reader.error(mark, message);
@@ -157,8 +157,8 @@ impl Parameter {
         }
     }
 
-    /// Reads the value from the first of its places that exists.
-    fn read_from(&self, objects: &[(Readable, Node)]) -> Option<Node> {
+    /// Reads the value from the first of its sources that exists.
+    fn read_from(&self, objects: &[(ParameterObject, Node)]) -> Option<Node> {
         self.read.0.iter().find_map(|read| {
             let (_, object) = objects.iter().find(|(kind, _)| *kind == read.object)?;
             value_at(object, &read.path.value)
@@ -180,13 +180,13 @@ impl Parameters {
     pub fn bind(
         declared: &BTreeMap<String, Marked<Parameter>>,
         given: &[Node],
-        objects: &[(Readable, Node)],
+        objects: &[(ParameterObject, Node)],
         sources: &Sources,
     ) -> Result<Self, Diagnostics> {
         let mut reader = Reader::new(sources, Diagnostics::default());
         let mut given_values = BTreeMap::new();
         for tree in given {
-            collect(tree, "", declared, &mut given_values, &mut reader);
+            collect_values(tree, "", declared, &mut given_values, &mut reader);
         }
         let mut parameters = Self::default();
         for (name, parameter) in declared {
@@ -194,12 +194,12 @@ impl Parameters {
                 .remove(name)
                 .or_else(|| parameter.value.read_from(objects))
                 .or_else(|| parameter.value.default.clone());
-            parameters.bind_one(name, parameter, value, &mut reader);
+            parameters.bind_parameter(name, parameter, value, &mut reader);
         }
-        reader.errors.or(parameters)
+        reader.errors.into_result(parameters)
     }
 
-    fn bind_one(
+    fn bind_parameter(
         &mut self,
         name: &str,
         parameter: &Marked<Parameter>,
@@ -281,9 +281,9 @@ fn value_at(object: &Node, pointer: &str) -> Option<Node> {
 }
 
 /// Collects the values in a tree under the dotted names of declared parameters.
-fn collect(
+fn collect_values(
     node: &Node,
-    above: &str,
+    prefix: &str,
     declared: &BTreeMap<String, Marked<Parameter>>,
     values: &mut BTreeMap<String, Node>,
     reader: &mut Reader<'_>,
@@ -293,12 +293,12 @@ fn collect(
         return;
     };
     for entry in map {
-        let name = if above.is_empty() { entry.key.to_string() } else { format!("{above}.{}", entry.key) };
+        let name = if prefix.is_empty() { entry.key.to_string() } else { format!("{prefix}.{}", entry.key) };
         let group = format!("{name}.");
         if declared.contains_key(&name) {
             values.insert(name, entry.value.clone());
         } else if declared.keys().any(|other| other.starts_with(&group)) {
-            collect(&entry.value, &name, declared, values, reader);
+            collect_values(&entry.value, &name, declared, values, reader);
         } else {
             let help = match nearest(&name, declared.keys().map(String::as_str)) {
                 Some(near) => format!("did you mean `{near}`?"),

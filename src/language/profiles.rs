@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::checks::Checks;
-use super::component::Component;
 use super::fragment::{Fragment, FragmentFile, FragmentManifest, check_additions};
+use super::page::Page;
 use super::parameter_set::ParameterSet;
 use super::parameters::{Parameter, ParametersFile};
 use super::profile::{Profile, ProfileFile, resolve};
@@ -25,7 +25,7 @@ pub struct Profiles {
     /// The fragments, by name.
     pub fragments: BTreeMap<String, Fragment>,
     /// Pages of components that cannot have one in the payload.
-    pub pages: Vec<Marked<Component>>,
+    pub pages: Vec<Marked<Page>>,
     /// The parameter sets, by name. `default` always exists.
     pub sets: BTreeMap<String, ParameterSet>,
     /// The files that were read.
@@ -64,7 +64,7 @@ impl Profiles {
         if profiles.is_empty() && errors.0.is_empty() {
             errors.0.push(no_profile(folder));
         }
-        errors.or(Self { all: profiles, declared, checks, fragments, pages, sets, sources })
+        errors.into_result(Self { all: profiles, declared, checks, fragments, pages, sets, sources })
     }
 
     /// Returns all profiles, sorted by name.
@@ -148,10 +148,10 @@ fn read_fragments(
     fragments
 }
 
-fn read_pages(documents: &[Node], reader: &mut Reader<'_>) -> Vec<Marked<Component>> {
+fn read_pages(documents: &[Node], reader: &mut Reader<'_>) -> Vec<Marked<Page>> {
     let mut pages = Vec::new();
     for node in documents {
-        pages.extend(Marked::<Component>::read(node, reader));
+        pages.extend(Marked::<Page>::read(node, reader));
     }
     for page in &pages {
         page.value.check(reader);

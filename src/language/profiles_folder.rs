@@ -83,7 +83,7 @@ impl Loader<'_> {
         for path in files(folder)?.iter().filter(|path| !path.ends_with(FRAGMENT_FILE)) {
             let file = path.display().to_string();
             let source = self.sources.add(file.clone());
-            let documents = self.errors.collect(file::read_documents(path, source)).unwrap_or_default();
+            let documents = self.errors.ok_or_record(file::read_documents(path, source)).unwrap_or_default();
             for (index, document) in documents.into_iter().enumerate() {
                 manifests.push(FragmentManifest {
                     file: file.clone(),

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::{Value as Json, json};
 
 use super::checks::ChecksFile;
-use super::component::Component;
 use super::fragment::{Fragment, FragmentFile};
+use super::page::Page;
 use super::parameters::ParametersFile;
 use super::profile::ProfileFile;
 use super::typed::Typed;
@@ -19,7 +19,7 @@ pub fn schema(fragments: &BTreeMap<String, Fragment>) -> Json {
         "title": "Files of transship",
         "oneOf": [
             of_kind("Checks", ChecksFile::schema()),
-            of_kind("Component", Component::schema()),
+            of_kind("Component", Page::schema()),
             of_kind("Fragment", FragmentFile::schema()),
             of_kind("Parameters", ParametersFile::schema()),
             of_kind("Profile", ProfileFile::schema()),

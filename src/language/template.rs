@@ -193,7 +193,7 @@ fn map(entries: &Map, scope: &dyn Scope, sources: &Sources) -> Result<Change, Di
             }
         }
     }
-    Ok(out.map_or(Change::Same, |entries| Change::New(Value::Map(Map::from_entries(entries, |_, _| {})))))
+    Ok(out.map_or(Change::Same, |entries| Change::New(Value::Map(Map::of(entries)))))
 }
 
 fn evaluate(text: &str, node: &Node, scope: &dyn Scope, sources: &Sources) -> Result<Lookup, Diagnostic> {

@@ -24,7 +24,7 @@ string_enum! {
         "list" => List,
         /// A map.
         "map" => Map,
-        /// A tag of the release: `${x}` is its pull spec, `${x.guest}` and `${x.management}` those of one release.
+        /// A tag of the release: `${x}` is its pullspec, `${x.guest}` and `${x.management}` those of one release.
         "image" => Image,
         /// An object of the component as `Kind/name`: `${x.name}`, `${x.namespace}`, `${x.kind}`, `${x.apiVersion}`.
         "object" => Object,

@@ -5,7 +5,7 @@ use crate::yaml::{Entry, Map, Mark, Node, Text, Value};
 /// Builds a map. Of two entries with the same key, the last one counts.
 pub fn map<K: Into<Text>>(entries: impl IntoIterator<Item = (K, Node)>, mark: Mark) -> Node {
     let entries = entries.into_iter().map(|(key, value)| Entry { key: key.into(), mark, value }).collect();
-    Node { value: Value::Map(Map::from_entries(entries, |_, _| {})), mark }
+    Node { value: Value::Map(Map::of(entries)), mark }
 }
 
 /// Builds a list.

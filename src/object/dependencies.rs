@@ -24,7 +24,7 @@ pub enum DependencyReason {
     Namespace,
     /// The prerequisite is the CustomResourceDefinition of the dependent's kind.
     CustomResourceDefinition,
-    /// Pods of the dependent run as the prerequisite, mount it or read variables from it.
+    /// The prerequisite is a ServiceAccount, ConfigMap or Secret that pods of the dependent use.
     Pod,
     /// The prerequisite is the Service of a webhook: the API server calls it as soon as the dependent exists.
     WebhookService,

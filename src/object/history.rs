@@ -1,4 +1,4 @@
-//! The revisions of an object during rendering, from which `explain` tells which line set a field. Revisions share the
+//! The revisions of an object during rendering, with which `explain` finds the line that set a field. Revisions share the
 //! parts of their trees that did not change, so recording them is cheap.
 
 use crate::yaml::{Mark, Node};
@@ -23,7 +23,7 @@ pub enum Cause {
     Manifest,
     /// The images and the version of the release were inserted.
     Release,
-    /// A page or a fragment added to it.
+    /// An addition of a page or a fragment.
     Addition {
         /// The addition.
         addition: Mark,
@@ -32,7 +32,7 @@ pub enum Cause {
     },
     /// An intent of the object was handled.
     Intent {
-        /// The entry of `intents` that says how.
+        /// The entry of `intents` that decides how.
         rule: Mark,
         /// The field or annotation with the intent.
         field: Mark,
@@ -45,7 +45,7 @@ pub enum Cause {
     Patch(Mark),
     /// The namespace of the profile.
     Namespace(Mark),
-    /// The page says that the object moved to the other cluster; this is its tombstone.
+    /// An entry of `moved`: the object lives in the other cluster now, and this is its tombstone.
     Moved(Mark),
     /// A pin of the profile.
     Pin(Mark),

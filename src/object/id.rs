@@ -24,9 +24,9 @@ pub struct ObjectId {
 pub struct NotAnObject {
     /// The error message.
     pub message: String,
-    /// The place in the document.
+    /// The position in the document.
     pub mark: Mark,
-    /// Advice for the user.
+    /// How to fix it.
     pub help: &'static str,
 }
 

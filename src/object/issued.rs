@@ -1,4 +1,4 @@
-//! Issued Secrets: their data exists only after `apply`.
+//! Issued Secrets: transship renders them without data, and the issuer fills in the data in the cluster.
 
 use std::fmt;
 

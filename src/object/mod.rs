@@ -48,7 +48,7 @@ pub const SERVING_CERT: [&str; 2] = [
     "service.alpha.openshift.io/serving-cert-secret-name",
 ];
 
-/// An object on its way to a cluster.
+/// A rendered object, with its component and its position in the payload.
 #[derive(Clone, Debug)]
 pub struct Object {
     /// The object itself.
@@ -70,7 +70,7 @@ pub struct Object {
     pub document: usize,
     /// The index of the payload's manifest that became this object. `None` if an addition created it.
     pub manifest: Option<usize>,
-    /// Where `apply` gets the data from, if this is an issued Secret.
+    /// Where the issuer gets the data from, if this is an issued Secret.
     pub issued: Option<IssuedOrigin>,
     /// The revisions of the object during rendering, if they are recorded.
     pub history: History,
@@ -91,14 +91,14 @@ pub struct PayloadPosition {
     /// The index of the manifest.
     pub manifest: usize,
     /// Whether the object comes before the manifest, is the manifest, or comes after it.
-    pub placement: Placement,
-    /// The order among objects with the same manifest and placement.
+    pub relative_position: RelativePosition,
+    /// The order among objects with the same manifest and relative position.
     pub sequence: usize,
 }
 
-/// The place of an object relative to a manifest.
+/// The position of an object relative to a manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Placement {
+pub enum RelativePosition {
     /// Directly before the manifest.
     BeforeManifest,
     /// The object is the manifest.

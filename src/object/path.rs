@@ -79,9 +79,9 @@ pub fn item_segments(items: &[Node]) -> Option<Vec<String>> {
 pub struct PathError {
     /// The error message.
     pub message: String,
-    /// The place where the path is written.
+    /// The position at which the path is written.
     pub mark: Mark,
-    /// Advice for the user.
+    /// How to fix it.
     pub help: Option<String>,
 }
 
@@ -103,7 +103,7 @@ type Result<T> = std::result::Result<T, PathError>;
 pub struct Path {
     /// The segments, from the root down.
     pub segments: Vec<Segment>,
-    /// The place where the path is written.
+    /// The position at which the path is written.
     pub mark: Mark,
 }
 
@@ -274,7 +274,7 @@ impl Path {
                 Err(match nearest(value, known.iter().copied()) {
                     Some(near) => error.help(format!("did you mean `[{key}={near}]`?")),
                     None if known.is_empty() => error,
-                    None => error.help(format!("there are {}", known.join(", "))),
+                    None => error.help(format!("the list has {}", known.join(", "))),
                 })
             }
             _ => Err(PathError::new(self.mark, format!("{} items have {key}={value}", matches.len()))

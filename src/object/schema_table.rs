@@ -13,7 +13,7 @@
 //! | `@7` | the type with that number |
 //! | `{s` | a map of strings |
 //! | `[m:name;k:name|@7` | a list; `m:` merges in a strategic merge, by that key if there is one, `k:` are the keys of a list that is a map, `t` is a set |
-//! | `^` `+` | before a map: strategic merge replaces it, or retains keys |
+//! | `^` `+` | before a map: a strategic merge replaces it, or supports `$retainKeys` |
 
 use std::collections::HashMap;
 use std::sync::OnceLock;

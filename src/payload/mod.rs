@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::language::{Component, Marked, Parameter};
+use crate::language::{Marked, Page, Parameter};
 use crate::object::{Cluster, ObjectId, Schema, Scopes};
 use crate::parallel::{self, MIN_FILES_PER_THREAD};
 use crate::yaml::{Node, Sources, Text};
@@ -32,7 +32,7 @@ pub struct Payload {
     /// The version and the images, if the payload is a release.
     pub release: Option<Release>,
     /// The pages, by component.
-    pub pages: BTreeMap<String, Component>,
+    pub pages: BTreeMap<String, Page>,
     root: PathBuf,
     patch_files: BTreeMap<String, Vec<page::PatchFile>>,
     by_component: BTreeMap<String, Vec<usize>>,
@@ -53,7 +53,7 @@ pub struct File {
     pub path: String,
     /// The component: its folder, or in a flat payload the component in its name. Empty if there is neither.
     pub component: String,
-    /// The name from which the run level is read: its own, or for a fragment that of the file after it.
+    /// The file name from which the run level is read: its own, or for a file of a fragment that of the manifest after it.
     pub ordered_as: String,
     /// The digest of the file.
     pub sha256: Sha256,
@@ -118,7 +118,7 @@ impl Payload {
         payload.index_components();
         payload.release = release::load(root, found.layout, &mut errors);
         payload.image_sources = release::image_sources(root, &found.image_references, &mut errors);
-        errors.or(payload)
+        errors.into_result(payload)
     }
 
     /// Loads the pages, and returns the files that are their patches.
@@ -196,7 +196,7 @@ impl Payload {
     }
 
     /// Returns the page of a component.
-    pub fn page(&self, component: &str) -> Option<&Component> {
+    pub fn page(&self, component: &str) -> Option<&Page> {
         self.pages.get(component)
     }
 

@@ -6,7 +6,7 @@ use super::{Manifest, Payload};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::file;
 use crate::glob;
-use crate::language::{Component, Marked, PatchEntry, Profiles};
+use crate::language::{Marked, Page, PatchEntry, Profiles};
 use crate::yaml::{self, Entry, Map, Mark, Node, Sources, Value};
 
 /// The file name of a page in the folder of its component.
@@ -24,7 +24,7 @@ pub(super) struct PatchFile {
 
 /// A page with its patch files.
 pub(super) struct LoadedPage {
-    pub(super) page: Component,
+    pub(super) page: Page,
     pub(super) patch_files: Vec<PatchFile>,
 }
 
@@ -33,7 +33,7 @@ pub(super) fn load(root: &Path, path: &str, sources: &mut Sources) -> Result<Loa
     let file = root.join(path);
     let source = sources.add(file.display().to_string());
     let node = file::read_without_duplicate_keys(&file, source)?;
-    let page = Component::read_page(&node, sources)?;
+    let page = Page::read_page(&node, sources)?;
     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
     check_folder(&page, folder, node.mark, sources)?;
     let patch_files = load_patch_files(root, &root.join(folder), &page, sources)?;
@@ -41,7 +41,7 @@ pub(super) fn load(root: &Path, path: &str, sources: &mut Sources) -> Result<Loa
 }
 
 /// Checks that a page in the payload is for the folder in which it is.
-fn check_folder(page: &Component, folder: &str, mark: Mark, sources: &Sources) -> Result<(), Diagnostics> {
+fn check_folder(page: &Page, folder: &str, mark: Mark, sources: &Sources) -> Result<(), Diagnostics> {
     let mut errors = Diagnostics::default();
     if let Some(pattern) = page.files.first() {
         errors.0.push(
@@ -58,14 +58,14 @@ fn check_folder(page: &Component, folder: &str, mark: Mark, sources: &Sources) -
                 .help(format!("rename it to `{folder}`, or the folder to `{}`", page.name())),
         );
     }
-    errors.or(())
+    errors.into_result(())
 }
 
 /// Reads the patch files of a page.
 fn load_patch_files(
     root: &Path,
     folder: &Path,
-    page: &Component,
+    page: &Page,
     sources: &mut Sources,
 ) -> Result<Vec<PatchFile>, Diagnostics> {
     let mut errors = Diagnostics::default();
@@ -79,11 +79,11 @@ fn load_patch_files(
             );
             continue;
         };
-        if let Some(documents) = errors.collect(read_documents(&found, sources)) {
+        if let Some(documents) = errors.ok_or_record(read_documents(&found, sources)) {
             patch_files.push(PatchFile { path: name.value.clone(), found, documents });
         }
     }
-    errors.or(patch_files)
+    errors.into_result(patch_files)
 }
 
 /// Finds a patch file beside the page, or else in `patches/<component>/` beside the payload.
@@ -109,10 +109,10 @@ impl Payload {
             }
         }
         self.index_components();
-        errors.or(())
+        errors.into_result(())
     }
 
-    fn add_page(&mut self, page: &Marked<Component>, profiles: &Profiles) -> Result<(), Diagnostics> {
+    fn add_page(&mut self, page: &Marked<Page>, profiles: &Profiles) -> Result<(), Diagnostics> {
         let location = Location::of(page.mark, &profiles.sources);
         let component = page.value.name().to_owned();
         if page.value.files.is_empty() {
@@ -140,7 +140,7 @@ impl Payload {
     }
 
     /// Assigns the files that match `files` of a page to its component.
-    fn assign_files(&mut self, page: &Component, sources: &Sources) -> Result<(), Diagnostics> {
+    fn assign_files(&mut self, page: &Page, sources: &Sources) -> Result<(), Diagnostics> {
         let mut errors = Diagnostics::default();
         for pattern in &page.files {
             let location = Location::of(pattern.mark, sources);
@@ -165,14 +165,14 @@ impl Payload {
                 );
             }
         }
-        errors.or(())
+        errors.into_result(())
     }
 
     /// Returns the patches of an entry: those in its file, or the one in the page, which may be a tree or text.
     pub fn patches(
         &self,
         component: &str,
-        page: &Component,
+        page: &Page,
         entry: &Marked<PatchEntry>,
     ) -> Result<Vec<Node>, Diagnostic> {
         let wrong = |message: &str| {
@@ -194,7 +194,7 @@ impl Payload {
     }
 
     /// Parses a patch that is text, as in kustomize. Positions are those in the page.
-    fn parse_patch(&self, text: &str, node: &Node, page: &Component) -> Result<Vec<Node>, Diagnostic> {
+    fn parse_patch(&self, text: &str, node: &Node, page: &Page) -> Result<Vec<Node>, Diagnostic> {
         let file = self.sources.name(node.mark.source);
         let shifted = format!("{}{text}", "\n".repeat(node.mark.line as usize));
         let documents = yaml::read(&shifted, node.mark.source).map_err(|error| {
@@ -206,7 +206,7 @@ impl Payload {
 
 /// Adds the annotations of its page that a manifest lacks, and records them in `page_annotations`: the filters see them, but they are
 /// not rendered.
-pub(super) fn add_page_annotations(manifest: &mut Manifest, page: &Component) {
+pub(super) fn add_page_annotations(manifest: &mut Manifest, page: &Page) {
     if page.annotations.is_empty() {
         return;
     }

@@ -40,14 +40,16 @@ pub(super) fn manifests(root: &Path, input: &Input) -> Result<Parsed, Diagnostic
         parsed.warnings.extend(
             document.duplicates.iter().map(|duplicate| Diagnostic::duplicate_key(duplicate, &input.name)),
         );
-        let Some(manifest) = errors.collect(manifest(document, index + 1, &input.name)) else { continue };
+        let Some(manifest) = errors.ok_or_record(manifest(document, index + 1, &input.name)) else {
+            continue;
+        };
         parsed.warnings.extend(ignored_annotations(&manifest, &input.name));
         match seen.insert(manifest.id.clone(), mark) {
             Some(first) => errors.0.push(duplicate_object(&manifest.id, first, mark, &input.name)),
             None => parsed.manifests.push(manifest),
         }
     }
-    errors.or(parsed)
+    errors.into_result(parsed)
 }
 
 fn manifest(document: Document, number: usize, file: &str) -> Result<Manifest, Diagnostic> {

@@ -18,13 +18,13 @@ pub struct Release {
     pub images: Images,
 }
 
-/// The tags of an `image-references` file. In a release each tag has a pull spec, in a component's folder a source
+/// The tags of an `image-references` file. In a release each tag has a pullspec, in a component's folder a source
 /// repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Images {
     /// The name of the image stream. In a release it is the version.
     pub name: String,
-    /// The pull spec or source repository of each tag.
+    /// The pullspec or source repository of each tag.
     pub tags: BTreeMap<String, String>,
     /// The file, as messages show it.
     pub file: String,
@@ -56,14 +56,14 @@ pub(super) fn load(root: &Path, layout: Layout, errors: &mut Diagnostics) -> Opt
     if !metadata.exists() && !references.exists() {
         return None;
     }
-    let version = if metadata.exists() { errors.collect(load_version(&metadata)) } else { None };
-    let images = if references.exists() { errors.collect(load_images(&references)) } else { None };
+    let version = if metadata.exists() { errors.ok_or_record(load_version(&metadata)) } else { None };
+    let images = if references.exists() { errors.ok_or_record(load_images(&references)) } else { None };
     if let (Some(version), Some(images)) = (&version, &images)
         && *version != images.name
     {
         errors.0.push(
             Diagnostic::error(format!(
-                "the images are of the release `{}`, the metadata of `{version}`",
+                "image-references is of the release `{}`, but release-metadata is of `{version}`",
                 images.name
             ))
             .at(Location::file(references.display().to_string()))
@@ -77,7 +77,7 @@ pub(super) fn load(root: &Path, layout: Layout, errors: &mut Diagnostics) -> Opt
 pub(super) fn image_sources(root: &Path, files: &[String], errors: &mut Diagnostics) -> ImageSources {
     let mut image_sources = ImageSources::new();
     for path in files {
-        if let Some(images) = errors.collect(load_images(&root.join(path))) {
+        if let Some(images) = errors.ok_or_record(load_images(&root.join(path))) {
             let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
             image_sources.insert(folder.to_owned(), images);
         }

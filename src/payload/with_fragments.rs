@@ -34,7 +34,7 @@ impl Payload {
             let ordered_as = self.manifests.get(index).map(|next| self.file(next).ordered_as.clone());
             for manifest in manifests {
                 let added = new.add_fragment_manifest(&component, manifest, ordered_as.as_deref(), sources);
-                inserted.entry(index).or_default().extend(errors.collect(added));
+                inserted.entry(index).or_default().extend(errors.ok_or_record(added));
             }
         }
         let mut manifests = Vec::with_capacity(self.manifests.len());
@@ -45,11 +45,11 @@ impl Payload {
         manifests.extend(inserted.into_values().flatten());
         new.manifests = manifests;
         new.index_components();
-        errors.or(new)
+        errors.into_result(new)
     }
 
     /// Returns the index of the manifest before which those of fragments are inserted: the first one of the component's
-    /// last run level, because its workloads need what fragments bring.
+    /// last run level, because its workloads need the objects of fragments.
     fn index_for_fragments(&self, component: &str) -> usize {
         let level =
             |manifest: &Manifest| RunLevel::of(&self.file(manifest).ordered_as).map(|level| level.number);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::include::{Unknown, capabilities, include_with};
+use super::include::{UnknownCapability, capabilities, include_with};
 use crate::language::Filters;
 use crate::object::Annotations;
 use crate::payload::{Manifest, Payload};
@@ -10,7 +10,8 @@ use crate::payload::{Manifest, Payload};
 /// Returns the capabilities that an update from `current` to `update` enables. An update enables a capability if it moves
 /// an object under it that the cluster already runs.
 pub fn implicitly_enabled(update: &Payload, current: &Payload, filters: &Filters) -> BTreeSet<String> {
-    let is_included = |manifest: &Manifest| include_with(manifest, filters, Unknown::Allowed).is_ok();
+    let is_included =
+        |manifest: &Manifest| include_with(manifest, filters, UnknownCapability::Allowed).is_ok();
     let mut running: HashMap<_, Vec<&Manifest>> = HashMap::new();
     for manifest in current.manifests.iter().filter(|manifest| is_included(manifest)) {
         running.entry(&manifest.id).or_default().push(manifest);

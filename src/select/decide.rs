@@ -7,21 +7,22 @@ use super::{Code, Reason, check, include};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::expand::{Expanded, FragmentPlacement, Variables, View, may_add};
 use crate::glob;
-use crate::language::{Component, Filters, Marked, Omissions, Place, Profile, Selector, unmet};
+use crate::language::{Filters, Marked, Omissions, Page, Place, Profile, Selector, unmet};
 use crate::object::{Annotations, Cluster, ObjectId, Scope, Scopes};
 use crate::payload::{Manifest, Payload};
 use crate::yaml::Mark;
 
 /// The decision for each manifest of a payload.
 pub struct Selection {
-    /// For each manifest, `None` if the profile includes it, otherwise the reason.
-    pub out: Vec<Option<Reason>>,
-    /// For each manifest, the position of the entry that decided. `None` if its annotations or its kind decided.
-    pub by: Vec<Option<Mark>>,
+    /// For each manifest, the reason why the profile excludes it; `None` if it includes it.
+    pub exclusions: Vec<Option<Reason>>,
+    /// For each manifest, the position of the entry of `place`, `omit` or `ignore` that decided. `None` if its
+    /// annotations or its kind decided.
+    pub decided_by: Vec<Option<Mark>>,
     /// The components that exist in this topology: the filters include at least one of their manifests.
     pub components: BTreeSet<String>,
-    /// The manifests that are excluded only because they live in the other cluster.
-    pub elsewhere: BTreeSet<usize>,
+    /// The indexes of the manifests that are excluded only because their objects live in the other cluster.
+    pub in_other_cluster: BTreeSet<usize>,
 }
 
 /// A profile whose manifests are selected.
@@ -48,15 +49,15 @@ impl<'a> Selected<'a> {
         if !self.selection.components.is_empty() {
             return Ok(());
         }
-        let out = &self.selection.out;
+        let exclusions = &self.selection.exclusions;
         let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
-        for reason in out.iter().flatten() {
+        for reason in exclusions.iter().flatten() {
             *reasons.entry(reason.to_string()).or_default() += 1;
         }
         let mut error = Diagnostic::error(format!(
             "the profile `{}` selects none of the payload's {} manifests",
             self.profile().name,
-            out.len()
+            exclusions.len()
         ));
         if let Some((reason, count)) = reasons.into_iter().max_by_key(|(_, count)| *count) {
             error = error.note(format!("{count} of them for this reason: {reason}"));
@@ -76,36 +77,36 @@ fn decide(expanded: &Expanded<'_>) -> Result<Selection, Diagnostics> {
     check(&view.profile.select, &view.payload)?;
     let mut errors = Diagnostics::default();
     let mut selection = Selection {
-        out: Vec::new(),
-        by: Vec::new(),
+        exclusions: Vec::new(),
+        decided_by: Vec::new(),
         components: BTreeSet::new(),
-        elsewhere: BTreeSet::new(),
+        in_other_cluster: BTreeSet::new(),
     };
     let decider = Decider { view, expanded, scopes: view.scopes() };
     for (index, manifest) in view.payload.manifests.iter().enumerate() {
-        let decision = errors.collect(decider.decide(manifest)).unwrap_or_default();
-        if decision.exists && !selection.components.contains(decider.component(manifest)) {
+        let decision = errors.ok_or_record(decider.decide(manifest)).unwrap_or_default();
+        if decision.component_exists && !selection.components.contains(decider.component(manifest)) {
             selection.components.insert(decider.component(manifest).to_owned());
         }
-        if decision.elsewhere {
-            selection.elsewhere.insert(index);
+        if decision.is_in_other_cluster {
+            selection.in_other_cluster.insert(index);
         }
-        selection.out.push(decision.out);
-        selection.by.push(decision.by);
+        selection.exclusions.push(decision.exclusion);
+        selection.decided_by.push(decision.decided_by);
     }
     decider.report_unmatched(&mut errors);
-    errors.or(selection)
+    errors.into_result(selection)
 }
 
 /// The decision for one manifest.
 #[derive(Default)]
 struct Decision {
-    out: Option<Reason>,
-    by: Option<Mark>,
+    exclusion: Option<Reason>,
+    decided_by: Option<Mark>,
     /// Whether its component exists in this topology.
-    exists: bool,
-    /// Whether it is excluded only because it lives in the other cluster.
-    elsewhere: bool,
+    component_exists: bool,
+    /// Whether it is excluded only because its object lives in the other cluster.
+    is_in_other_cluster: bool,
 }
 
 struct Decider<'a> {
@@ -114,7 +115,7 @@ struct Decider<'a> {
     scopes: Scopes,
 }
 
-/// The annotation that includes a manifest in a cluster profile, or in one of our profiles.
+/// The annotation that includes a manifest in a cluster profile, or in a profile of transship.
 const INCLUDE: &str = "include.release.openshift.io/";
 
 const CLUSTER_SCOPED_IN_MANAGEMENT: &str = "a cluster-scoped object cannot live in the management cluster";
@@ -122,29 +123,35 @@ const CLUSTER_SCOPED_IN_MANAGEMENT: &str = "a cluster-scoped object cannot live 
 impl Decider<'_> {
     fn decide(&self, manifest: &Manifest) -> Result<Decision, Diagnostic> {
         if let Some(reason) = self.filtered(manifest) {
-            return Ok(Decision { out: Some(reason), ..Decision::default() });
+            return Ok(Decision { exclusion: Some(reason), ..Decision::default() });
         }
         if let Some(reason) = self.component_absent(manifest)? {
-            return Ok(Decision { out: Some(reason), ..Decision::default() });
+            return Ok(Decision { exclusion: Some(reason), ..Decision::default() });
         }
-        if let Some((reason, by)) = self.omitted(manifest)? {
-            return Ok(Decision { out: Some(reason), by: Some(by), exists: true, elsewhere: false });
+        if let Some((reason, entry)) = self.omitted(manifest)? {
+            return Ok(Decision {
+                exclusion: Some(reason),
+                decided_by: Some(entry),
+                component_exists: true,
+                is_in_other_cluster: false,
+            });
         }
         // A standalone cluster has all objects.
         if self.view.profile.cluster == Cluster::Both {
-            return Ok(Decision { exists: true, ..Decision::default() });
+            return Ok(Decision { component_exists: true, ..Decision::default() });
         }
-        let (home, by) = self.home(manifest)?;
-        let elsewhere = home != Cluster::Both && home != self.view.profile.cluster;
-        let reason = elsewhere.then(|| omitted(&format!("it lives in the {} cluster", home.name())));
-        Ok(Decision { out: reason, by, exists: true, elsewhere })
+        let (cluster, decided_by) = self.cluster_of(manifest)?;
+        let is_in_other_cluster = cluster != Cluster::Both && cluster != self.view.profile.cluster;
+        let reason =
+            is_in_other_cluster.then(|| omitted(&format!("it lives in the {} cluster", cluster.name())));
+        Ok(Decision { exclusion: reason, decided_by, component_exists: true, is_in_other_cluster })
     }
 
     fn component(&self, manifest: &Manifest) -> &str {
         &self.view.payload.file(manifest).component
     }
 
-    fn page(&self, manifest: &Manifest) -> Option<&Component> {
+    fn page(&self, manifest: &Manifest) -> Option<&Page> {
         self.view.payload.page(self.component(manifest))
     }
 
@@ -152,8 +159,8 @@ impl Decider<'_> {
         self.expanded.fragment_placements.get(component).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Applies the cluster-version-operator's filters. A manifest that names a profile of this topology instead of the
-    /// cluster profile is included as well: which cluster it is for is decided later.
+    /// Applies the cluster-version-operator's filters. They also include a manifest whose annotations name a profile of
+    /// this topology instead of the cluster profile; [`Self::cluster_of`] then decides in which cluster it lives.
     fn filtered(&self, manifest: &Manifest) -> Option<Reason> {
         let filters = &self.view.profile.select;
         let reason = include(manifest, filters).err()?;
@@ -223,16 +230,16 @@ impl Decider<'_> {
 
     /// Returns the cluster in which an object lives, and the entry of `place` that decides it. Annotations take precedence.
     /// A cluster-scoped object lives in the guest.
-    fn home(&self, manifest: &Manifest) -> Result<(Cluster, Option<Mark>), Diagnostic> {
+    fn cluster_of(&self, manifest: &Manifest) -> Result<(Cluster, Option<Mark>), Diagnostic> {
         let scope = self.scopes.of(&manifest.id.group, &manifest.id.kind);
         let is_cluster_scoped = scope == Some(Scope::Cluster);
         let entries = self.expanded.place_of(self.component(manifest), &manifest.id);
-        if let Some(home) = self.annotated_home(manifest) {
-            return self.check_annotated_home(manifest, home, scope, &entries);
+        if let Some(cluster) = self.annotated_cluster(manifest) {
+            return self.check_annotated_cluster(manifest, cluster, scope, &entries);
         }
         match entries[..] {
             [] if is_cluster_scoped => Ok((Cluster::Guest, None)),
-            [] => Err(self.no_home(manifest)),
+            [] => Err(self.no_cluster(manifest)),
             [(entry, cluster)] if is_cluster_scoped && cluster != Cluster::Guest => Err(self
                 .error(entry.mark, CLUSTER_SCOPED_IN_MANAGEMENT, manifest)
                 .help("remove the entry: cluster-scoped objects are in the guest")),
@@ -245,14 +252,14 @@ impl Decider<'_> {
     }
 
     /// Checks that annotations and `place` do not contradict each other.
-    fn check_annotated_home(
+    fn check_annotated_cluster(
         &self,
         manifest: &Manifest,
-        home: Cluster,
+        cluster: Cluster,
         scope: Option<Scope>,
         entries: &[(&Marked<Selector>, Cluster)],
     ) -> Result<(Cluster, Option<Mark>), Diagnostic> {
-        if scope == Some(Scope::Cluster) && home != Cluster::Guest {
+        if scope == Some(Scope::Cluster) && cluster != Cluster::Guest {
             return Err(self
                 .error(manifest.root.mark, CLUSTER_SCOPED_IN_MANAGEMENT, manifest)
                 .help(format!("remove the annotation `{INCLUDE}<profile>` for the management cluster")));
@@ -266,15 +273,16 @@ impl Decider<'_> {
                 )
                 .help(format!("remove the entry, or the annotations `{INCLUDE}<profile>`")));
         }
-        Ok((home, None))
+        Ok((cluster, None))
     }
 
-    fn annotated_home(&self, manifest: &Manifest) -> Option<Cluster> {
-        let homes: BTreeSet<Cluster> = self.named_profiles(manifest).map(|profile| profile.cluster).collect();
-        if homes.len() > 1 { Some(Cluster::Both) } else { homes.into_iter().next() }
+    fn annotated_cluster(&self, manifest: &Manifest) -> Option<Cluster> {
+        let clusters: BTreeSet<Cluster> =
+            self.named_profiles(manifest).map(|profile| profile.cluster).collect();
+        if clusters.len() > 1 { Some(Cluster::Both) } else { clusters.into_iter().next() }
     }
 
-    fn no_home(&self, manifest: &Manifest) -> Diagnostic {
+    fn no_cluster(&self, manifest: &Manifest) -> Diagnostic {
         let object = format!("{}/{}", manifest.id.kind, manifest.id.name);
         let page = self.view.payload.page_file(self.component(manifest));
         self.error(
@@ -296,7 +304,7 @@ impl Decider<'_> {
             let manifests: Vec<&Manifest> =
                 payload.of_component(component).map(|(_, manifest)| manifest).collect();
             for (entry, _) in page.place.iter().flat_map(Place::entries) {
-                // An entry may also be for an object that an addition brings, perhaps in another profile.
+                // An entry may also be for an object that an addition creates, perhaps in another profile.
                 if !may_add(page, self.view.context.profiles, &entry.value) {
                     self.report_if_unmatched(entry, &manifests, errors);
                 }

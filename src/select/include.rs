@@ -81,18 +81,22 @@ impl fmt::Display for Reason {
 
 /// Whether a capability that the cluster does not know excludes a manifest.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unknown {
+pub(super) enum UnknownCapability {
     Excludes,
     /// For a payload to which the cluster is updated: it may have new capabilities.
     Allowed,
 }
 
-/// Returns the reason if the filters exclude a manifest.
+/// Applies the filters to a manifest. The error is the reason why they exclude it.
 pub fn include(manifest: &Manifest, filters: &Filters) -> Result<(), Reason> {
-    include_with(manifest, filters, Unknown::Excludes)
+    include_with(manifest, filters, UnknownCapability::Excludes)
 }
 
-pub(super) fn include_with(manifest: &Manifest, filters: &Filters, unknown: Unknown) -> Result<(), Reason> {
+pub(super) fn include_with(
+    manifest: &Manifest,
+    filters: &Filters,
+    unknown: UnknownCapability,
+) -> Result<(), Reason> {
     let annotations = Annotations::of(&manifest.root);
     if !annotations.exist() {
         return Code::NoAnnotations.because("no annotations");
@@ -232,10 +236,15 @@ fn cluster_profile(annotations: &Annotations<'_>, profile: &str) -> Result<(), R
     }
 }
 
-fn capability(annotations: &Annotations<'_>, cluster: &Capabilities, unknown: Unknown) -> Result<(), Reason> {
+fn capability(
+    annotations: &Annotations<'_>,
+    cluster: &Capabilities,
+    unknown: UnknownCapability,
+) -> Result<(), Reason> {
     let names = capabilities(annotations);
-    let (known, unrecognized): (Vec<_>, Vec<_>) =
-        names.into_iter().partition(|name| unknown == Unknown::Allowed || cluster.known.contains(*name));
+    let (known, unrecognized): (Vec<_>, Vec<_>) = names
+        .into_iter()
+        .partition(|name| unknown == UnknownCapability::Allowed || cluster.known.contains(*name));
     if !unrecognized.is_empty() {
         let names = unrecognized.join(", ");
         return Code::Capability.because(format!("unrecognized capability names: {names}"));

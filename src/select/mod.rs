@@ -12,15 +12,15 @@ pub use capability::{for_update, implicitly_enabled};
 pub use decide::{Selected, Selection, select};
 pub use include::{Code, Reason, include};
 
-/// Applies filters to all manifests of a payload. Returns `None` for each that is included, otherwise the reason.
-pub fn by(filters: &Filters, payload: &Payload) -> Vec<Option<Reason>> {
+/// Returns for each manifest of a payload the reason why the filters exclude it; `None` if they include it.
+pub fn exclusions(filters: &Filters, payload: &Payload) -> Vec<Option<Reason>> {
     payload.manifests.iter().map(|manifest| include(manifest, filters).err()).collect()
 }
 
 /// Returns the filters that the cluster-version-operator applies when it loads and hashes a payload. Capabilities and
 /// overrides take effect only when it applies the payload.
 #[must_use]
-pub fn at_load(filters: &Filters) -> Filters {
+pub fn filters_at_load(filters: &Filters) -> Filters {
     Filters { capabilities: None, overrides: Vec::new(), ..filters.clone() }
 }
 
@@ -48,5 +48,5 @@ pub fn check(filters: &Filters, payload: &Payload) -> Result<(), Diagnostics> {
                 .suggest(&entry.0.name, other_names),
         );
     }
-    errors.or(())
+    errors.into_result(())
 }

@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Paint {
     /// With ANSI escape sequences, for a terminal.
-    Colour,
+    Color,
     /// Without.
     Plain,
 }
@@ -28,7 +28,7 @@ impl Paint {
 
     fn wrap(self, code: &str, text: &str) -> String {
         match self {
-            Self::Colour => format!("\x1b[{code}m{text}\x1b[0m"),
+            Self::Color => format!("\x1b[{code}m{text}\x1b[0m"),
             Self::Plain => text.to_owned(),
         }
     }

@@ -43,7 +43,7 @@ pub fn is_called(id: &ObjectId, wanted: &str) -> bool {
 /// Explains each field at or below a path: its value, the line that set it, why, and its earlier values. Fields that
 /// were removed are explained too. The object must have been rendered with its history.
 pub fn explain(object: &Object, path: &str, view: &View<'_>) -> Result<String, Diagnostic> {
-    let explainer = Explainer { view, object, steps: object.history.revisions() };
+    let explainer = Explainer { view, object, revisions: object.history.revisions() };
     let mut out = format!("{} (profile {})\n", object.id, view.profile.name);
     match path::resolve(&object.root, path) {
         Ok(nodes) if !nodes.is_empty() => {
@@ -52,7 +52,7 @@ pub fn explain(object: &Object, path: &str, view: &View<'_>) -> Result<String, D
             }
         }
         result => {
-            if explainer.steps.iter().all(|step| node_at(&step.root, path).is_none()) {
+            if explainer.revisions.iter().all(|revision| node_at(&revision.root, path).is_none()) {
                 return Err(explainer.unknown_path(path, result.err()));
             }
             explainer.explain_removed(path, &mut out);
@@ -64,13 +64,13 @@ pub fn explain(object: &Object, path: &str, view: &View<'_>) -> Result<String, D
 struct Explainer<'a> {
     view: &'a View<'a>,
     object: &'a Object,
-    steps: &'a [Revision],
+    revisions: &'a [Revision],
 }
 
-/// A step that changed a field.
+/// A change of a field.
 struct Change<'a> {
     cause: &'a Cause,
-    /// The value before the step.
+    /// The value before the change.
     before: Option<&'a Node>,
 }
 
@@ -121,7 +121,7 @@ impl Explainer<'_> {
         }
     }
 
-    /// Returns the line that a value comes from, and the step that set it.
+    /// Returns the line that a value comes from, and the revision that set it.
     fn origin(&self, value: &Node, change: Option<&Change<'_>>) -> String {
         let location = self.show(value.mark);
         match change.and_then(|change| self.describe(change.cause)) {
@@ -130,18 +130,18 @@ impl Explainer<'_> {
         }
     }
 
-    /// Returns the steps that changed the value at a path, the latest first.
+    /// Returns the revisions that changed the value at a path, the latest first.
     fn changes(&self, path: &str) -> Vec<Change<'_>> {
-        // An item without a name is known by its index only, and a step may have moved it.
+        // An item without a name is known by its index only, and a change may have moved it.
         let has_index = path.split('/').any(|segment| segment.parse::<usize>().is_ok());
         let mut changes = Vec::new();
         let mut before: Option<&Node> = None;
-        for step in self.steps {
-            let after = node_at(&step.root, path);
+        for revision in self.revisions {
+            let after = node_at(&revision.root, path);
             if after != before {
                 let source = |node: Option<&Node>| node.map(|node| node.mark.source);
                 let is_same_item = !has_index || source(after) == source(before);
-                changes.push(Change { cause: &step.cause, before: before.filter(|_| is_same_item) });
+                changes.push(Change { cause: &revision.cause, before: before.filter(|_| is_same_item) });
             }
             before = after;
         }
@@ -149,10 +149,10 @@ impl Explainer<'_> {
         changes
     }
 
-    /// Returns the paths of keys and named items that a map or list had after an earlier step.
+    /// Returns the paths of keys and named items that a map or list had in an earlier revision and no longer has.
     fn removed_children(&self, node: &Node, path: &str) -> Vec<String> {
         let mut removed = Vec::new();
-        for earlier in self.steps.iter().filter_map(|step| node_at(&step.root, path)) {
+        for earlier in self.revisions.iter().filter_map(|revision| node_at(&revision.root, path)) {
             match (&earlier.value, &node.value) {
                 (Value::Map(earlier), Value::Map(current)) => {
                     for entry in earlier.iter().filter(|entry| current.get(&entry.key).is_none()) {
@@ -188,7 +188,7 @@ impl Explainer<'_> {
         json::show(node)
     }
 
-    /// Returns what a step did, to follow "set" or "removed". Returns nothing for a value of the manifest itself.
+    /// Describes a cause, to follow "set" or "removed". Returns `None` for a value of the manifest itself.
     fn describe(&self, cause: &Cause) -> Option<String> {
         Some(match cause {
             Cause::Manifest => return None,
@@ -197,7 +197,7 @@ impl Explainer<'_> {
             Cause::Intent { rule, field } => {
                 format!("by the `intents` entry at {}, because of {}", self.show(*rule), self.show(*field))
             }
-            Cause::Issued => "by an issued object; `apply` fills in the data".to_owned(),
+            Cause::Issued => "by an issued object; the issuer fills in the data".to_owned(),
             Cause::Policy(mark) => self.describe_policy(*mark),
             Cause::Patch(mark) => self.describe_patch(*mark),
             Cause::Namespace(_) => "by the namespace of the profile".to_owned(),
@@ -209,11 +209,11 @@ impl Explainer<'_> {
         })
     }
 
-    fn describe_addition(&self, part: Mark, uses: &[Mark]) -> String {
+    fn describe_addition(&self, addition: Mark, uses: &[Mark]) -> String {
         let mut fragments = self.view.context.profiles.fragments.values();
-        let mut text = match fragments.find(|fragment| fragment.mark.source == part.source) {
+        let mut text = match fragments.find(|fragment| fragment.mark.source == addition.source) {
             Some(fragment) => format!("by the fragment {}: {}", fragment.name(), fragment.body.description),
-            None => format!("by the addition at {}", self.show(part)),
+            None => format!("by the addition at {}", self.show(addition)),
         };
         for used in uses.iter().rev() {
             let _ = write!(text, ", used at {}", self.show(*used));

@@ -39,19 +39,19 @@ struct RowReason {
 
 /// Returns a row for each manifest of the payload, with the profile's decision about it.
 pub fn selected(selected: &Selected<'_>, sources: &Sources) -> Vec<Row> {
-    let Selection { out, by, .. } = &selected.selection;
-    let mut rows = rows(selected.payload(), out, Some(selected.profile().cluster));
-    for (row, by) in rows.iter_mut().zip(by) {
-        row.by = by.map(|mark| sources.show(mark));
+    let Selection { exclusions, decided_by, .. } = &selected.selection;
+    let mut rows = rows(selected.payload(), exclusions, Some(selected.profile().cluster));
+    for (row, mark) in rows.iter_mut().zip(decided_by) {
+        row.by = mark.map(|mark| sources.show(mark));
     }
     rows
 }
 
-/// Returns a row for each manifest, in the order of the payload. `excluded` has the reason for each manifest that is
+/// Returns a row for each manifest, in the order of the payload. `exclusions` has the reason for each manifest that is
 /// not included.
-pub fn rows(payload: &Payload, excluded: &[Option<Reason>], cluster: Option<Cluster>) -> Vec<Row> {
-    let mut rows = Vec::with_capacity(excluded.len());
-    for (manifest, reason) in payload.manifests.iter().zip(excluded) {
+pub fn rows(payload: &Payload, exclusions: &[Option<Reason>], cluster: Option<Cluster>) -> Vec<Row> {
+    let mut rows = Vec::with_capacity(exclusions.len());
+    for (manifest, reason) in payload.manifests.iter().zip(exclusions) {
         rows.push(row(payload, manifest, reason.as_ref(), cluster));
     }
     rows
@@ -87,19 +87,19 @@ pub fn orphans(payload: &Payload, all: &[Selected<'_>]) -> Vec<Row> {
     let mut rows = Vec::new();
     // The manifests of fragments come after those of the payload: they cannot be orphans.
     for (index, manifest) in payload.manifests.iter().enumerate() {
-        let excluded_by = |selected: &Selected<'_>| selected.selection.out[index].clone();
-        let home = all.iter().find(|selected| excluded_by(selected).is_none());
-        let reason = match home {
-            None => all.first().and_then(excluded_by),
-            Some(_) if hosted.iter().all(|selected| excluded_by(selected).is_some()) => {
-                hosted.first().and_then(|selected| excluded_by(selected))
+        let exclusion_in = |selected: &Selected<'_>| selected.selection.exclusions[index].clone();
+        let including = all.iter().find(|selected| exclusion_in(selected).is_none());
+        let reason = match including {
+            None => all.first().and_then(exclusion_in),
+            Some(_) if hosted.iter().all(|selected| exclusion_in(selected).is_some()) => {
+                hosted.first().and_then(|selected| exclusion_in(selected))
             }
             Some(_) => None,
         };
         if reason.is_some() {
             rows.push(Row {
-                included: home.is_some(),
-                cluster: home.map(|selected| selected.profile().cluster.name()),
+                included: including.is_some(),
+                cluster: including.map(|selected| selected.profile().cluster.name()),
                 ..row(payload, manifest, reason.as_ref(), None)
             });
         }
@@ -141,7 +141,7 @@ pub fn to_json(rows: &[Row]) -> String {
 
 /// Returns the rows as a table.
 pub fn table(rows: &[Row], paint: Paint) -> String {
-    let mut lines = vec![["", "CLUSTER", "OBJECT", "NAMESPACE", "FILE", "WHY NOT"].map(str::to_owned)];
+    let mut lines = vec![["INCLUDED", "CLUSTER", "OBJECT", "NAMESPACE", "FILE", "REASON"].map(str::to_owned)];
     lines.extend(rows.iter().map(cells));
     let mut widths = [0; 6];
     for line in &lines {
@@ -158,7 +158,7 @@ pub fn table(rows: &[Row], paint: Paint) -> String {
         let line = line.trim_end();
         let line = match (index, cells[0].as_str()) {
             (0, _) => paint.bold(line),
-            (_, "out") => paint.dim(line),
+            (_, "no") => paint.dim(line),
             _ => line.to_owned(),
         };
         let _ = writeln!(out, "{line}");
@@ -175,7 +175,7 @@ fn cells(row: &Row) -> [String; 6] {
     };
     let object = format!("{}/{}", row.kind, row.name);
     [
-        if row.included { "in" } else { "out" },
+        if row.included { "yes" } else { "no" },
         row.cluster.unwrap_or("-"),
         &object,
         if row.namespace.is_empty() { "-" } else { &row.namespace },
@@ -187,15 +187,15 @@ fn cells(row: &Row) -> [String; 6] {
 
 /// Returns the number of manifests, and the digests that identify the payload: one of all files, and the one that the
 /// cluster-version-operator reports in a live cluster.
-pub fn summary(payload: &Payload, filters: &Filters, excluded: &[Option<Reason>]) -> String {
-    let included = excluded.iter().filter(|reason| reason.is_none()).count();
-    let excluded_at_load = select::by(&select::at_load(filters), payload);
+pub fn summary(payload: &Payload, filters: &Filters, exclusions: &[Option<Reason>]) -> String {
+    let included = exclusions.iter().filter(|reason| reason.is_none()).count();
+    let excluded_at_load = select::exclusions(&select::filters_at_load(filters), payload);
     let manifests = payload.manifests.iter().zip(&excluded_at_load);
     let loaded = manifests.filter(|(_, reason)| reason.is_none()).map(|(manifest, _)| manifest);
     format!(
-        "{} manifests, {included} in, {} out\npayload sha256:{}\nClusterVersion status.versionHash {}",
-        excluded.len(),
-        excluded.len() - included,
+        "{} manifests, {included} included, {} excluded\npayload sha256:{}\nClusterVersion status.versionHash {}",
+        exclusions.len(),
+        exclusions.len() - included,
         payload.sha256(),
         payload::cvo_hash(loaded),
     )

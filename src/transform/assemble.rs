@@ -40,7 +40,7 @@ pub fn assemble(selected: Selected<'_>) -> Result<Assembled<'_>, Diagnostics> {
         objects.extend(tombstones);
         Ok(Component { name: name.clone(), objects })
     });
-    let components = Diagnostics::gather(components)?;
+    let components = Diagnostics::collect(components)?;
     Ok(Assembled { expanded, components, scopes })
 }
 
@@ -53,7 +53,7 @@ fn selected_objects(
 ) -> Vec<Object> {
     let mut objects = Vec::new();
     for (index, _) in view.payload.of_component(component) {
-        if selection.out[index].is_none() {
+        if selection.exclusions[index].is_none() {
             objects.push(from_manifest(index, view, images));
         }
     }

@@ -55,14 +55,14 @@ pub(super) fn apply(
             errors.0.push(with_uses(error, &contribution, sources));
         }
     }
-    errors.or(())?;
+    errors.into_result(())?;
     let mut errors = Diagnostics::default();
     for contribution in contributions {
         for error in containers.unknown_in(contribution, objects, sources) {
             errors.0.push(with_uses(error, contribution, sources));
         }
     }
-    errors.or(())
+    errors.into_result(())
 }
 
 /// Adds notes to an error about a contribution: the uses of fragments that led to it, the innermost first.
@@ -73,8 +73,8 @@ fn with_uses(mut error: Diagnostic, contribution: &Contribution, sources: &Sourc
     error
 }
 
-/// Returns the uses of fragments that are limited to this profile and are for a workload that is not in this cluster. The
-/// other objects that they would add here are not needed either.
+/// Returns the uses of fragments whose additions have `in` and are for a workload that is not in this cluster. The other
+/// objects that they would add here are not needed either.
 fn uses_without_workload<'c>(
     contributions: &'c [Contribution],
     objects: &[Object],
@@ -86,7 +86,7 @@ fn uses_without_workload<'c>(
         else {
             continue;
         };
-        if contribution.limited
+        if contribution.is_limited_to_profiles
             && !contribution.uses.is_empty()
             && !objects.iter().any(|object| object.id == *workload)
         {
@@ -186,9 +186,9 @@ fn add_object(
         object.history.record(&object.root, || cause(contribution));
         return result.map_err(|error| error.object(&object.id));
     }
-    // Without a limit to profiles, the contribution is for the existing object, wherever that lives.
+    // Without `in`, the contribution is for the object of the manifest, whichever cluster it lives in.
     let mut manifests = component.view().payload.of_component(component.name);
-    if !contribution.limited && manifests.any(|(_, manifest)| is_same(&id, &manifest.id)) {
+    if !contribution.is_limited_to_profiles && manifests.any(|(_, manifest)| is_same(&id, &manifest.id)) {
         return Ok(());
     }
     if let Some(object) = new_object::create(id, contribution, component, objects)? {

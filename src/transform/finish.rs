@@ -5,7 +5,7 @@ use super::component::Component;
 use super::handle_intents::{Detected, WithIntents, refuse_late_intents};
 use super::{issued, namespace, page_patches, pins, policy, strip_annotations};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
-use crate::expand::{PodContext, View, mentions};
+use crate::expand::{PodContext, View, policy_uses_bindings, policy_uses_config};
 use crate::language::template::substitute_text;
 use crate::language::{DnsLabel, Marked};
 use crate::object::{Object, has_pods};
@@ -64,11 +64,11 @@ fn policy_and_patches(
     });
     // Both passes run to the end, so that the user sees all errors at once.
     let mut errors = Diagnostics::default();
-    if let Err(more) = Diagnostics::gather(without_pods) {
+    if let Err(more) = Diagnostics::collect(without_pods) {
         errors.0.extend(more.0);
     }
-    match Diagnostics::gather(finished) {
-        Ok(objects) => errors.or(objects.into_iter().flatten().collect()),
+    match Diagnostics::collect(finished) {
+        Ok(objects) => errors.into_result(objects.into_iter().flatten().collect()),
         Err(more) => {
             errors.0.extend(more.0);
             Err(errors)
@@ -90,7 +90,7 @@ fn apply_policy(
             errors.0.extend(result.err().into_iter().flat_map(|more| more.0));
         }
     }
-    errors.or(())
+    errors.into_result(())
 }
 
 /// Collects the objects that the policy for pods can depend on: bindings (`pod.usesOwnApi`) and configuration
@@ -100,16 +100,16 @@ fn apply_policy(
 /// patches are applied to copies here.
 fn pod_context(components: &[Component], view: &View<'_>) -> PodContext {
     let mut context = PodContext::default();
-    let uses_bindings = mentions(view.profile, "pod.usesOwnApi");
-    let uses_config = mentions(view.profile, "pod.configHash");
+    let uses_bindings = policy_uses_bindings(view.profile);
+    let uses_config = policy_uses_config(view.profile);
     for component in components {
         for object in &component.objects {
             match object.id.kind.as_str() {
                 "RoleBinding" | "ClusterRoleBinding" if uses_bindings => {
-                    context.bind(&object.id, &page_patches::preview(object, view, &component.name));
+                    context.add_binding(&object.id, &page_patches::preview(object, view, &component.name));
                 }
                 "ConfigMap" | "Secret" if uses_config => {
-                    context.configure(&object.id, page_patches::preview(object, view, &component.name));
+                    context.add_config(&object.id, page_patches::preview(object, view, &component.name));
                 }
                 _ => {}
             }

@@ -58,9 +58,9 @@ pub fn handle_intents(clusters: Vec<Assembled<'_>>) -> Result<Vec<WithIntents<'_
         }
     }
     let replacements: Vec<IntentReplacement> =
-        Diagnostics::gather(replacements)?.into_iter().flatten().collect();
+        Diagnostics::collect(replacements)?.into_iter().flatten().collect();
     let added = handled.iter_mut().map(|cluster| add_replacements(&mut cluster.assembled, &replacements));
-    Diagnostics::gather(added)?;
+    Diagnostics::collect(added)?;
     Ok(handled)
 }
 
@@ -105,7 +105,7 @@ fn handle_component(
             }
         }
     }
-    errors.or(replacements)
+    errors.into_result(replacements)
 }
 
 /// Handles an intent in its object. Returns the use of a fragment, if one replaces the intent.
@@ -182,7 +182,7 @@ fn add_replacements(
             Err(more) => errors.0.extend(more.0),
         }
     }
-    errors.or(())?;
+    errors.into_result(())?;
     let by_owner = contribute::by_owner(contributions.into_iter(), &expanded.view);
     let mut errors = Diagnostics::default();
     for component in components {
@@ -192,7 +192,7 @@ fn add_replacements(
             errors.0.extend(result.err().into_iter().flat_map(|more| more.0));
         }
     }
-    errors.or(())
+    errors.into_result(())
 }
 
 /// Refuses intents that policy or patches added after the intents were handled: nothing would fulfil them.
@@ -216,7 +216,7 @@ pub(super) fn refuse_late_intents(
             }
         }
     }
-    errors.or(())
+    errors.into_result(())
 }
 
 /// Returns the error for an intent that is still in an object, unless it may stay there.

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
-use crate::language::{ImageHomes, Marked};
+use crate::language::{ImageReleases, Marked};
 use crate::object::Cluster;
 use crate::payload::{Images, Payload};
 use crate::yaml::Node;
@@ -21,12 +21,12 @@ pub(super) struct ImageReplacements {
     version: Option<Replacement>,
 }
 
-/// A word that is replaced in all values.
+/// A text that is replaced in all values in which it occurs as a whole word.
 #[derive(Debug)]
 struct Replacement {
     old: String,
     new: String,
-    /// Returns how many bytes after the word belong to it, such as the tag of an image.
+    /// Returns how many of the bytes after it are replaced too, such as the tag of an image.
     suffix_length: fn(&str) -> usize,
 }
 
@@ -35,7 +35,7 @@ impl Replacement {
         Self { old: old.to_owned(), new: new.to_owned(), suffix_length }
     }
 
-    /// Returns the text with the word replaced, or `None` if the text does not contain it as a whole word.
+    /// Returns the text after the replacement, or `None` if it does not contain `old` as a whole word.
     fn apply(&self, text: &str) -> Option<String> {
         // Most texts are shorter; comparing lengths first is much cheaper than searching.
         if text.len() < self.old.len() {
@@ -61,16 +61,16 @@ impl ImageReplacements {
         let mut by_folder = BTreeMap::new();
         for (folder, sources) in &payload.image_sources {
             let component = folder.split('/').next().unwrap_or_default();
-            let homes = payload.page(component).and_then(|page| page.images.clone()).unwrap_or_default();
-            refuse_unknown_tags(&homes, sources, payload, &mut errors);
+            let declared = payload.page(component).and_then(|page| page.images.clone()).unwrap_or_default();
+            refuse_unknown_tags(&declared, sources, payload, &mut errors);
             let release_of = |tag: &str| {
-                payload.images(declared_home(&homes, tag).unwrap_or(cluster)).unwrap_or(&no_images)
+                payload.images(declared_cluster(&declared, tag).unwrap_or(cluster)).unwrap_or(&no_images)
             };
             by_folder.insert(folder.clone(), image_replacements(sources, release_of, &mut errors));
         }
         let version = payload.version();
         let version = version.map(|version| Replacement::new(PLACEHOLDER_VERSION, version, |_| 0));
-        errors.or(Self { by_folder, version })
+        errors.into_result(Self { by_folder, version })
     }
 
     /// Replaces images and versions in the values of the manifest from `path`.
@@ -100,11 +100,11 @@ impl ImageReplacements {
 }
 
 /// Returns the cluster whose release an image comes from, if the page declares it.
-fn declared_home(homes: &ImageHomes, tag: &str) -> Option<Cluster> {
+fn declared_cluster(declared: &ImageReleases, tag: &str) -> Option<Cluster> {
     let is_in = |tags: &[Marked<String>]| tags.iter().any(|other| other.value == tag);
-    if is_in(&homes.guest) {
+    if is_in(&declared.guest) {
         Some(Cluster::Guest)
-    } else if is_in(&homes.management) {
+    } else if is_in(&declared.management) {
         Some(Cluster::Management)
     } else {
         None
@@ -112,8 +112,13 @@ fn declared_home(homes: &ImageHomes, tag: &str) -> Option<Cluster> {
 }
 
 /// Refuses tags in a page that its component does not have: they would have no effect.
-fn refuse_unknown_tags(homes: &ImageHomes, sources: &Images, payload: &Payload, errors: &mut Diagnostics) {
-    for tag in homes.guest.iter().chain(&homes.management) {
+fn refuse_unknown_tags(
+    declared: &ImageReleases,
+    sources: &Images,
+    payload: &Payload,
+    errors: &mut Diagnostics,
+) {
+    for tag in declared.guest.iter().chain(&declared.management) {
         if !sources.tags.contains_key(&tag.value) {
             errors.0.push(
                 Diagnostic::error(format!("the component has no image `{}`", tag.value))

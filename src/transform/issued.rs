@@ -1,5 +1,5 @@
-//! Turns declarations of issued objects into Secrets. They have keys and their origin, but no data: `apply` fills it, so
-//! that rendering always produces the same bytes.
+//! Turns declarations of issued objects into Secrets. They have keys and their origin, but no data: the issuer fills it in
+//! in the cluster, so rendering always produces the same bytes.
 
 use super::patch;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
@@ -51,7 +51,7 @@ pub(super) fn create_secrets(objects: &mut [Object], sources: &Sources) -> Resul
             errors.0.push(error);
         }
     }
-    errors.or(())
+    errors.into_result(())
 }
 
 fn create_secret(object: &mut Object, sources: &Sources) -> Result<(), Diagnostic> {
@@ -61,7 +61,7 @@ fn create_secret(object: &mut Object, sources: &Sources) -> Result<(), Diagnosti
     };
     let Some(Declaration { read, help }) = declaration(kind) else {
         return Err(error(format!("`{kind}` is not a kind of transship"), &object.root)
-            .help("there are IssuedKubeconfig, IssuedCertificate and IssuedCredentials"));
+            .help("use IssuedKubeconfig, IssuedCertificate or IssuedCredentials"));
     };
     let spec = object.root.get("spec").and_then(Node::as_map);
     for entry in spec.into_iter().flatten() {

@@ -2,7 +2,7 @@
 
 use super::images::ImageReplacements;
 use crate::expand::View;
-use crate::object::{Cause, History, Object, PayloadPosition, Placement};
+use crate::object::{Cause, History, Object, PayloadPosition, RelativePosition};
 use crate::yaml::Node;
 
 /// Returns a manifest as an object with the release's images.
@@ -13,11 +13,11 @@ pub(super) fn from_manifest(index: usize, view: &View<'_>, images: &ImageReplace
     history.record(&root, || Cause::Manifest);
     images.replace(&mut root, &view.payload.file(manifest).path);
     history.record(&root, || Cause::Release);
-    Object { manifest: Some(index), ..in_place_of_manifest(index, root, history, view) }
+    Object { manifest: Some(index), ..at_manifest_position(index, root, history, view) }
 }
 
 /// Returns an object with the identity, the file and the position of a manifest.
-pub(super) fn in_place_of_manifest(index: usize, root: Node, history: History, view: &View<'_>) -> Object {
+pub(super) fn at_manifest_position(index: usize, root: Node, history: History, view: &View<'_>) -> Object {
     let manifest = &view.payload.manifests[index];
     let file = view.payload.file(manifest);
     Object {
@@ -27,7 +27,11 @@ pub(super) fn in_place_of_manifest(index: usize, root: Node, history: History, v
         component: file.component.clone(),
         file: file.path.clone(),
         ordered_as: file.ordered_as.clone(),
-        position: PayloadPosition { manifest: index, placement: Placement::Manifest, sequence: 0 },
+        position: PayloadPosition {
+            manifest: index,
+            relative_position: RelativePosition::Manifest,
+            sequence: 0,
+        },
         document: manifest.document,
         manifest: None,
         issued: None,

@@ -8,8 +8,8 @@
 //!  finish          issued Secrets, policy, patches, pins, namespace, annotations to strip
 //! ```
 //!
-//! Expanding on demand is the one place where this stage calls back into [`expand`](crate::expand): which fragments replace
-//! intents is known only after the contributions of pages were added, because contributions can have intents as well.
+//! This module calls [`expand`](crate::expand) only in `handle_intents`, for the fragments that replace intents. They are
+//! known only after the contributions of pages were added, because contributions can have intents as well.
 
 mod additive_merge;
 mod assemble;

@@ -67,7 +67,7 @@ fn set_namespaces(
             None => errors.0.push(unknown_scope(object, sources)),
         }
     }
-    errors.or(moved)
+    errors.into_result(moved)
 }
 
 /// Returns whether some text contains a DNS name of a Service, or an old namespace.
@@ -248,5 +248,5 @@ fn still_mentioned(
         .at(Location::of(mark, sources))
         .object(&object.id)
         .note(format!("its objects are now in `{}`", namespace.value))
-        .help("if the guest's namespace is meant, nothing is wrong; otherwise set it with an addition or a patch")
+        .help("if it is a namespace of the guest, ignore this warning; otherwise change it with an addition or a patch")
 }

@@ -3,7 +3,9 @@
 use super::component::ComponentContext;
 use crate::diagnostic::{Diagnostic, Location};
 use crate::expand::Contribution;
-use crate::object::{Cause, Cluster, History, Object, ObjectId, PayloadPosition, Placement, Scope, text};
+use crate::object::{
+    Cause, Cluster, History, Object, ObjectId, PayloadPosition, RelativePosition, Scope, text,
+};
 use crate::yaml::{Entry, Node, Value};
 
 /// Creates the object of a contribution. Returns `None` if it lives in another cluster.
@@ -13,7 +15,7 @@ pub(super) fn create(
     component: &ComponentContext<'_>,
     objects: &[Object],
 ) -> Result<Option<Object>, Diagnostic> {
-    // A kind of unknown scope is taken for namespaced.
+    // Assume that a kind of unknown scope is namespaced; the checks report it.
     let scope = component.scopes.of(&id.group, &id.kind).unwrap_or(Scope::Namespaced);
     if !lives_here(&id, scope, contribution, component)? {
         return Ok(None);
@@ -49,8 +51,9 @@ pub(super) fn create(
     }))
 }
 
-/// Returns whether a new object lives in the profile's cluster. An addition that is limited to profiles says so itself.
-/// Cluster-scoped objects live in the guest. For other objects, `place` of the page or of a fragment decides.
+/// Returns whether a new object lives in the profile's cluster. If the addition has `in`, the object lives in the clusters
+/// of these profiles. Otherwise a cluster-scoped object lives in the guest, and `place` of the page or of a fragment decides
+/// for others.
 fn lives_here(
     id: &ObjectId,
     scope: Scope,
@@ -58,8 +61,8 @@ fn lives_here(
     component: &ComponentContext<'_>,
 ) -> Result<bool, Diagnostic> {
     let cluster = component.view().profile.cluster;
-    let location = Location::of(contribution.part, component.sources());
-    if scope == Scope::Cluster && cluster == Cluster::Management && contribution.limited {
+    let location = Location::of(contribution.addition, component.sources());
+    if scope == Scope::Cluster && cluster == Cluster::Management && contribution.is_limited_to_profiles {
         return Err(Diagnostic::error(
             "a cluster-scoped object cannot be in a hosted control plane's namespace",
         )
@@ -67,14 +70,14 @@ fn lives_here(
         .object(id)
         .help("limit the addition to profiles of the guest with `in`"));
     }
-    if cluster == Cluster::Both || contribution.limited {
+    if cluster == Cluster::Both || contribution.is_limited_to_profiles {
         return Ok(true);
     }
     if scope == Scope::Cluster {
         return Ok(cluster == Cluster::Guest);
     }
     match component.expanded.place_of(component.name, id)[..] {
-        [(_, home)] => Ok(home == Cluster::Both || home == cluster),
+        [(_, placed)] => Ok(placed == Cluster::Both || placed == cluster),
         _ => Err(Diagnostic::error("it is not clear in which cluster this new object lives")
             .at(location)
             .object(id)
@@ -91,15 +94,15 @@ fn position(
 ) -> PayloadPosition {
     let sequence = objects.len();
     let mut manifests = component.view().payload.of_component(component.name);
-    if let Some(neighbour) = contribution.workload.as_ref().or(contribution.meets.as_ref())
+    if let Some(neighbour) = contribution.workload.as_ref().or(contribution.intent_object.as_ref())
         && let Some((manifest, _)) = manifests.find(|(_, manifest)| manifest.id == *neighbour)
     {
-        return PayloadPosition { manifest, placement: Placement::BeforeManifest, sequence };
+        return PayloadPosition { manifest, relative_position: RelativePosition::BeforeManifest, sequence };
     }
     let last_object = objects.iter().map(|object| object.position.manifest).max();
     let last_manifest = || component.view().payload.of_component(component.name).last();
     let manifest = last_object.or_else(|| last_manifest().map(|(index, _)| index)).unwrap_or_default();
-    PayloadPosition { manifest, placement: Placement::AfterManifest, sequence }
+    PayloadPosition { manifest, relative_position: RelativePosition::AfterManifest, sequence }
 }
 
 fn set_namespace(root: &mut Node, namespace: &str) {
@@ -111,5 +114,5 @@ fn set_namespace(root: &mut Node, namespace: &str) {
 
 /// Returns the cause of a change by a contribution.
 pub(super) fn cause(contribution: &Contribution) -> Cause {
-    Cause::Addition { addition: contribution.part, uses: contribution.uses.clone() }
+    Cause::Addition { addition: contribution.addition, uses: contribution.uses.clone() }
 }

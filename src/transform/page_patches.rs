@@ -1,11 +1,11 @@
-//! Applies the patches of pages, in the order in which they are written. A patch selects objects by their manifests, not by
-//! what policy and earlier patches made of them.
+//! Applies the patches of pages, in the order in which they are written. A patch selects objects by their manifests,
+//! before policy and earlier patches changed them.
 
 use super::patch::{self, PatchError};
 use super::patch_target::PatchSelector;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::expand::{Variables, View};
-use crate::language::{Component, ItemPosition, Marked, PatchEntry, unmet};
+use crate::language::{ItemPosition, Marked, Page, PatchEntry, unmet};
 use crate::object::{Cause, Object, ObjectId, Schema};
 use crate::yaml::Node;
 
@@ -20,7 +20,7 @@ pub(super) fn apply(objects: &mut [Object], view: &View<'_>, component: &str) ->
         };
         errors.0.extend(result.err());
     }
-    errors.or(())
+    errors.into_result(())
 }
 
 /// Returns an object as the patches of its page will leave it, without changing it.
@@ -65,7 +65,7 @@ fn patchers<'a>(view: &'a View<'a>, component: &'a str) -> Vec<Patcher<'a>> {
 struct Patcher<'a> {
     view: &'a View<'a>,
     component: &'a str,
-    page: &'a Component,
+    page: &'a Page,
     entry: &'a Marked<PatchEntry>,
 }
 
@@ -78,7 +78,7 @@ impl Patcher<'_> {
 
     fn apply(&self, objects: &mut [Object]) -> Result<(), Diagnostic> {
         let patches = self.view.payload.patches(self.component, self.page, self.entry)?;
-        self.require_sensible(&patches)?;
+        self.check_patches(&patches)?;
         for patch in &patches {
             let selector = PatchSelector::of(&self.entry.value, patch, self.view.context.sources)?;
             let (mut selected, mut changed) = (0, false);
@@ -105,7 +105,7 @@ impl Patcher<'_> {
     }
 
     /// Refuses patches that are wrong for every object.
-    fn require_sensible(&self, patches: &[Node]) -> Result<(), Diagnostic> {
+    fn check_patches(&self, patches: &[Node]) -> Result<(), Diagnostic> {
         if patches.is_empty() && !self.entry.value.optional {
             return Err(self.error("the patch is empty").help("remove it, or write what it changes"));
         }

@@ -23,5 +23,5 @@ pub(super) fn apply(objects: &mut [Object], view: &View<'_>) -> Result<(), Diagn
             );
         }
     }
-    errors.or(())
+    errors.into_result(())
 }

@@ -80,7 +80,7 @@ pub(super) fn apply(
             }
         }
     }
-    errors.or(())
+    errors.into_result(())
 }
 
 /// Applies a rule to an object, its pod template or its containers. Returns whether its conditions were met.
@@ -149,7 +149,7 @@ fn apply_to_node(
         Layer::Default => set_defaults(target, &body),
         Layer::Set => {
             record_set_fields(&body, path, set_fields, sources)?;
-            if let Some(body) = without_idle_nulls(&body, Some(target)) {
+            if let Some(body) = without_unneeded_nulls(&body, Some(target)) {
                 patch::merge(target, &body);
             }
         }
@@ -170,26 +170,26 @@ fn substitute_keeping_null(
         let null = Node { value: Value::Null, mark: entry.value.mark };
         entries.push(Entry { value: value.unwrap_or(null), ..entry.clone() });
     }
-    Ok(Some(Node { value: Value::Map(Map::from_entries(entries, |_, _| {})), mark: body.mark }))
+    Ok(Some(Node { value: Value::Map(Map::of(entries)), mark: body.mark }))
 }
 
-/// Removes the nulls from a `set` body that have nothing to remove. A merge would create empty maps for them.
-fn without_idle_nulls(body: &Node, target: Option<&Node>) -> Option<Node> {
+/// Removes the nulls of a `set` body for fields that do not exist. A merge would create empty maps around them.
+fn without_unneeded_nulls(body: &Node, target: Option<&Node>) -> Option<Node> {
     let Value::Map(map) = &body.value else {
-        let is_idle = body.value == Value::Null && target.is_none();
-        return (!is_idle).then(|| body.clone());
+        let removes_nothing = body.value == Value::Null && target.is_none();
+        return (!removes_nothing).then(|| body.clone());
     };
     let mut entries = Vec::new();
     for entry in map {
         let current = target.and_then(|target| target.get(&entry.key));
-        if let Some(value) = without_idle_nulls(&entry.value, current) {
+        if let Some(value) = without_unneeded_nulls(&entry.value, current) {
             entries.push(Entry { value, ..entry.clone() });
         }
     }
     if entries.is_empty() && !map.is_empty() {
         return None;
     }
-    Some(Node { value: Value::Map(Map::from_entries(entries, |_, _| {})), mark: body.mark })
+    Some(Node { value: Value::Map(Map::of(entries)), mark: body.mark })
 }
 
 /// Sets the fields that do not exist or are null. Maps are filled in recursively; a list counts as one value.

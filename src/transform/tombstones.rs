@@ -1,6 +1,6 @@
 //! Tombstones for objects that moved to another cluster of the topology.
 
-use super::manifest_object::in_place_of_manifest;
+use super::manifest_object::at_manifest_position;
 use crate::diagnostic::Diagnostic;
 use crate::expand::{Variables, View};
 use crate::language::unmet;
@@ -26,11 +26,11 @@ pub(super) fn tombstones(
             continue;
         }
         for (index, manifest) in view.payload.of_component(component) {
-            if selection.elsewhere.contains(&index) && selector.value.matches(&manifest.id) {
+            if selection.in_other_cluster.contains(&index) && selector.value.matches(&manifest.id) {
                 let root = tombstone(manifest, selector.mark);
                 let mut history = History::new(view.context.recording);
                 history.record(&root, || Cause::Moved(selector.mark));
-                tombstones.push(in_place_of_manifest(index, root, history, view));
+                tombstones.push(at_manifest_position(index, root, history, view));
             }
         }
     }

@@ -49,7 +49,10 @@ impl ContainerNames {
                 Diagnostic::error(format!("there is no container `{name}` to add to"))
                     .at(Location::of(container.get("name").unwrap_or(container).mark, sources))
                     .object(workload)
-                    .help(format!("there are {}; a new container needs an `image`", defined.join(", ")))
+                    .help(format!(
+                        "the containers are {}; a new container needs an `image`",
+                        defined.join(", ")
+                    ))
                     .suggest(name, defined.iter().copied()),
             );
         }

@@ -331,7 +331,7 @@ fn an_incomplete_release_is_an_error() {
     );
     assert_eq!(
         errors(&folder),
-        "error: payload/release-manifests/image-references: the images are of the release `4.21.0`, the metadata of `4.22.0`\n  \
+        "error: payload/release-manifests/image-references: image-references is of the release `4.21.0`, but release-metadata is of `4.22.0`\n  \
          help: take image-references and release-metadata from the same release"
     );
 }

@@ -139,13 +139,13 @@ fn the_table_shows_counts_and_the_payload() {
     let lines: Vec<&str> = run.stdout.lines().collect();
     assert_eq!(
         lines[0].split_whitespace().collect::<Vec<_>>(),
-        ["CLUSTER", "OBJECT", "NAMESPACE", "FILE", "WHY", "NOT"]
+        ["INCLUDED", "CLUSTER", "OBJECT", "NAMESPACE", "FILE", "REASON"]
     );
     assert_eq!(
         lines[3].split_whitespace().collect::<Vec<_>>().join(" "),
-        "out - ConfigMap/other-profile - 0000_50_op_a.yaml cluster-profile: include.release.openshift.io/hypershift unset"
+        "no - ConfigMap/other-profile - 0000_50_op_a.yaml cluster-profile: include.release.openshift.io/hypershift unset"
     );
-    assert!(run.stderr.starts_with("7 manifests, 5 in, 2 out\npayload sha256:"), "{}", run.stderr);
+    assert!(run.stderr.starts_with("7 manifests, 5 included, 2 excluded\npayload sha256:"), "{}", run.stderr);
     assert!(run.stderr.contains("\nClusterVersion status.versionHash "), "{}", run.stderr);
 }
 

@@ -118,7 +118,7 @@ fn project_with_page(manifests: &str, page: &str) -> TestProject {
             metadata: {name: ebs.csi.aws.com, annotations: {x: x}}
             ",
         )
-        .release(&images.each_ref().map(|(tag, pull_spec)| (*tag, pull_spec.as_str())))
+        .release(&images.each_ref().map(|(tag, pullspec)| (*tag, pullspec.as_str())))
 }
 
 /// Renders a profile with the bundled profiles.

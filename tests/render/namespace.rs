@@ -176,7 +176,7 @@ spec:
         "warning: payload/op/1.yaml:12:11: the namespace `old` is still mentioned here\n  \
          object: Deployment.apps/d in hosted\n  \
          note: its objects are now in `hosted`\n  \
-         help: if the guest's namespace is meant, nothing is wrong; otherwise set it with an addition or a patch\n"
+         help: if it is a namespace of the guest, ignore this warning; otherwise change it with an addition or a patch\n"
     );
 }
 

@@ -183,7 +183,7 @@ fn only_a_page_can_use_its_own_parameters() {
 
 #[test]
 fn images_come_from_the_release_of_the_cluster() {
-    let images = |pull_spec: &str| image_references("4.22.0", &[("tool", pull_spec)]);
+    let images = |pullspec: &str| image_references("4.22.0", &[("tool", pullspec)]);
     let project = TestProject::new()
         .manifest("image-references", &images("q/own@sha256:1"))
         .manifest("op/image-references", &images("quay.io/origin/tool"))

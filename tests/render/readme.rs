@@ -23,7 +23,10 @@ fn first_run(text: &str) -> (&str, &str) {
 
 /// Runs the first command with a temporary folder for `rendered`. Returns what it prints and the number of files.
 fn run_first(command: &str) -> (String, usize) {
-    let arguments = command.trim_end().strip_prefix("cargo run --release --no-default-features --features cli -- ").unwrap();
+    let arguments = command
+        .trim_end()
+        .strip_prefix("cargo run --release --no-default-features --features cli -- ")
+        .unwrap();
     let folder = Folder::new();
     let rendered = folder.path().join("rendered");
     let arguments = arguments.replace("rendered", rendered.to_str().unwrap());

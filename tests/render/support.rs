@@ -238,7 +238,7 @@ pub(crate) fn object(api_version: &str, kind: &str, namespace: &str, name: &str,
 pub(crate) fn image_references(version: &str, images: &[(&str, &str)]) -> String {
     let tags: Vec<Value> = images
         .iter()
-        .map(|(tag, pull_spec)| json!({"name": tag, "from": {"kind": "DockerImage", "name": pull_spec}}))
+        .map(|(tag, pullspec)| json!({"name": tag, "from": {"kind": "DockerImage", "name": pullspec}}))
         .collect();
     json!({
         "kind": "ImageStream",

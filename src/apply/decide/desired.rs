@@ -16,7 +16,7 @@ use crate::language::{FieldRule, Marked, Profile};
 use crate::object::path::locations;
 use crate::object::{Annotations, ISSUED, Object, ObjectId, is_tombstone};
 use crate::order::Plan;
-use crate::yaml;
+use crate::yaml::Node;
 
 /// The desired state of an object.
 #[derive(Clone, Debug)]
@@ -98,7 +98,7 @@ impl<'a> FieldRules<'a> {
     }
 
     /// Finds the fields that belong to others in `root`: the object as rendered, or as it is live.
-    fn others_fields(&self, object: &Object, root: &yaml::Node) -> OthersFields {
+    fn others_fields(&self, object: &Object, root: &Node) -> OthersFields {
         let built_in_seed = if Annotations::of(&object.root).get(ISSUED).is_some() {
             // The issuer fills in the data of an issued Secret.
             Some("/data")
@@ -125,7 +125,7 @@ impl<'a> FieldRules<'a> {
             managed_fields::owns(live, MANAGER, path)
                 || adoption == Adoption::On && managed_fields::previous_manager_owns(live, path)
         };
-        let mut paths = self.others_fields(object, &node(live)?).all();
+        let mut paths = self.others_fields(object, &Node::from(live)).all();
         // `split_seeds` comes first: until then, `transship-seed` owns all fields of the object.
         if managed_fields::has_unsplit_seeds(live) || !paths.iter().any(is_owned) {
             return None;
@@ -140,10 +140,7 @@ impl<'a> FieldRules<'a> {
 
     /// Returns the seeds of a live object that `transship-seed` still owns.
     pub(crate) fn remaining_seeds(&self, object: &Object, live: &Value) -> Value {
-        let mut paths = match node(live) {
-            Some(root) => self.others_fields(object, &root).all(),
-            None => Vec::new(),
-        };
+        let mut paths = self.others_fields(object, &Node::from(live)).all();
         paths.retain(|path| managed_fields::owns(live, SEED_MANAGER, path));
         select(live, &paths).unwrap_or_else(|| identity(live))
     }
@@ -152,7 +149,7 @@ impl<'a> FieldRules<'a> {
     fn pinned(&self, id: &ObjectId, rendered: &Value) -> Option<Value> {
         let mut pinned: Option<Value> = None;
         for (_, fields) in self.profile.pins.0.iter().filter(|(selector, _)| selector.value.matches(id)) {
-            let shape: Value = serde_json::from_str(&yaml::json::write(fields)).unwrap_or_default();
+            let shape = Value::from(fields);
             let values = json_fields::values_in_shape(rendered, &shape);
             match &mut pinned {
                 Some(pinned) => merge(pinned, &values),
@@ -185,9 +182,7 @@ fn scale_target(object: &Object) -> Option<(String, String, String)> {
 pub fn as_applied(profile: &Profile, plan: &mut Plan) {
     let field_rules = FieldRules::new(profile, &plan.objects, InventoryLocation::of(profile, plan).set());
     for object in plan.objects.iter_mut().filter(|object| !is_tombstone(&object.root)) {
-        if let Some(root) = node(&field_rules.desired(object).with_seed()) {
-            object.root = root;
-        }
+        object.root = Node::from(&field_rules.desired(object).with_seed());
     }
 }
 
@@ -206,23 +201,17 @@ pub(crate) fn without_apply_set_label(applied: &Value) -> Value {
 
 /// Returns a rendered object as JSON, with its status.
 pub(crate) fn rendered(object: &Object) -> Value {
-    serde_json::from_str(&yaml::json::write(&object.root)).unwrap_or_default()
-}
-
-/// Converts a JSON value to a YAML node.
-pub(crate) fn node(value: &Value) -> Option<yaml::Node> {
-    let mut documents = yaml::read(&value.to_string(), yaml::SourceId::default()).ok()?;
-    documents.pop().map(|document| document.root)
+    Value::from(&object.root)
 }
 
 /// Returns the `version` part of the object's `apiVersion`.
 pub(crate) fn version_of(object: &Object) -> &str {
-    let api_version = object.root.get("apiVersion").and_then(yaml::Node::as_str).unwrap_or_default();
+    let api_version = object.root.get("apiVersion").and_then(Node::as_str).unwrap_or_default();
     api_version.rsplit('/').next().unwrap_or_default()
 }
 
 /// Returns the paths of the fields in `root` that match the rules of a profile.
-fn field_paths(id: &ObjectId, root: &yaml::Node, rules: &[Marked<FieldRule>]) -> Vec<FieldPath> {
+fn field_paths(id: &ObjectId, root: &Node, rules: &[Marked<FieldRule>]) -> Vec<FieldPath> {
     let matching = rules.iter().filter(|rule| rule.value.target.matches(id));
     matching.flat_map(|rule| locations(root, rule.value.path.value.as_str())).collect()
 }

@@ -3,7 +3,6 @@
 use serde_json::Value;
 use tracing::debug;
 
-use crate::apply::decide::desired::node;
 use crate::apply::decide::json_fields::{merge, merge_patch, without_server_fields};
 use crate::apply::decide::managed_fields::{self, MANAGER, SEED_MANAGER};
 use crate::apply::decide::object_error::ObjectError;
@@ -18,7 +17,7 @@ use crate::apply::wire::error::RequestError;
 use crate::language::ItemPosition;
 use crate::object::Schema;
 use crate::transform::patch::strategic;
-use crate::yaml;
+use crate::yaml::Node;
 
 /// Asks the API server what an apply would do to an existing object, including its adoption with `--adopt`.
 pub(crate) async fn dry_run_existing(
@@ -134,9 +133,9 @@ async fn release_fields(task: &ObjectTask<'_>, live: &Value) -> Result<(), Objec
 fn strategic_merge(object: &Value, fields: &Value) -> Option<Value> {
     let text = |key: &str| fields[key].as_str().unwrap_or_default();
     let schema = Schema::built_in(text("apiVersion"), text("kind")).unwrap_or(Schema::Unknown);
-    let mut target = node(object)?;
-    strategic(&mut target, &node(fields)?, schema, ItemPosition::Last).ok()?;
-    serde_json::from_str(&yaml::json::write(&target)).ok()
+    let mut target = Node::from(object);
+    strategic(&mut target, &Node::from(fields), schema, ItemPosition::Last).ok()?;
+    Some(Value::from(&target))
 }
 
 #[cfg(test)]

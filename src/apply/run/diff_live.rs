@@ -7,7 +7,6 @@ use crate::apply::cluster::error::object_error;
 use crate::apply::cluster::live_cluster::{LiveCluster, TargetCluster};
 use crate::apply::cluster::options::Options;
 use crate::apply::decide::decision::{Decision, DecisionInput};
-use crate::apply::decide::desired::node;
 use crate::apply::decide::event::{Event, cluster_name, single_line};
 use crate::apply::decide::json_fields::without_server_fields;
 use crate::apply::decide::object_error::{ObjectError, WaitHint};
@@ -40,7 +39,7 @@ struct BeforeAfter {
 
 impl BeforeAfter {
     fn nodes(&self) -> (Option<Node>, Option<Node>) {
-        (self.before.as_ref().and_then(node), self.after.as_ref().and_then(node))
+        (self.before.as_ref().map(Node::from), self.after.as_ref().map(Node::from))
     }
 }
 

@@ -13,8 +13,8 @@ use super::Context;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::language::template::{malformed, names};
 use crate::language::{
-    Addition, Checks, Component, Fragment, IntentRule, Intents, Marked, Omissions, Place, PolicyTarget,
-    Profile, Use, When,
+    Addition, Checks, Fragment, IntentRule, Intents, Marked, Omissions, Page, Place, PolicyTarget, Profile,
+    Use, When,
 };
 use crate::yaml::{Mark, Node, Value};
 use names::LocalNames;
@@ -34,7 +34,7 @@ pub fn check_names(context: &Context<'_>) -> Result<(), Diagnostics> {
     }
     checker.check_checks(&context.profiles.checks);
     checker.report_unused_parameters();
-    checker.errors.dedup().or(())
+    checker.errors.dedup().into_result(())
 }
 
 struct NameChecker<'a> {
@@ -100,7 +100,7 @@ impl<'a> NameChecker<'a> {
         }
     }
 
-    fn check_page(&mut self, component: &str, page: &'a Component) {
+    fn check_page(&mut self, component: &str, page: &'a Page) {
         // These are evaluated before the values of the page, so they can only use parameters.
         let parameters_only = LocalNames::of_page_without_values(page);
         self.check_when(&page.when, &parameters_only);
@@ -117,7 +117,7 @@ impl<'a> NameChecker<'a> {
             self.check_when(&patch.value.when, &parameters_only);
             self.check_profiles_exist(&patch.value.profiles);
         }
-        // Without values, `${…}` in a manifest is not ours: it may be a shell's.
+        // transship fills in `${…}` only if the page has `values`. Otherwise it may belong to a shell script.
         if !page.values.is_empty() {
             for (_, manifest) in self.context.payload.of_component(component) {
                 self.check_node(&manifest.root, &local);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::NameChecker;
 use crate::expand::built_in::{BuiltIn, IMAGES, first_segment};
-use crate::language::{Component, Condition, FragmentFile, Input, Marked, ValueRules};
+use crate::language::{Condition, FragmentFile, Input, Marked, Page, ValueRules};
 use crate::nearest::nearest;
 use crate::yaml::{Mark, json};
 
@@ -14,7 +14,7 @@ pub(super) struct LocalNames<'a> {
     /// Inputs and values.
     names: BTreeSet<&'a str>,
     /// The page, whose own parameters are defined.
-    page: Option<&'a Component>,
+    page: Option<&'a Page>,
     inputs: Option<&'a BTreeMap<String, Marked<Input>>>,
 }
 
@@ -24,12 +24,12 @@ impl<'a> LocalNames<'a> {
         Self { names, page: None, inputs: Some(&body.inputs) }
     }
 
-    pub(super) fn of_page(page: &'a Component) -> Self {
+    pub(super) fn of_page(page: &'a Page) -> Self {
         let names = page.values.keys().map(String::as_str).collect();
         Self { names, page: Some(page), inputs: None }
     }
 
-    pub(super) fn of_page_without_values(page: &'a Component) -> Self {
+    pub(super) fn of_page_without_values(page: &'a Page) -> Self {
         Self { names: BTreeSet::new(), page: Some(page), inputs: None }
     }
 }
@@ -118,8 +118,8 @@ impl NameChecker<'_> {
         self.errors.0.push(error.help("use another name"));
     }
 
-    /// Reports a parameter of a page whose name is declared elsewhere, too.
-    pub(super) fn check_page_parameters(&mut self, page: &Component) {
+    /// Reports a parameter of a page if another page or a Parameters file declares the same name.
+    pub(super) fn check_page_parameters(&mut self, page: &Page) {
         for (name, parameter) in &page.parameters {
             let shared = self.context.profiles.declared().get(name);
             let mut pages =

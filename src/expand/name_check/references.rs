@@ -47,7 +47,7 @@ impl NameChecker<'_> {
                 _ => std::slice::from_ref(&given.value),
             };
             for value in values {
-                self.errors.collect(check_input(name, &input.value, value, Visibility::Shown, sources));
+                self.errors.ok_or_record(check_input(name, &input.value, value, Visibility::Shown, sources));
             }
         }
         // A misspelt input is also missing; one error is enough.

@@ -64,7 +64,7 @@ pub(super) struct DetectedIntent {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Obstacle {
     pub(super) reason: &'static str,
-    /// Advice for the user.
+    /// How to fix it.
     pub(super) help: &'static str,
 }
 

@@ -15,7 +15,7 @@ const AGGREGATED_API: Obstacle = Obstacle {
     help: "write `intents: {webhook: keep}` in an `adds` entry of its page, and add a Service there",
 };
 
-/// A Service that the API server calls, and the name of the webhook.
+/// A call of the API server to a Service, with the name of the webhook.
 struct Call<'n> {
     webhook: &'n str,
     service: &'n Node,
@@ -23,20 +23,20 @@ struct Call<'n> {
 
 fn detect(object: &Object, remote_services: &RemoteServices) -> Vec<DetectedIntent> {
     // Most objects end here.
-    if remote_services.is_empty() || !has_calls(&object.id.kind) {
+    if remote_services.is_empty() || !calls_services(&object.id.kind) {
         return Vec::new();
     }
     let mut all = Vec::new();
     for call in calls(&object.root, &object.id.kind) {
         let service = (field(call.service, "namespace").to_owned(), field(call.service, "name").to_owned());
         if remote_services.contains(&service) {
-            all.push(crossing(object, &call));
+            all.push(intent_of(object, &call));
         }
     }
     all
 }
 
-fn has_calls(kind: &str) -> bool {
+fn calls_services(kind: &str) -> bool {
     matches!(
         kind,
         "ValidatingWebhookConfiguration"
@@ -67,7 +67,7 @@ fn calls<'n>(root: &'n Node, kind: &str) -> Vec<Call<'n>> {
     }
 }
 
-fn crossing(object: &Object, call: &Call<'_>) -> DetectedIntent {
+fn intent_of(object: &Object, call: &Call<'_>) -> DetectedIntent {
     let Call { webhook, service } = call;
     let name = field(service, "name");
     let port = service.get("port").map_or(Value::Number(Number::Int(443)), |port| port.value.clone());

@@ -42,7 +42,7 @@ pub(super) fn without_directives(node: &Node) -> Option<Node> {
                     entries.push(Entry { value, ..entry.clone() });
                 }
             }
-            Value::Map(Map::from_entries(entries, |_, _| {}))
+            Value::Map(Map::of(entries))
         }
         Value::List(items) => Value::List(items.iter().filter_map(without_directives).collect()),
         scalar => scalar.clone(),

@@ -90,7 +90,7 @@ fn operation(node: &Node) -> Result<Operation> {
             let error = PatchError::new(node.mark, format!("there is no operation `{name}`"));
             return Err(match nearest(name, NAMES) {
                 Some(near) => error.help(format!("did you mean `{near}`?")),
-                None => error.help(format!("there are {}", NAMES.join(", "))),
+                None => error.help(format!("use one of {}", NAMES.join(", "))),
             });
         }
     };
@@ -135,7 +135,7 @@ impl Operation {
                 if node == expected {
                     return Ok(());
                 }
-                let message = format!("the value at `{}` is not the one tested for", self.path);
+                let message = format!("`test` failed: the value at `{}` is different", self.path);
                 Err(PatchError::new(self.mark, message))
             }),
             Action::Move(from) => {

@@ -17,9 +17,9 @@ use crate::yaml::Mark;
 pub struct PatchError {
     /// The error message.
     pub message: String,
-    /// The place in the patch.
+    /// The position in the patch.
     pub mark: Mark,
-    /// Advice for the user.
+    /// How to fix it.
     pub help: Option<String>,
 }
 

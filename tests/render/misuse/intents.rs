@@ -232,7 +232,7 @@ fn annotations_that_name_no_container() {
             "inject-proxy-cabundle: driver;other",
             "error: fragments/proxy-cabundle.yaml(${container}): there is no container `driver;other` to add to\n  \
              object: Deployment.apps/d in old\n  note: used at hypershift-mc.yaml(proxy-cabundle: proxy-cabundle)\n  \
-             help: there are other, driver; a new container needs an `image`\n"
+             help: the containers are other, driver; a new container needs an `image`\n"
                 .to_owned(),
         ),
         ("inject-proxy: true", warning("inject-proxy", 85, "a boolean")),

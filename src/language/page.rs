@@ -14,7 +14,7 @@ use crate::yaml::{Node, Sources};
 
 string_enum! {
     /// The kind of a page.
-    pub enum ComponentKind {
+    pub enum PageKind {
         /// A page.
         "Component" => Component,
     }
@@ -22,11 +22,11 @@ string_enum! {
 
 typed! {
     /// The page of a component: when the component exists, where each object lives, and its exceptions.
-    pub struct Component ("a page") {
+    pub struct Page ("a page") {
         /// The version of the language.
         "apiVersion" api_version: ApiVersion,
         /// `Component`
-        "kind" kind: ComponentKind,
+        "kind" kind: PageKind,
         /// The name of the component.
         "metadata" metadata: Metadata,
         /// The `ClusterOperator` that reports for the component. The default is the name of the component.
@@ -48,7 +48,7 @@ typed! {
         /// Objects that have moved to the other cluster, each with a reason. A tombstone deletes the old object.
         "moved" moved: Omissions,
         /// Image tags that always come from one of the two releases.
-        "images" images: Option<ImageHomes>,
+        "images" images: Option<ImageReleases>,
         /// Objects that the page leaves out, each with a reason.
         "omit" omit: Omissions,
         /// Fragments that the component uses.
@@ -76,7 +76,7 @@ typed! {
 typed! {
     /// Image tags that always come from one release: an operator in the management cluster may start pods in the guest.
     #[derive(Default)]
-    pub struct ImageHomes ("images") {
+    pub struct ImageReleases ("images") {
         /// Tags that always come from the guest's release.
         "guest" guest: Vec<Marked<String>>,
         /// Tags that always come from the control plane's release.
@@ -136,7 +136,7 @@ typed! {
     }
 }
 
-impl Component {
+impl Page {
     /// Reads a page.
     pub fn read_page(node: &Node, sources: &Sources) -> Result<Self, Diagnostics> {
         let mut reader = Reader::new(sources, Diagnostics::default());
