@@ -145,27 +145,6 @@ struct Collector {
     contributions: Vec<Contribution>,
 }
 
-impl Collector {
-    fn push(
-        &mut self,
-        target: ContributionTarget,
-        node: Node,
-        addition: &Marked<Addition>,
-        variables: &Variables<'_>,
-        uses: &[Mark],
-    ) {
-        self.contributions.push(Contribution {
-            target,
-            node,
-            addition: addition.mark,
-            is_limited_to_profiles: !addition.value.profiles.is_empty(),
-            workload: variables.workload.as_ref().map(|workload| workload.id.clone()),
-            intent_object: None,
-            uses: uses.to_vec(),
-        });
-    }
-}
-
 impl Visitor for Collector {
     fn addition(
         &mut self,
@@ -174,24 +153,34 @@ impl Visitor for Collector {
         uses: &[Mark],
     ) -> Result<(), Diagnostic> {
         let sources = variables.view.context.sources;
+        let mut added = Vec::new();
         if let Some(pod) = &addition.value.pod {
             let workload = workload_of(variables, pod.mark)?;
             if let Some(pod) = substitute(pod, variables, sources)? {
-                self.push(ContributionTarget::Pod(workload), pod, addition, variables, uses);
+                added.push((ContributionTarget::Pod(workload), pod));
             }
         }
         if let Some(fields) = &addition.value.workload {
             let workload = workload_of(variables, fields.mark)?;
             if let Some(fields) = substitute(fields, variables, sources)? {
-                self.push(ContributionTarget::Workload(workload), fields, addition, variables, uses);
+                added.push((ContributionTarget::Workload(workload), fields));
             }
         }
         // Substituted as one list, so that an item which becomes a list of objects is spliced.
         let objects = Node { value: Value::List(addition.value.objects.clone()), mark: addition.mark };
         if let Some(Value::List(objects)) = substitute(&objects, variables, sources)?.map(|node| node.value) {
-            for object in objects {
-                self.push(ContributionTarget::Object, object, addition, variables, uses);
-            }
+            added.extend(objects.into_iter().map(|object| (ContributionTarget::Object, object)));
+        }
+        for (target, node) in added {
+            self.contributions.push(Contribution {
+                target,
+                node,
+                addition: addition.mark,
+                is_limited_to_profiles: !addition.value.profiles.is_empty(),
+                workload: variables.workload.as_ref().map(|workload| workload.id.clone()),
+                intent_object: None,
+                uses: uses.to_vec(),
+            });
         }
         Ok(())
     }

@@ -112,7 +112,8 @@ mod tests {
 
     #[test]
     fn changes_that_are_close_share_a_header() {
-        let before: String = (1..=20).map(|line| format!("{line}\n")).collect();
+        let lines: Vec<String> = (1..=20).map(|line| line.to_string()).collect();
+        let before = lines.join("\n") + "\n";
         let close = before.replace("\n3\n", "\n").replace("\n10\n", "\nten\n");
         assert_eq!(
             diff(&before, &close),

@@ -166,7 +166,8 @@ fn assert_misuse(manifests: &str, profile: &str, cases: &str) {
 }
 
 /// Checks two uses, of which the second, at line 8, contradicts the first. The first alone is valid.
-fn assert_contradiction(manifests: &str, profile: &str, first: &str, second: &str, at: &str, object: &str) {
+fn assert_contradiction(manifests: &str, profile: &str, uses: [&str; 2], at: &str, object: &str) {
+    let [first, second] = uses;
     assert!(!render(&project(manifests, &format!("uses:\n- {first}\n")), profile, &[]).is_empty());
     let shown = render_error(&project(manifests, &format!("uses:\n- {first}\n- {second}\n")), profile);
     let message = format!("error: {at}: {CONFLICT}\n  object: {object}\n");

@@ -49,7 +49,7 @@ fn the_snapshot_operator_serves_metrics_with_a_certificate() {
     assert_certificate(service, secret, operator, operator, "/var/run/secrets/serving-cert");
 }
 
-/// In each cluster, the ServiceMonitor trusts the signer of the certificate.
+/// In each cluster, the `ServiceMonitor` trusts the signer of the certificate.
 #[test]
 fn metrics_of_the_snapshot_operator_are_collected() {
     let name = "csi-snapshot-controller-operator";

@@ -420,7 +420,7 @@ const MONITORED: &str = "apiVersion: v1\nkind: Service\nmetadata: {name: d-metri
     apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: d-monitor, namespace: old}\nspec: {selector: {matchLabels: {app: d}}, endpoints: [{port: own}]}\n---\n\
     apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: servicemonitors.monitoring.coreos.com}\nspec: {group: monitoring.coreos.com, scope: Namespaced, names: {kind: ServiceMonitor, plural: servicemonitors}}\n---\n";
 
-/// The page gives one port number; the container, the Service and the ServiceMonitor get it.
+/// The page gives one port number; the container, the Service and the `ServiceMonitor` get it.
 #[test]
 fn a_csi_sidecar_adds_metrics_and_rbac() {
     let page = "values: {short: ebs, workload: Deployment/d}\nplace: {management: [Deployment, Service, ServiceMonitor]}\nuses:\n\

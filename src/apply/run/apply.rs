@@ -25,11 +25,11 @@ pub async fn apply(
     };
     let result = RolloutRun::new(&rollout, &targets, options, &mut on_event).run().await;
     let clusters = guest_first(result.clusters.iter().map(Option::as_deref));
-    let end = RolloutEnd { rollout: &rollout, result: &result, options };
     let decisions = decide_prune_after(&rollout, &clusters, options.approval, |step| result.is_done(step));
     for (index, ((id, cluster), decision)) in clusters.iter().zip(decisions).enumerate() {
         let deadline = share_of_deadline(options.deadline(), clusters.len() - index);
-        end.finish(*id, cluster, decision, deadline, &mut on_event).await;
+        let end = RolloutEnd { rollout: &rollout, result: &result, options, id: *id, cluster, deadline };
+        end.finish(decision, &mut on_event).await;
     }
     Ok(summary)
 }

@@ -74,28 +74,26 @@ pub(crate) fn decide_prune_after(
     decide_prune(&candidates, approval)
 }
 
-/// Finishes a rollout: prunes, and writes the inventories.
+/// Finishes a rollout in one cluster: prunes, and writes the inventory.
 pub(crate) struct RolloutEnd<'e, 'a> {
     pub(crate) rollout: &'e Rollout<'a>,
     pub(crate) result: &'e RolloutResult<'a>,
     pub(crate) options: &'e Options,
+    pub(crate) id: ClusterId,
+    pub(crate) cluster: &'e LiveCluster<'a>,
+    /// When pruning in this cluster must end.
+    pub(crate) deadline: Instant,
 }
 
 impl RolloutEnd<'_, '_> {
-    /// Prunes a cluster if the rollout is complete, and writes its inventory.
-    pub(crate) async fn finish(
-        &self,
-        id: ClusterId,
-        cluster: &LiveCluster<'_>,
-        decision: PruneDecision,
-        deadline: Instant,
-        on_event: &mut OnEvent<'_>,
-    ) {
+    /// Prunes the cluster if the rollout is complete, and writes its inventory.
+    pub(crate) async fn finish(&self, decision: PruneDecision, on_event: &mut OnEvent<'_>) {
+        let cluster = self.cluster;
         let is_complete = self.result.is_complete();
         let mut inventory = Inventory {
             installed: cluster.inventory.initial().installed || is_complete,
-            revision: revision(self.rollout, id),
-            entries: self.entries(cluster, id),
+            revision: revision(self.rollout, self.id),
+            entries: self.entries(),
         };
         for held in decision.held {
             on_event(held_event(cluster, &held.entry, held.reason));
@@ -106,7 +104,7 @@ impl RolloutEnd<'_, '_> {
                 on_event(Event::for_cluster(cluster.cluster, EventKind::Failed, error.to_string()));
                 return;
             }
-            let deletion = PhasedDeletion { cluster, kind: EventKind::Pruned, deadline };
+            let deletion = PhasedDeletion { cluster, kind: EventKind::Pruned, deadline: self.deadline };
             inventory.entries.extend(deletion.run(decision.prune, on_event).await);
         } else {
             let reason =
@@ -121,15 +119,16 @@ impl RolloutEnd<'_, '_> {
         }
     }
 
-    /// Returns the new entries of the objects that are rendered for a cluster.
-    fn entries(&self, cluster: &LiveCluster<'_>, id: ClusterId) -> Vec<InventoryEntry> {
+    /// Returns the new entries of the objects that are rendered for the cluster.
+    fn entries(&self) -> Vec<InventoryEntry> {
+        let initial = self.cluster.inventory.initial();
         let mut entries = Vec::new();
-        for (step_id, step) in self.rollout.steps_of(id) {
+        for (step_id, step) in self.rollout.steps_of(self.id) {
             let id = &step.object.id;
             if is_tombstone(&step.object.root) {
                 continue;
             }
-            let known = self.result.entries.get(&step_id).or_else(|| cluster.inventory.initial().find(id));
+            let known = self.result.entries.get(&step_id).or_else(|| initial.find(id));
             let planned = || InventoryEntry::planned(id, version_of(step.object));
             entries.push(known.cloned().unwrap_or_else(planned));
         }

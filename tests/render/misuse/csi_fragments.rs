@@ -76,8 +76,7 @@ error: fragments/metrics-proxy.yaml(${exposed}): this field already has a differ
     assert_contradiction(
         &manifests,
         MC,
-        usage,
-        &usage.replace("port: m, local: 8080, exposed: 9203", "port: q, local: 8081, exposed: 9204"),
+        [usage, &usage.replace("port: m, local: 8080, exposed: 9203", "port: q, local: 8081, exposed: 9204")],
         "fragments/metrics-proxy.yaml(--secure-listen-address=0.0.0.0:${exposed})",
         "Deployment.apps/d in old",
     );
@@ -139,8 +138,7 @@ error: payload/op/component.yaml:7:79: the input `local` must be a port number f
     assert_contradiction(
         &manifests,
         MC,
-        usage,
-        &usage.replace("8203", "8204"),
+        [usage, &usage.replace("8203", "8204")],
         "fragments/csi-sidecar.yaml(${listen}=localhost:${local})",
         "Deployment.apps/d in old",
     );
@@ -198,8 +196,7 @@ error: payload/op/component.yaml:7:85: the input `reads` must be a name of lower
     assert_contradiction(
         DEPLOYMENT,
         GUEST,
-        USES[14],
-        &USES[14].replace("role: main-attacher", "role: other"),
+        [USES[14], &USES[14].replace("role: main-attacher", "role: other")],
         "fragments/csi-right.yaml(openshift-csi-${role}-role)",
         "ClusterRoleBinding.rbac.authorization.k8s.io/ebs-csi-main-attacher-binding",
     );
@@ -234,8 +231,7 @@ error: payload/op/component.yaml:7:50: the input `health` must be a port number 
     assert_contradiction(
         DEPLOYMENT,
         MC,
-        USES[15],
-        &USES[15].replace("10301", "10302"),
+        [USES[15], &USES[15].replace("10301", "10302")],
         "fragments/csi-liveness.yaml(--health-port=${health})",
         "Deployment.apps/d in old",
     );
@@ -303,8 +299,7 @@ error: fragments/proxy-cabundle.yaml(${container}): there is no container `drivr
     assert_contradiction(
         DEPLOYMENT,
         MC,
-        usage,
-        &usage.replace("driver}", "other, config: mine}"),
+        [usage, &usage.replace("driver}", "other, config: mine}")],
         "fragments/proxy-cabundle.yaml(${config})",
         "Deployment.apps/d in old",
     );

@@ -102,8 +102,7 @@ fn guest_api_contradicts_nobody() {
     assert_contradiction(
         DEPLOYMENT,
         MC,
-        usage,
-        "guest-api: {workload: Deployment/d, container: other, arg: --k, secret: second}",
+        [usage, "guest-api: {workload: Deployment/d, container: other, arg: --k, secret: second}"],
         "fragments/guest-api.yaml(${secret})",
         "Deployment.apps/d in old",
     );
@@ -112,8 +111,10 @@ fn guest_api_contradicts_nobody() {
     assert_contradiction(
         &format!("{DEPLOYMENT}{second}"),
         MC,
-        "guest-api: {workload: Deployment/d, container: driver, arg: --k, secret: s}",
-        "guest-api: {workload: Deployment/e, container: driver, arg: --k, secret: s}",
+        [
+            "guest-api: {workload: Deployment/d, container: driver, arg: --k, secret: s}",
+            "guest-api: {workload: Deployment/e, container: driver, arg: --k, secret: s}",
+        ],
         "fragments/guest-api.yaml(${workload.serviceAccount})",
         "IssuedKubeconfig.transship.openshift.io/s in old",
     );
@@ -190,8 +191,7 @@ error: fragments/token-minter.yaml(name: ${volume}): this field already has a di
         assert_contradiction(
             DEPLOYMENT,
             MC,
-            usage,
-            &usage.replace('}', more),
+            [usage, &usage.replace('}', more)],
             at,
             "Deployment.apps/d in old",
         );
@@ -199,8 +199,7 @@ error: fragments/token-minter.yaml(name: ${volume}): this field already has a di
     assert_contradiction(
         DEPLOYMENT,
         MC,
-        usage,
-        &usage.replace("volume: t", "volume: u"),
+        [usage, &usage.replace("volume: t", "volume: u")],
         "fragments/token-minter.yaml(${volume})",
         "Deployment.apps/d in old",
     );
@@ -307,8 +306,7 @@ error: fragments/cloud-credentials.yaml(name: ${volume}): this field already has
     assert_contradiction(
         DEPLOYMENT,
         MC,
-        usage,
-        &usage.replace("cloud}", "other}"),
+        [usage, &usage.replace("cloud}", "other}")],
         "fragments/cloud-credentials.yaml(${secret})",
         "Deployment.apps/d in old",
     );
@@ -362,8 +360,7 @@ error: payload/op/component.yaml:7:48: the input `objects` must be text that mat
     assert_contradiction(
         DEPLOYMENT,
         MC,
-        USES[4],
-        "guest-api: {workload: Deployment/d, container: driver, arg: --k, secret: mine}",
+        [USES[4], "guest-api: {workload: Deployment/d, container: driver, arg: --k, secret: mine}"],
         "fragments/guest-api.yaml(${secret})",
         "Deployment.apps/d in old",
     );
@@ -433,8 +430,7 @@ error: fragments/webhook-url.yaml(https://${service.name}.${hcp.namespace}.svc:$
     assert_contradiction(
         &manifests,
         GUEST,
-        usage,
-        &usage.replace("443", "444"),
+        [usage, &usage.replace("443", "444")],
         "fragments/webhook-url.yaml(https://${service.name}.${hcp.namespace}.svc:${port}${path})",
         "ValidatingWebhookConfiguration.admissionregistration.k8s.io/v",
     );
@@ -473,8 +469,7 @@ error: payload/op/component.yaml:7:56: the input `ip` must be text, not the numb
     assert_contradiction(
         SERVICE,
         GUEST,
-        usage,
-        &usage.replace("443", "444"),
+        [usage, &usage.replace("443", "444")],
         "fragments/service-twin.yaml(${port})",
         "Service/hook in old",
     );
@@ -591,8 +586,7 @@ error: fragments/control-plane-image.yaml(${container}): there is no container `
     assert_contradiction(
         DEPLOYMENT,
         MC,
-        usage,
-        &usage.replace("csi-livenessprobe", "transship"),
+        [usage, &usage.replace("csi-livenessprobe", "transship")],
         "fragments/control-plane-image.yaml(${image.management})",
         "Deployment.apps/d in old",
     );
@@ -636,8 +630,7 @@ error: fragments/env.yaml(${container}): there is no container `drivr` to add to
     assert_contradiction(
         DEPLOYMENT,
         MC,
-        usage,
-        &usage.replace("value: b", "value: c"),
+        [usage, &usage.replace("value: b", "value: c")],
         "fragments/env.yaml(${value})",
         "Deployment.apps/d in old",
     );
