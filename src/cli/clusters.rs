@@ -46,7 +46,7 @@ pub(super) struct Clusters {
     timeout: Duration,
     /// How long to retry a request that fails transiently
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
-    request_timeout: Duration,
+    retry_timeout: Duration,
     /// The output format
     #[arg(short = 'o', value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -136,7 +136,7 @@ impl Clusters {
         Options {
             wait: false,
             timeout: self.timeout,
-            retry_timeout: self.request_timeout,
+            retry_timeout: self.retry_timeout,
             adoption: Adoption::Off,
             recreate: Vec::new(),
             prune: false,

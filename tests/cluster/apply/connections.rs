@@ -26,7 +26,7 @@ pub(crate) const CASES: &[TestBedCase] = &[
 /// Runs `apply --dry-run` on one cluster with an environment and flags.
 fn dry_run(project: &Project, environment: &[(&str, String)], more: &[&str]) -> Run {
     let mut command = program(project.path());
-    command.args(["apply", "--topology", "standalone", "--dry-run", "--request-timeout", "1s"]).args(more);
+    command.args(["apply", "--topology", "standalone", "--dry-run", "--retry-timeout", "1s"]).args(more);
     command.envs(environment.iter().map(|(name, value)| (name, value))).output().unwrap().into()
 }
 

@@ -17,7 +17,7 @@ pub(crate) const CANARY_BASE64: &str = "Y2FuYXJ5LWluLWEtY2FnZQ==";
 pub(crate) const OBJECTS: usize = 13;
 
 /// Long enough for requests that work, short enough for those that do not.
-const LIMITS: [&str; 4] = ["--request-timeout", "3s", "--timeout", "20s"];
+const LIMITS: [&str; 4] = ["--retry-timeout", "3s", "--timeout", "20s"];
 
 /// The manifests of the payload: run level and name, and text.
 const MANIFESTS: [(&str, &str); 14] = [

@@ -72,7 +72,7 @@ fn a_busy_api_server_gets_fewer_requests(bed: &TestBed) {
     let late = Fault::AnswerAfter(Reply::status(504, "Timeout"));
     cluster.proxy.fault(RequestMatcher::matching(|seen| seen.method != "GET"), 4, late);
     let mark = cluster.audit.mark();
-    project.apply_ok(cluster, &["--request-timeout", "10s"]);
+    project.apply_ok(cluster, &["--retry-timeout", "10s"]);
     let written = written_paths(cluster, mark);
     for path in &written {
         assert!(count_of(&written, path) <= 3, "{path}: {written:#?}");
@@ -105,7 +105,7 @@ fn an_api_server_restarts_during_an_apply(bed: &TestBed) {
         Fault::Delay(Duration::from_millis(100)),
     );
     std::thread::scope(|scope| {
-        let run = scope.spawn(|| project.apply(cluster, &["--request-timeout", "40s", "--timeout", "60s"]));
+        let run = scope.spawn(|| project.apply(cluster, &["--retry-timeout", "40s", "--timeout", "60s"]));
         wait_until("a write", || cluster.proxy.seen().iter().any(is_patch));
         cluster.control_plane.kill();
         std::thread::sleep(Duration::from_millis(300));

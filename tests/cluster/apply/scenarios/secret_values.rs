@@ -115,7 +115,7 @@ fn a_webhook_error_does_not_quote_a_secret(bed: &TestBed) {
     let (cluster, project) = (&bed.guest, Project::new());
     let webhook = "failed calling webhook \"w\": failed to call webhook: an error on the server (";
     cluster.proxy.fault(of_secret(), usize::MAX, quoting(webhook));
-    let run = quiet("a webhook", project.apply(cluster, &["--request-timeout", "1s"]));
+    let run = quiet("a webhook", project.apply(cluster, &["--retry-timeout", "1s"]));
     assert_code(&run, 3);
     assert_eq!(
         message_of(&run, "failed", "Secret/credentials in openshift-op").unwrap(),
@@ -143,7 +143,7 @@ fn failed_requests_do_not_quote_a_secret(bed: &TestBed) {
     cluster.delete("/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings/quotes");
     for fault in [quoting("it is"), Fault::Cut, Fault::CutAfter, Fault::CutBody] {
         cluster.proxy.fault(of_secret(), usize::MAX, fault);
-        assert_code(&quiet("no answer", project.apply(cluster, &["--request-timeout", "1s"])), 3);
+        assert_code(&quiet("no answer", project.apply(cluster, &["--retry-timeout", "1s"])), 3);
         cluster.proxy.clear_faults();
     }
     project.apply_ok(cluster, &[]);
