@@ -12,7 +12,7 @@ use kube::Client;
 use kube::client::Body;
 use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
-use tracing::{debug, warn};
+use tracing::{debug, info};
 
 use crate::apply::wire::backoff::Backoff;
 use crate::apply::wire::client::root_cause;
@@ -97,7 +97,7 @@ impl ApiServer {
             if !may_retry || timeout_at(deadline, self.throttle.acquire_retry()).await.is_err() {
                 return Err(error);
             }
-            warn!(
+            info!(
                 method = %request.method(), path = request.uri().path(), attempt, ?delay,
                 reason = error.message_without_values(), "retrying a request"
             );

@@ -72,7 +72,10 @@ fn a_busy_api_server_gets_fewer_requests(bed: &TestBed) {
     let late = Fault::AnswerAfter(Reply::status(504, "Timeout"));
     cluster.proxy.fault(RequestMatcher::matching(|seen| seen.method != "GET"), 4, late);
     let mark = cluster.audit.mark();
-    project.apply_ok(cluster, &["--retry-timeout", "10s"]);
+    let run = project.apply_ok(cluster, &["--retry-timeout", "10s", "-v"]);
+    for logged in ["INFO retrying a request method=PATCH", "INFO the API server answers 429"] {
+        assert!(run.stderr.contains(logged), "{logged} is not in {}", run.stderr);
+    }
     let written = written_paths(cluster, mark);
     for path in &written {
         assert!(count_of(&written, path) <= 3, "{path}: {written:#?}");

@@ -46,12 +46,14 @@ fn assert_nothing_is_left(cluster: &TestCluster, mark: Mark) {
     assert_quiet("inventory", &cluster.get(INVENTORY).unwrap_or_default().to_string());
 }
 
-/// Runs every command in every format.
+/// Runs every command in every format, with everything that is logged.
 fn all_commands(cluster: &TestCluster, project: &Project) {
     for format in ["text", "json"] {
-        quiet("dry run", project.apply(cluster, &["--dry-run", "-o", format]));
-        quiet("diff", project.run(cluster, "diff", &["--live", "-o", format]));
-        quiet("apply", project.apply(cluster, &["--wait", "-o", format]));
+        let flags = ["-o", format, "-vvv", "--log-format", format];
+        quiet("dry run", project.apply(cluster, &[&["--dry-run"], &flags[..]].concat()));
+        quiet("diff", project.run(cluster, "diff", &[&["--live"], &flags[..]].concat()));
+        let run = quiet("apply", project.apply(cluster, &[&["--wait"], &flags[..]].concat()));
+        assert!(run.stderr.contains("/secrets"), "requests are logged: {}", run.stderr);
     }
 }
 
@@ -115,7 +117,7 @@ fn a_webhook_error_does_not_quote_a_secret(bed: &TestBed) {
     let (cluster, project) = (&bed.guest, Project::new());
     let webhook = "failed calling webhook \"w\": failed to call webhook: an error on the server (";
     cluster.proxy.fault(of_secret(), usize::MAX, quoting(webhook));
-    let run = quiet("a webhook", project.apply(cluster, &["--retry-timeout", "1s"]));
+    let run = quiet("a webhook", project.apply(cluster, &["--retry-timeout", "1s", "-vvv"]));
     assert_code(&run, 3);
     assert_eq!(
         message_of(&run, "failed", "Secret/credentials in openshift-op").unwrap(),
@@ -143,7 +145,7 @@ fn failed_requests_do_not_quote_a_secret(bed: &TestBed) {
     cluster.delete("/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings/quotes");
     for fault in [quoting("it is"), Fault::Cut, Fault::CutAfter, Fault::CutBody] {
         cluster.proxy.fault(of_secret(), usize::MAX, fault);
-        assert_code(&quiet("no answer", project.apply(cluster, &["--retry-timeout", "1s"])), 3);
+        assert_code(&quiet("no answer", project.apply(cluster, &["--retry-timeout", "1s", "-vvv"])), 3);
         cluster.proxy.clear_faults();
     }
     project.apply_ok(cluster, &[]);
