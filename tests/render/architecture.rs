@@ -92,7 +92,7 @@ fn unit_of(segments: &[&str]) -> String {
     }
 }
 
-/// What each module imports.
+/// The modules that each module imports.
 type ImportGraph = BTreeMap<String, BTreeSet<String>>;
 
 /// The units that each unit imports.

@@ -1,4 +1,4 @@
-//! What the tests share: a folder to fill, and the command to run.
+//! Shared by the tests: projects to build, and the command to run.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -285,7 +285,7 @@ pub(crate) fn config_map(name: &str, data: &str) -> String {
     )
 }
 
-/// What a run of the command left behind.
+/// The exit code and the output of a run of the command.
 pub(crate) struct Run {
     pub(crate) code: i32,
     pub(crate) stdout: String,

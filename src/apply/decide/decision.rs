@@ -13,7 +13,7 @@ use crate::apply::decide::rollout::Action;
 use crate::apply::decide::{digest, managed_fields};
 use crate::object::ObjectId;
 
-/// What to do with an object.
+/// The action that an object needs.
 pub(crate) enum Decision<'d> {
     /// Nothing: it is as desired.
     Skip,

@@ -16,13 +16,13 @@ pub struct Event {
     pub level: String,
     /// The object; `None` if the event is about the cluster.
     pub object: Option<ObjectId>,
-    /// What happened.
+    /// The kind of event.
     pub kind: EventKind,
     /// The reason or details; may be empty.
     pub message: String,
 }
 
-/// What happened to an object or a cluster.
+/// The kind of an event of an object or a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EventKind {

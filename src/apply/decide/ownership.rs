@@ -1,6 +1,6 @@
 //! Who owns an object, and what transship does with objects and fields that others own.
 
-/// What to do if another field manager owns a field.
+/// How to handle a field that another manager owns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OnConflict {
     /// Report the conflict.

@@ -10,7 +10,7 @@ const MAX_UNAPPROVED: usize = 2;
 /// Without approval, transship prunes at most one in this many objects of a cluster with a larger inventory.
 const UNAPPROVED_DIVISOR: usize = 5;
 
-/// What the user approved with `--approve-prune`.
+/// The objects that the user approved with `--approve-prune`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Approval {
     /// Nothing. transship prunes only a few objects, and none whose deletion cascades.

@@ -50,11 +50,11 @@ pub struct Step<'a> {
     pub stage: usize,
     /// The run level, as in the file name.
     pub level: Option<&'a str>,
-    /// What must be done before it.
+    /// The steps that must be done first.
     pub dependencies: Vec<Dependency>,
 }
 
-/// What a step does with its object.
+/// The action of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Applies it.

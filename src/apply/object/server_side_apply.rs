@@ -46,7 +46,7 @@ pub(crate) struct ApplyRequest<'f> {
     pub(crate) on_conflict: OnConflict,
 }
 
-/// What to do after the API server rejected an apply.
+/// The reaction to a rejected apply.
 enum Recovery {
     /// Send the request again.
     Repeat,

@@ -53,7 +53,7 @@ pub(crate) struct Poll {
     pub(crate) taken_over: bool,
 }
 
-/// What to poll.
+/// The objects to poll.
 pub(crate) struct PollRequest<'p, 'a> {
     pub(crate) rollout: &'p Rollout<'a>,
     pub(crate) cluster_id: ClusterId,
