@@ -13,6 +13,7 @@ use tracing::debug;
 
 use crate::apply::wire::client::root_cause;
 use crate::diagnostic::Diagnostic;
+use crate::object::Selector;
 
 /// The delay between polls. Hundreds of control planes may start at once, so it is not short.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
@@ -45,23 +46,11 @@ impl FromStr for WaitTarget {
     type Err = InvalidWaitTarget;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let parts: Vec<&str> = text.split('/').collect();
-        let (kind, namespace, name) = match parts[..] {
-            [kind, name] => (kind, None, name),
-            [kind, namespace, name] => (kind, Some(namespace), name),
-            _ => return Err(InvalidWaitTarget),
-        };
-        let (kind, group) = kind.split_once('.').unwrap_or((kind, ""));
-        let is_kind = kind.starts_with(|first: char| first.is_ascii_uppercase());
-        if !is_kind || name.is_empty() || namespace == Some("") {
-            return Err(InvalidWaitTarget);
-        }
-        Ok(Self {
-            kind: kind.to_owned(),
-            group: group.to_owned(),
-            namespace: namespace.map(str::to_owned),
-            name: name.to_owned(),
-        })
+        let selector = Selector::parse_with_name(text).map_err(|_| InvalidWaitTarget)?;
+        let Selector { kind, group, namespace, name } = selector;
+        // Without a group, the core group: a pod cannot wait for several kinds of one name.
+        let group = group.unwrap_or_default();
+        Ok(Self { kind, group, namespace, name: name.ok_or(InvalidWaitTarget)? })
     }
 }
 
