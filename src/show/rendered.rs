@@ -14,7 +14,7 @@ pub fn rendered(plans: &[Plan]) -> String {
         components.iter().map(|name| name.len()).max().unwrap_or_default().max("COMPONENT".len());
     let mut out = format!("{:name_width$}", "COMPONENT");
     for plan in plans {
-        let _ = write!(out, "  {}", plan.profile.to_uppercase());
+        let _ = write!(out, "  {:>1$}", plan.profile.to_uppercase(), column_width(plan));
     }
     out.push('\n');
     for component in components {
@@ -31,9 +31,14 @@ pub fn rendered(plans: &[Plan]) -> String {
 fn row(out: &mut String, name: &str, width: usize, plans: &[Plan], counts: impl Iterator<Item = usize>) {
     let _ = write!(out, "{name:width$}");
     for (plan, count) in plans.iter().zip(counts) {
-        // A component that has nothing in a cluster is easier to see than a zero.
+        // A dash is easier to tell from the counts than a zero.
         let count = if count == 0 { "-".to_owned() } else { count.to_string() };
-        let _ = write!(out, "  {count:>0$}", plan.profile.len());
+        let _ = write!(out, "  {count:>0$}", column_width(plan));
     }
     out.push('\n');
+}
+
+/// Returns the width of a column: the name of the profile, or its largest count, which is the total.
+fn column_width(plan: &Plan) -> usize {
+    plan.profile.len().max(plan.objects.len().to_string().len())
 }
