@@ -213,7 +213,7 @@ fn same_objects(ours: &str, theirs: &str) -> Result<(), String> {
 
 fn objects(stream: &str) -> Result<BTreeMap<String, Node>, String> {
     let documents = yaml::read(stream, SourceId::default()).map_err(|error| error.to_string())?;
-    let id = |root: &Node| transship::object::ObjectId::of(root).map(|(id, _)| id.to_string());
+    let id = |root: &Node| transship::ObjectId::of(root).map(|(id, _)| id.to_string());
     documents
         .into_iter()
         .map(|document| Ok((id(&document.root).map_err(|error| error.message)?, document.root)))

@@ -52,41 +52,41 @@ pub struct Diagnostics(pub Vec<Diagnostic>);
 
 impl Location {
     /// Returns the location of a whole file.
-    pub fn file(file: impl Into<String>) -> Self {
+    pub(crate) fn file(file: impl Into<String>) -> Self {
         Self { file: file.into(), position: None }
     }
 
     /// Returns a location in a file, given the name of the file.
-    pub fn in_file(mark: Mark, file: &str) -> Self {
+    pub(crate) fn in_file(mark: Mark, file: &str) -> Self {
         Self { file: file.to_owned(), position: Some((mark.line, mark.column)) }
     }
 
     /// Returns a location, with the name of the file from `sources`.
-    pub fn of(mark: Mark, sources: &Sources) -> Self {
+    pub(crate) fn of(mark: Mark, sources: &Sources) -> Self {
         Self::in_file(mark, sources.name(mark.source))
     }
 }
 
 impl Diagnostic {
     /// Creates an error.
-    pub fn error(message: impl Into<String>) -> Self {
+    pub(crate) fn error(message: impl Into<String>) -> Self {
         Self::new(Severity::Error, message.into())
     }
 
     /// Creates a warning.
-    pub fn warning(message: impl Into<String>) -> Self {
+    pub(crate) fn warning(message: impl Into<String>) -> Self {
         Self::new(Severity::Warning, message.into())
     }
 
     /// Creates an error about invalid YAML or JSON.
-    pub fn syntax(error: SyntaxError, file: &str) -> Self {
+    pub(crate) fn syntax(error: SyntaxError, file: &str) -> Self {
         let location = Location { file: file.to_owned(), position: Some((error.line, error.column)) };
         let (message, help) = error.into_message_and_help();
         Self { help, ..Self::error(message).at(location) }
     }
 
     /// Creates a warning about a duplicate key, which Kubernetes accepts and other YAML readers do not.
-    pub fn duplicate_key(duplicate: &DuplicateKey, file: &str) -> Self {
+    pub(crate) fn duplicate_key(duplicate: &DuplicateKey, file: &str) -> Self {
         Self::warning(format!("duplicate key `{}`: the last value is used", duplicate.key))
             .at(Location::in_file(duplicate.kept, file))
             .note(format!(
@@ -102,35 +102,35 @@ impl Diagnostic {
 
     /// Sets the location.
     #[must_use]
-    pub fn at(mut self, location: Location) -> Self {
+    pub(crate) fn at(mut self, location: Location) -> Self {
         self.location = Some(location);
         self
     }
 
     /// Sets the object.
     #[must_use]
-    pub fn object(mut self, object: impl fmt::Display) -> Self {
+    pub(crate) fn object(mut self, object: impl fmt::Display) -> Self {
         self.object = Some(object.to_string());
         self
     }
 
     /// Adds a note: why it matters, or another location that belongs to it.
     #[must_use]
-    pub fn note(mut self, note: impl Into<String>) -> Self {
+    pub(crate) fn note(mut self, note: impl Into<String>) -> Self {
         self.notes.push(note.into());
         self
     }
 
     /// Sets how to fix the problem.
     #[must_use]
-    pub fn help(mut self, help: impl Into<String>) -> Self {
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
     /// Suggests the candidate that a misspelt name is closest to. Without a close one, keeps the help that is set.
     #[must_use]
-    pub fn suggest<'n>(self, name: &str, candidates: impl IntoIterator<Item = &'n str>) -> Self {
+    pub(crate) fn suggest<'n>(self, name: &str, candidates: impl IntoIterator<Item = &'n str>) -> Self {
         match nearest(name, candidates) {
             Some(near) => self.help(format!("did you mean `{near}`?")),
             None => self,
@@ -140,13 +140,13 @@ impl Diagnostic {
 
 impl Diagnostics {
     /// Returns the value if there are no errors, and the errors otherwise.
-    pub fn into_result<T>(self, value: T) -> Result<T, Diagnostics> {
+    pub(crate) fn into_result<T>(self, value: T) -> Result<T, Diagnostics> {
         if self.0.is_empty() { Ok(value) } else { Err(self) }
     }
 
     /// Returns the values of all results, or the errors of all results. Unlike `Iterator::collect`, it does not stop at
     /// the first error.
-    pub fn collect<T>(results: impl IntoIterator<Item = Result<T, Self>>) -> Result<Vec<T>, Self> {
+    pub(crate) fn collect<T>(results: impl IntoIterator<Item = Result<T, Self>>) -> Result<Vec<T>, Self> {
         let mut errors = Self::default();
         let mut values = Vec::new();
         for result in results {
@@ -160,14 +160,14 @@ impl Diagnostics {
 
     /// Removes duplicates: each profile that reads a file reports the errors in it.
     #[must_use]
-    pub fn dedup(mut self) -> Self {
+    pub(crate) fn dedup(mut self) -> Self {
         let mut seen = BTreeSet::new();
         self.0.retain(|error| seen.insert(error.to_string()));
         self
     }
 
     /// Returns the value of a result, or records its error and returns `None`.
-    pub fn ok_or_record<T>(&mut self, result: Result<T, Diagnostic>) -> Option<T> {
+    pub(crate) fn ok_or_record<T>(&mut self, result: Result<T, Diagnostic>) -> Option<T> {
         match result {
             Ok(value) => Some(value),
             Err(error) => {

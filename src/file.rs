@@ -11,7 +11,7 @@ use crate::yaml::{self, Document, DuplicateKey, Node, SourceId};
 const MAX_SIZE: u64 = 64 << 20;
 
 /// Reads a text file.
-pub fn read_text(path: &Path) -> Result<String, Diagnostic> {
+pub(crate) fn read_text(path: &Path) -> Result<String, Diagnostic> {
     let bytes = read_bytes(path).map_err(|error| unreadable(&error, &path.display().to_string()))?;
     check_text(bytes, &path.display().to_string())
 }
@@ -27,7 +27,7 @@ fn read_bytes(path: &Path) -> std::io::Result<Vec<u8>> {
 }
 
 /// Reads a file that must have one document.
-pub fn read_document(path: &Path, source: SourceId) -> Result<Document, Diagnostic> {
+pub(crate) fn read_document(path: &Path, source: SourceId) -> Result<Document, Diagnostic> {
     let name = path.display().to_string();
     let mut documents = read_documents(path, source)?;
     if documents.len() == 1 {
@@ -59,7 +59,7 @@ pub(crate) fn read_documents(path: &Path, source: SourceId) -> Result<Vec<Docume
 }
 
 /// Reads a stream to its end. Messages show the name as its file.
-pub fn read_stream(stream: impl Read, name: &str) -> Result<String, Diagnostic> {
+pub(crate) fn read_stream(stream: impl Read, name: &str) -> Result<String, Diagnostic> {
     let mut bytes = Vec::new();
     stream.take(MAX_SIZE + 1).read_to_end(&mut bytes).map_err(|error| unreadable(&error, name))?;
     check_text(bytes, name)

@@ -24,43 +24,50 @@
 //! let plan = &plans[0];
 //! assert_eq!(plan.profile, "standalone");
 //! assert_eq!(plan.objects[0].id.kind, "CustomResourceDefinition");
-//! # Ok::<(), transship::diagnostic::Diagnostics>(())
+//! # Ok::<(), transship::Diagnostics>(())
 //! ```
+
+// Without a feature, the code that only its commands use is dead.
+#![cfg_attr(not(all(feature = "apply", feature = "cli")), allow(dead_code, unused_imports, unreachable_pub))]
 
 #[cfg(feature = "apply")]
 pub mod apply;
-pub mod check;
-pub mod diagnostic;
-pub mod emit;
-pub mod expand;
+mod check;
+#[cfg(feature = "cli")]
+pub mod cli;
+pub mod cvo;
+mod diagnostic;
+mod emit;
+mod expand;
 mod file;
 mod glob;
-pub mod language;
+mod language;
 mod log;
 mod nearest;
-pub mod object;
-pub mod order;
+mod object;
+mod order;
 mod parallel;
 mod parameter_sets;
-pub mod payload;
+mod payload;
 mod project;
-pub mod select;
-pub mod show;
-pub mod transform;
+mod select;
+mod show;
+mod transform;
 
 pub use kubernetes_yaml as yaml;
 
-pub use file::{read_document, read_stream, read_text};
-pub use parameter_sets::{EachParameterSet, GoldenFolder};
+pub use check::{Checked, Finding};
+pub use diagnostic::{Diagnostic, Diagnostics, Location, Severity};
+pub use expand::Context;
+pub use language::{Check, Profile, Profiles};
+pub use object::{Cluster, NotAnObject, Object, ObjectId, Selector, SelectorError};
+pub use order::{Chunk, Plan, Stage};
+pub use payload::{Manifest, Payload};
 pub use project::Project;
+pub use transform::patch;
 
 use std::collections::BTreeMap;
 
-use check::Checked;
-use diagnostic::{Diagnostics, Severity};
-use expand::Context;
-use language::Profile;
-use order::Plan;
 use select::Selected;
 use transform::Rendered;
 
@@ -88,6 +95,17 @@ pub fn render_unchecked(context: &Context<'_>, profiles: &[&Profile]) -> Result<
 }
 
 /// Checks profiles, and returns the findings of each.
+///
+/// ```
+/// use std::path::Path;
+///
+/// let project = transship::Project::load(Path::new("."))?;
+/// let profiles = project.profiles.named(None)?;
+/// for checked in transship::lint(&project.context(), &profiles)? {
+///     assert!(checked.findings.is_empty(), "{}: {:?}", checked.profile, checked.findings);
+/// }
+/// # Ok::<(), transship::Diagnostics>(())
+/// ```
 pub fn lint(context: &Context<'_>, profiles: &[&Profile]) -> Result<Vec<Checked>, Diagnostics> {
     let checked = each(by_topology(profiles), |wanted| {
         let rendered = render_topology(context, &wanted, Extent::Topology)?;
@@ -97,7 +115,7 @@ pub fn lint(context: &Context<'_>, profiles: &[&Profile]) -> Result<Vec<Checked>
 }
 
 /// Decides for each manifest of the payload whether a profile includes it. Renders nothing.
-pub fn select<'a>(context: &Context<'a>, profile: &'a Profile) -> Result<Selected<'a>, Diagnostics> {
+pub(crate) fn select<'a>(context: &Context<'a>, profile: &'a Profile) -> Result<Selected<'a>, Diagnostics> {
     let selected = select::select(expand::expand(context.view(profile))?)?;
     selected.require_any()?;
     Ok(selected)

@@ -1,12 +1,10 @@
 //! The `transship` command: arguments in, exit code out.
 
-mod cli;
-
 /// The system's allocator grows the heap of a second thread page by page: rendering 2,000 objects on two cores costs
 /// nearly twice the CPU time with it.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> std::process::ExitCode {
-    cli::run()
+    transship::cli::run()
 }

@@ -10,26 +10,26 @@ use crate::{Project, lint, render};
 
 /// The profiles to process with each parameter set.
 #[derive(Clone, Copy)]
-pub struct EachParameterSet<'a> {
+pub(crate) struct EachParameterSet<'a> {
     /// The profiles with their parameter sets.
-    pub profiles: &'a Profiles,
+    pub(crate) profiles: &'a Profiles,
     /// The only profile to process; `None` for all.
-    pub profile: Option<&'a str>,
+    pub(crate) profile: Option<&'a str>,
 }
 
 /// The golden files of one profile with the values of one parameter set.
-pub struct GoldenFolder {
+pub(crate) struct GoldenFolder {
     /// The folder.
-    pub path: PathBuf,
+    pub(crate) path: PathBuf,
     /// The files that it should contain.
-    pub expected: Folder,
+    pub(crate) expected: Folder,
     /// Values of secret parameters, which no report may show.
     secrets: Vec<String>,
 }
 
 impl EachParameterSet<'_> {
     /// Checks the profiles. `load` returns the project with the values of a parameter set.
-    pub fn lint(
+    pub(crate) fn lint(
         &self,
         load: impl Fn(&ParameterSet) -> Result<Project, Diagnostics>,
     ) -> Result<Vec<Finding>, Diagnostics> {
@@ -44,7 +44,7 @@ impl EachParameterSet<'_> {
     }
 
     /// Renders the golden files of the profiles, in `<root>/<parameter set>/<profile>`.
-    pub fn golden_folders(
+    pub(crate) fn golden_folders(
         &self,
         root: &Path,
         load: impl Fn(&ParameterSet) -> Result<Project, Diagnostics>,
@@ -66,7 +66,7 @@ impl EachParameterSet<'_> {
 
     /// Returns the folders below `<root>` that transship wrote for a parameter set or a profile that no longer
     /// exists. Returns none if only one profile is processed.
-    pub fn stale_golden_folders(&self, root: &Path) -> Result<Vec<PathBuf>, Diagnostics> {
+    pub(crate) fn stale_golden_folders(&self, root: &Path) -> Result<Vec<PathBuf>, Diagnostics> {
         if self.profile.is_some() {
             return Ok(Vec::new());
         }
@@ -94,7 +94,7 @@ impl EachParameterSet<'_> {
 
 impl GoldenFolder {
     /// Compares the files with those on disk. Hides the content of differences that contain a secret parameter.
-    pub fn compare(&self) -> Result<Vec<Difference>, Diagnostics> {
+    pub(crate) fn compare(&self) -> Result<Vec<Difference>, Diagnostics> {
         let mut differences = emit::compare(&self.expected, &self.path)?;
         for difference in &mut differences {
             difference.hide_secrets(&self.secrets);

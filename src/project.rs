@@ -17,9 +17,9 @@ pub struct Project {
     /// The profiles, fragments and everything else in the profiles folder.
     pub profiles: Profiles,
     /// The values of all parameters.
-    pub parameters: Parameters,
+    pub(crate) parameters: Parameters,
     /// All files that were read.
-    pub sources: Sources,
+    pub(crate) sources: Sources,
 }
 
 impl Project {
@@ -32,7 +32,7 @@ impl Project {
     }
 
     /// Combines a payload with its profiles. Reports the errors of both.
-    pub fn fit(
+    pub(crate) fn fit(
         payload: Result<Payload, Diagnostics>,
         profiles: Result<Profiles, Diagnostics>,
     ) -> Result<(Payload, Profiles), Diagnostics> {
@@ -50,7 +50,7 @@ impl Project {
     }
 
     /// Gives the parameters of a payload and its profiles their values, and checks all names.
-    pub fn new(
+    pub(crate) fn new(
         payload: Payload,
         mut profiles: Profiles,
         set: &ParameterSet,

@@ -46,16 +46,14 @@ mod object;
 mod run;
 mod wire;
 
+pub use crate::object::DependencyReason as SameClusterReason;
 pub use cluster::live_cluster::TargetCluster;
 pub use cluster::options::Options;
-pub use decide::desired::as_applied;
+pub(crate) use decide::desired::as_applied;
 pub use decide::event::{Event, EventKind, Summary};
-pub use decide::inventory::{Inventory, InventoryEntry, InventoryLocation};
-pub use decide::managed_fields::MANAGER;
 pub use decide::ownership::Adoption;
 pub use decide::progress_line::ProgressLine;
-pub use decide::prune::{Approval, HeldEntry, HoldReason, PruneCandidates, PruneDecision, decide_prune};
-pub use decide::readiness::{Readiness, readiness};
+pub use decide::prune::Approval;
 pub use decide::rollout::{
     Action, ClusterId, ClusterPlan, Dependency, DependencyCycle, DependencyReason, Rollout, Step, StepId,
 };

@@ -20,7 +20,7 @@ pub struct Finding {
     /// The path of the field: a JSON pointer, with `[name=x]` for items that have a name.
     pub path: String,
     /// The line that set the field, in a manifest, a page, a fragment or a profile.
-    pub mark: Mark,
+    pub(crate) mark: Mark,
     /// The problem.
     pub message: String,
     /// Why it matters, and other locations that belong to it.
@@ -103,7 +103,7 @@ impl Finding {
     }
 
     /// Returns the finding as a message.
-    pub fn diagnostic(&self, sources: &Sources) -> Diagnostic {
+    pub(crate) fn diagnostic(&self, sources: &Sources) -> Diagnostic {
         let mut diagnostic = match self.check.severity() {
             Severity::Error => Diagnostic::error(&self.message),
             Severity::Warning => Diagnostic::warning(&self.message),

@@ -6,7 +6,7 @@ use super::{Checked, Declaration, Finding};
 
 /// Merges the findings of several runs: a problem that occurs in several profiles becomes one finding that names them
 /// all. A declaration is only reported as unused if no run uses it. Sorts the findings by location.
-pub fn merge(runs: Vec<Checked>) -> Vec<Finding> {
+pub(crate) fn merge(runs: Vec<Checked>) -> Vec<Finding> {
     let used: BTreeSet<Declaration> = runs.iter().flat_map(|run| &run.used).cloned().collect();
     let mut merged: BTreeMap<_, Finding> = BTreeMap::new();
     for finding in runs.into_iter().flat_map(|run| run.findings) {

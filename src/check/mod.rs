@@ -61,7 +61,7 @@ use context::CheckContext;
 use field::Field;
 pub use finding::Finding;
 use finding::Report;
-pub use merge::merge;
+pub(crate) use merge::merge;
 
 /// The maximum number of findings that are reported for one object.
 const MAX_FINDINGS_PER_OBJECT: usize = 100;
@@ -74,20 +74,20 @@ pub struct Checked {
     /// The findings.
     pub findings: Vec<Finding>,
     /// The declarations in Checks files and on manifests that a check used.
-    pub used: BTreeSet<Declaration>,
+    pub(crate) used: BTreeSet<Declaration>,
 }
 
 /// A line that declares an external, a kind or an allowance.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Declaration {
+pub(crate) struct Declaration {
     /// The line.
-    pub mark: Mark,
+    pub(crate) mark: Mark,
     /// The profile in which a check used it. `None` if the declaration does not depend on the profile.
-    pub profile: Option<String>,
+    pub(crate) profile: Option<String>,
 }
 
 /// Checks all clusters of a topology.
-pub fn check(clusters: &[Rendered<'_>]) -> Result<Vec<Checked>, Diagnostics> {
+pub(crate) fn check(clusters: &[Rendered<'_>]) -> Result<Vec<Checked>, Diagnostics> {
     let indexes = Diagnostics::collect(clusters.iter().map(|cluster| Ok(ClusterIndex::new(cluster)?)))?;
     let mut results = Vec::new();
     for (position, (cluster, index)) in clusters.iter().zip(&indexes).enumerate() {
@@ -101,7 +101,7 @@ pub fn check(clusters: &[Rendered<'_>]) -> Result<Vec<Checked>, Diagnostics> {
 }
 
 /// Fails if two manifests describe the same object.
-pub fn check_unique(objects: &[Object], sources: &Sources) -> Result<(), Diagnostics> {
+pub(crate) fn check_unique(objects: &[Object], sources: &Sources) -> Result<(), Diagnostics> {
     let mut report = Report::default();
     duplicates::check(objects, sources, &mut report);
     let errors = report.findings.iter().map(|finding| finding.diagnostic(sources));

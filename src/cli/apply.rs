@@ -2,10 +2,10 @@
 
 use std::str::FromStr;
 
+use crate::apply::{self, Adoption, Approval, Options};
+use crate::diagnostic::Diagnostics;
+use crate::language::Selector;
 use clap::Args;
-use transship::apply::{self, Adoption, Approval, Options};
-use transship::diagnostic::Diagnostics;
-use transship::language::Selector;
 
 use super::clusters::{Clusters, block_on};
 use super::{Inputs, Outcome, output};
@@ -65,7 +65,7 @@ impl Apply {
     pub(super) fn run(self) -> Result<Outcome, Diagnostics> {
         let project = self.inputs.load()?;
         let profiles = self.clusters.profiles(&project)?;
-        let plans = transship::render(&project.context(), &profiles)?;
+        let plans = crate::render(&project.context(), &profiles)?;
         for plan in &plans {
             output::warn(&plan.warnings);
         }

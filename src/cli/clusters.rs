@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::Project;
+use crate::apply::{Adoption, Approval, Endpoint, Event, Options, Summary, TargetCluster};
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::language::Profile;
+use crate::object::Cluster;
+use crate::order::Plan;
 use clap::{Args, ValueEnum};
-use transship::Project;
-use transship::apply::{Adoption, Approval, Endpoint, Event, Options, Summary, TargetCluster};
-use transship::diagnostic::{Diagnostic, Diagnostics};
-use transship::language::Profile;
-use transship::object::Cluster;
-use transship::order::Plan;
 
 use super::progress::Progress;
 use super::wait_for::duration;

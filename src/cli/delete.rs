@@ -1,9 +1,9 @@
 //! `transship delete`
 
+use crate::apply;
+use crate::diagnostic::Diagnostics;
+use crate::object::Cluster;
 use clap::Args;
-use transship::apply;
-use transship::diagnostic::Diagnostics;
-use transship::object::Cluster;
 
 use super::clusters::{Clusters, block_on};
 use super::{Inputs, Outcome};
@@ -34,7 +34,7 @@ impl Delete {
         let project = self.inputs.load()?;
         let mut profiles = self.clusters.profiles(&project)?;
         profiles.retain(|profile| !(self.without_guest && profile.cluster == Cluster::Guest));
-        let plans = transship::render_unchecked(&project.context(), &profiles)?;
+        let plans = crate::render_unchecked(&project.context(), &profiles)?;
         block_on(async {
             let targets = self.clusters.targets(&profiles, &plans).await?;
             let mut progress = self.clusters.progress(&profiles, &plans);

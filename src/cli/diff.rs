@@ -1,12 +1,12 @@
 //! `transship diff`
 
-use clap::Args;
 #[cfg(feature = "apply")]
-use transship::apply::{self, Adoption, Options};
-use transship::diagnostic::{Diagnostic, Diagnostics};
-use transship::object::{Object, ObjectId};
-use transship::order::Plan;
-use transship::show::{self, ProfileObjects};
+use crate::apply::{self, Adoption, Options};
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::object::{Object, ObjectId};
+use crate::order::Plan;
+use crate::show::{self, ProfileObjects};
+use clap::Args;
 
 #[cfg(feature = "apply")]
 use super::clusters::{Clusters, block_on};
@@ -56,8 +56,8 @@ impl Diff {
         let project = self.inputs.load()?;
         let context = project.context();
         let (left, right) = (project.profiles.named(Some(left))?[0], project.profiles.named(Some(right))?[0]);
-        let left_plan = transship::render_unchecked(&context, &[left])?.remove(0);
-        let right_plan = transship::render_unchecked(&context, &[right])?.remove(0);
+        let left_plan = crate::render_unchecked(&context, &[left])?.remove(0);
+        let right_plan = crate::render_unchecked(&context, &[right])?.remove(0);
         let (left_objects, right_objects) = (self.wanted(&left_plan), self.wanted(&right_plan));
         if let Some(object) = &self.object
             && show::find(object, &right_plan, &context.view(right)).is_err()
@@ -87,7 +87,7 @@ impl Diff {
         let project = self.inputs.load()?;
         let profiles = self.clusters.profiles(&project)?;
         let context = project.context();
-        let plans = transship::render(&context, &profiles)?;
+        let plans = crate::render(&context, &profiles)?;
         if let Some(name) = &self.object
             && plans.iter().all(|plan| self.wanted(plan).is_empty())
         {

@@ -1,9 +1,9 @@
 //! `transship explain`
 
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::expand::Context;
+use crate::show;
 use clap::Args;
-use transship::diagnostic::{Diagnostic, Diagnostics};
-use transship::expand::Context;
-use transship::show;
 
 use super::{Inputs, Outcome, output};
 
@@ -38,7 +38,7 @@ impl Explain {
         };
         let context = Context { recording: true, ..project.context() };
         let view = context.view(profile);
-        for plan in transship::render_unchecked(&context, &[profile])? {
+        for plan in crate::render_unchecked(&context, &[profile])? {
             let object = show::find(&self.object, &plan, &view)?;
             output::result(&show::explain(object, &self.path, &view)?)?;
         }

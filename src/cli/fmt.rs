@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::yaml::{self, Document, SourceId, json};
 use clap::Args;
-use transship::diagnostic::{Diagnostic, Diagnostics};
-use transship::yaml::{self, Document, SourceId, json};
 
 use super::{Format, Outcome, output};
 
@@ -38,9 +38,9 @@ impl Fmt {
 
     fn text(&self, name: &str) -> Result<String, Diagnostic> {
         if self.file.as_os_str() == "-" {
-            return transship::read_stream(std::io::stdin().lock(), name);
+            return crate::file::read_stream(std::io::stdin().lock(), name);
         }
-        transship::read_text(&self.file)
+        crate::file::read_text(&self.file)
     }
 
     fn write(&self, documents: &[Document]) -> String {

@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
+use crate::diagnostic::Diagnostics;
+use crate::language::Profiles;
+use crate::parameter_sets::{EachParameterSet, GoldenFolder};
+use crate::payload::Payload;
+use crate::{emit, show};
 use clap::{Args, Subcommand, ValueEnum};
-use transship::diagnostic::Diagnostics;
-use transship::language::Profiles;
-use transship::payload::Payload;
-use transship::{EachParameterSet, GoldenFolder, emit, show};
 
 use super::{Inputs, Outcome, output};
 

@@ -1,9 +1,9 @@
 //! `transship lint`
 
+use crate::diagnostic::Diagnostics;
+use crate::parameter_sets::EachParameterSet;
+use crate::show;
 use clap::{Args, ValueEnum};
-use transship::EachParameterSet;
-use transship::diagnostic::Diagnostics;
-use transship::show;
 
 use super::{Inputs, Outcome, output};
 

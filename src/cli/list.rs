@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
+use crate::diagnostic::Diagnostics;
+use crate::language::{Capabilities, Filters, Override};
+use crate::payload::Payload;
+use crate::select::{self, Exclusion};
+use crate::show;
 use clap::{Args, ValueEnum};
-use transship::diagnostic::Diagnostics;
-use transship::language::{Capabilities, Filters, Override};
-use transship::payload::Payload;
-use transship::select::{self, Reason};
-use transship::show;
 
 use super::{Inputs, Outcome, output};
 
@@ -89,9 +89,9 @@ impl List {
     fn list_profile(&self, name: &str) -> Result<Outcome, Diagnostics> {
         let project = self.inputs.load()?;
         let (context, profile) = (project.context(), project.profiles.named(Some(name))?[0]);
-        let selected = transship::select(&context, profile)?;
+        let selected = crate::select(&context, profile)?;
         let mut rows = show::selected(&selected, &project.sources);
-        for plan in transship::render_unchecked(&context, &[profile])? {
+        for plan in crate::render_unchecked(&context, &[profile])? {
             rows.extend(show::added(&plan, &project.sources));
         }
         self.print(&rows)?;
@@ -117,12 +117,12 @@ impl List {
         let context = project.context();
         let mut selected = Vec::new();
         for profile in project.profiles.iter() {
-            selected.push(transship::select(&context, profile)?);
+            selected.push(crate::select(&context, profile)?);
         }
         self.print(&show::orphans(&project.payload, &selected))
     }
 
-    fn print_summary(&self, payload: &Payload, filters: &Filters, exclusions: &[Option<Reason>]) {
+    fn print_summary(&self, payload: &Payload, filters: &Filters, exclusions: &[Option<Exclusion>]) {
         if matches!(self.format, Format::Table) {
             output::note(&show::summary(payload, filters, exclusions));
         }

@@ -26,12 +26,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::str::FromStr;
 
+use crate::Project;
+use crate::diagnostic::Diagnostics;
+use crate::language::{DEFAULT_SET, ParameterObject, ParameterSet, Profiles, ValueSources};
+use crate::object::Cluster;
+use crate::payload::Payload;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use transship::Project;
-use transship::diagnostic::Diagnostics;
-use transship::language::{DEFAULT_SET, ParameterObject, ParameterSet, Profiles, ValueSources};
-use transship::object::Cluster;
-use transship::payload::Payload;
 
 /// One release payload, every topology, the right cluster.
 #[derive(Parser)]
@@ -180,7 +180,8 @@ enum Outcome {
     ClusterFailed,
 }
 
-pub(crate) fn run() -> ExitCode {
+/// Runs the command with the arguments of this process, and returns its exit code.
+pub fn run() -> ExitCode {
     let Cli { logging, command } = Cli::parse();
     logging.start();
     let result = match command {

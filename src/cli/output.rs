@@ -2,8 +2,8 @@
 
 use std::io::{ErrorKind, IsTerminal, Write};
 
-use transship::diagnostic::{Diagnostic, Diagnostics};
-use transship::show::Paint;
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::show::Paint;
 
 use super::logging::{self, LogFormat};
 

@@ -2,12 +2,11 @@
 
 use std::path::PathBuf;
 
+use crate::diagnostic::{Diagnostic, Diagnostics, Location};
+use crate::language::ItemPosition;
+use crate::transform::patch::{self, PatchError};
+use crate::yaml::{self, Node, SourceId};
 use clap::{Args, ValueEnum};
-use transship::diagnostic::{Diagnostic, Diagnostics, Location};
-use transship::language::ItemPosition;
-use transship::object::Schema;
-use transship::transform::patch::{self, PatchError};
-use transship::yaml::{self, Node, SourceId};
 
 use super::{Outcome, output};
 
@@ -40,8 +39,8 @@ enum Type {
 
 impl Patch {
     pub(super) fn run(self) -> Result<Outcome, Diagnostics> {
-        let before = transship::read_document(&self.file, SourceId(0))?.root;
-        let patch = transship::read_document(&self.change, SourceId(1))?.root;
+        let before = crate::file::read_document(&self.file, SourceId(0))?.root;
+        let patch = crate::file::read_document(&self.change, SourceId(1))?.root;
         let mut after = before.clone();
         self.apply(&mut after, &patch).map_err(|error| self.diagnostic(error))?;
         if before == after {
@@ -55,11 +54,7 @@ impl Patch {
         let guessed = if patch.as_list().is_some() { Type::Json } else { Type::Strategic };
         match self.r#type.unwrap_or(guessed) {
             Type::Json => patch::apply_operations(target, &patch::operations(patch)?),
-            Type::Strategic => {
-                let text = |field: &str| target.get(field).and_then(Node::as_str).unwrap_or_default();
-                let schema = Schema::built_in(text("apiVersion"), text("kind")).unwrap_or(Schema::Unknown);
-                patch::strategic(target, patch, schema, ItemPosition::Last)
-            }
+            Type::Strategic => patch::strategic_merge(target, patch, None, ItemPosition::Last),
             Type::Merge => {
                 patch::merge(target, patch);
                 Ok(())

@@ -2,8 +2,8 @@
 
 use std::io::{IsTerminal, Write};
 
-use transship::apply::{Event, EventKind, ProgressLine};
-use transship::object::Cluster;
+use crate::apply::{Event, EventKind, ProgressLine};
+use crate::object::Cluster;
 
 use super::clusters::Format;
 use super::output;

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::emit::{self, Folder};
+use crate::language::Profile;
+use crate::order::Plan;
+use crate::{Project, show};
 use clap::Args;
-use transship::diagnostic::{Diagnostic, Diagnostics};
-use transship::emit::{self, Folder};
-use transship::language::Profile;
-use transship::order::Plan;
-use transship::{Project, show};
 
 use super::{Format, Inputs, Outcome, output};
 
@@ -47,14 +47,14 @@ impl Render {
         let project = self.inputs.load()?;
         let profiles = self.profiles(&project)?;
         let mut plans = if self.no_check {
-            transship::render_unchecked(&project.context(), &profiles)?
+            crate::render_unchecked(&project.context(), &profiles)?
         } else {
-            transship::render(&project.context(), &profiles)?
+            crate::render(&project.context(), &profiles)?
         };
         #[cfg(feature = "apply")]
         if self.as_applied {
             for (profile, plan) in profiles.iter().zip(&mut plans) {
-                transship::apply::as_applied(profile, plan);
+                crate::apply::as_applied(profile, plan);
             }
         }
         if let Some(component) = &self.component {

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use crate::diagnostic::Diagnostics;
+use crate::language::Profiles;
 use clap::Args;
-use transship::diagnostic::Diagnostics;
-use transship::language::Profiles;
 
 use super::{Outcome, output};
 
@@ -24,7 +24,7 @@ impl Schema {
     pub(super) fn run(self) -> Result<Outcome, Diagnostics> {
         let fragments =
             if self.profiles.is_dir() { Profiles::load(&self.profiles)?.fragments } else { BTreeMap::new() };
-        output::result(&format!("{:#}\n", transship::language::schema(&fragments)))?;
+        output::result(&format!("{:#}\n", crate::language::schema(&fragments)))?;
         Ok(Outcome::Done)
     }
 }

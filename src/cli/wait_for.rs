@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::apply::{self, WaitProgress, WaitTarget};
+use crate::diagnostic::Diagnostics;
 use clap::Args;
-use transship::apply::{self, WaitProgress, WaitTarget};
-use transship::diagnostic::Diagnostics;
 
 use super::clusters::block_on;
 use super::{Outcome, output};

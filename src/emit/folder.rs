@@ -12,19 +12,19 @@ use crate::payload::{RunLevel, Sha256};
 use crate::yaml;
 
 /// The file that lists the others in the order in which they are applied. `kubectl apply -f` ignores it.
-pub const INDEX: &str = "index.txt";
+pub(crate) const INDEX: &str = "index.txt";
 const INDEX_HEADER: &str = "# Applied in this order: run-level, file, and the manifest it came from.\n";
 
 /// The files of a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Folder {
+pub(crate) struct Folder {
     /// The content of each file, by its path below the folder.
-    pub files: BTreeMap<String, String>,
+    pub(crate) files: BTreeMap<String, String>,
 }
 
 impl Folder {
     /// Returns one file for each object of a plan, and the index.
-    pub fn of(plan: &Plan) -> Self {
+    pub(crate) fn of(plan: &Plan) -> Self {
         let written = parallel::map(MIN_FILES_PER_THREAD, &plan.objects, |object| {
             (path(object), yaml::write(&object.root))
         });
@@ -35,7 +35,7 @@ impl Folder {
 
     /// Replaces a folder with these files. If that fails, the folder stays as it was. Refuses to replace a
     /// folder that transship did not write.
-    pub fn write(&self, folder: &Path) -> Result<(), Diagnostic> {
+    pub(crate) fn write(&self, folder: &Path) -> Result<(), Diagnostic> {
         let location = Location::file(folder.display().to_string());
         if folder.exists() && !folder.is_dir() {
             return Err(Diagnostic::error("this is a file, not a folder")

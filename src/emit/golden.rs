@@ -10,16 +10,16 @@ use crate::diagnostic::{Diagnostic, Location};
 
 /// A file that differs from the expected one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Difference {
+pub(crate) struct Difference {
     /// The path of the file below the folder.
-    pub path: String,
+    pub(crate) path: String,
     /// How it differs.
-    pub kind: DifferenceKind,
+    pub(crate) kind: DifferenceKind,
 }
 
 /// How a file differs from the expected one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum DifferenceKind {
+pub(crate) enum DifferenceKind {
     /// The file does not exist.
     Missing,
     /// The file exists, and no object is rendered to it.
@@ -36,7 +36,7 @@ pub enum DifferenceKind {
 }
 
 /// Compares a folder with the files that it should contain, byte by byte.
-pub fn compare(expected: &Folder, folder: &Path) -> Result<Vec<Difference>, Diagnostic> {
+pub(crate) fn compare(expected: &Folder, folder: &Path) -> Result<Vec<Difference>, Diagnostic> {
     let mut on_disk = read(folder)?;
     let mut differences = Vec::new();
     for (path, rendered) in &expected.files {
@@ -58,7 +58,7 @@ pub fn compare(expected: &Folder, folder: &Path) -> Result<Vec<Difference>, Diag
 }
 
 /// Returns the folders `<root>/<parameter set>/<profile>` that transship wrote and that are no longer current.
-pub fn stale_folders(
+pub(crate) fn stale_folders(
     root: &Path,
     is_current: impl Fn(&str, &str) -> bool,
 ) -> Result<Vec<PathBuf>, Diagnostic> {
@@ -78,7 +78,7 @@ pub fn stale_folders(
 }
 
 /// Deletes a folder.
-pub fn remove(folder: &Path) -> Result<(), Diagnostic> {
+pub(crate) fn remove(folder: &Path) -> Result<(), Diagnostic> {
     std::fs::remove_dir_all(folder).map_err(|error| {
         Diagnostic::error(format!("cannot delete the folder: {error}"))
             .at(Location::file(folder.display().to_string()))
@@ -87,7 +87,7 @@ pub fn remove(folder: &Path) -> Result<(), Diagnostic> {
 
 impl Difference {
     /// Removes the content if it contains a secret.
-    pub fn hide_secrets(&mut self, secrets: &[String]) {
+    pub(crate) fn hide_secrets(&mut self, secrets: &[String]) {
         if let DifferenceKind::Changed { golden, rendered } = &self.kind
             && secrets.iter().any(|secret| golden.contains(secret) || rendered.contains(secret))
         {

@@ -7,14 +7,14 @@ use crate::object::Object;
 use crate::parallel::{self, MIN_TEXTS_PER_THREAD};
 use crate::yaml::{self, json};
 
-pub use folder::{Folder, INDEX};
-pub use golden::{Difference, DifferenceKind, compare, remove, stale_folders};
+pub(crate) use folder::{Folder, INDEX};
+pub(crate) use golden::{Difference, DifferenceKind, compare, remove, stale_folders};
 
 /// The number of objects that one thread writes into one text.
 const CHUNK: usize = 64;
 
 /// Returns the objects as a YAML stream, in several texts that follow each other.
-pub fn stream(objects: &[Object]) -> Vec<String> {
+pub(crate) fn stream(objects: &[Object]) -> Vec<String> {
     write_chunks(objects, |index, object, out| {
         if index > 0 {
             out.push_str("---\n");
@@ -24,7 +24,7 @@ pub fn stream(objects: &[Object]) -> Vec<String> {
 }
 
 /// Returns the objects as JSON, one per line, in several texts that follow each other.
-pub fn json_lines(objects: &[Object]) -> Vec<String> {
+pub(crate) fn json_lines(objects: &[Object]) -> Vec<String> {
     write_chunks(objects, |_, object, out| {
         out.push_str(&json::write(&object.root));
         out.push('\n');

@@ -15,27 +15,27 @@ use crate::yaml::{Mark, Node, Sources, Value};
 
 /// The contribution of an addition to one object.
 #[derive(Clone, Debug)]
-pub struct Contribution {
+pub(crate) struct Contribution {
     /// The object or pod template that it is added to.
-    pub target: ContributionTarget,
+    pub(crate) target: ContributionTarget,
     /// The fields, with values filled in.
-    pub node: Node,
+    pub(crate) node: Node,
     /// The position of the addition.
-    pub addition: Mark,
+    pub(crate) addition: Mark,
     /// Whether the addition has `in`. A new object then lives in the clusters of these profiles, whatever `place` says.
-    pub is_limited_to_profiles: bool,
+    pub(crate) is_limited_to_profiles: bool,
     /// The workload in scope of the addition. A new object is applied directly before it.
-    pub workload: Option<ObjectId>,
+    pub(crate) workload: Option<ObjectId>,
     /// The object with the intent, if a fragment that replaces an intent contributes this. A new object is applied
     /// directly before it.
-    pub intent_object: Option<ObjectId>,
+    pub(crate) intent_object: Option<ObjectId>,
     /// The uses of fragments that led to the addition, the page's own first.
-    pub uses: Vec<Mark>,
+    pub(crate) uses: Vec<Mark>,
 }
 
 /// The object or pod template that a contribution is added to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ContributionTarget {
+pub(crate) enum ContributionTarget {
     /// The pod template of this workload.
     Pod(ObjectId),
     /// This workload.
@@ -56,7 +56,7 @@ pub(super) fn contributions(view: &View<'_>, component: &str) -> Result<Vec<Cont
 
 /// Returns the contributions of a fragment that replaces an intent. `objects` are the objects that its inputs name; the
 /// last of them has the intent.
-pub fn contributions_for_intent(
+pub(crate) fn contributions_for_intent(
     view: &View<'_>,
     component: &str,
     objects: &[ObjectId],
@@ -78,7 +78,7 @@ pub fn contributions_for_intent(
 
 /// Returns how the intents of a component are handled in this profile: by the rules of the profile, unless an addition of
 /// its page or of a fragment overrides them.
-pub fn intent_rules(view: &View<'_>, component: &str) -> Result<Intents, Diagnostics> {
+pub(crate) fn intent_rules(view: &View<'_>, component: &str) -> Result<Intents, Diagnostics> {
     let rules = view.profile.intents.clone();
     let Some(page) = view.payload.page(component) else { return Ok(rules) };
     let fragments = view.context.profiles.fragments.values();
@@ -199,7 +199,7 @@ fn workload_of(variables: &Variables<'_>, mark: Mark) -> Result<ObjectId, Diagno
 }
 
 /// Returns whether a page, or a fragment that it may use, adds an object that a selector selects in any profile.
-pub fn may_add(page: &Page, profiles: &Profiles, selector: &Selector) -> bool {
+pub(crate) fn may_add(page: &Page, profiles: &Profiles, selector: &Selector) -> bool {
     let mut waiting = uses_of(&page.adds, &page.uses);
     for rule in profiles.iter().flat_map(|profile| profile.intents.0.values()) {
         if let IntentRule::Fragment(name) = &rule.value {

@@ -16,28 +16,28 @@ use crate::payload::{ExpandedManifest, Manifest};
 use crate::yaml::Mark;
 
 /// A profile with its pages and fragments evaluated.
-pub struct Expanded<'a> {
+pub(crate) struct Expanded<'a> {
     /// The profile, and the payload with the manifests of fragments.
-    pub view: View<'a>,
+    pub(crate) view: View<'a>,
     /// `place` and `omit` of the fragments that a component uses, by component.
-    pub fragment_placements: BTreeMap<String, Vec<FragmentPlacement>>,
+    pub(crate) fragment_placements: BTreeMap<String, Vec<FragmentPlacement>>,
     /// The contributions of pages, by component.
-    pub contributions: BTreeMap<String, Vec<Contribution>>,
+    pub(crate) contributions: BTreeMap<String, Vec<Contribution>>,
 }
 
 /// `place` and `omit` of one use of a fragment, with values filled in.
 #[derive(Clone, Debug, Default)]
-pub struct FragmentPlacement {
+pub(crate) struct FragmentPlacement {
     /// The cluster in which each object lives.
-    pub place: Place,
+    pub(crate) place: Place,
     /// The objects that are left out.
-    pub omit: Omissions,
+    pub(crate) omit: Omissions,
 }
 
 impl Expanded<'_> {
     /// Returns the entries of `place` that apply to an object: the page's, or if it has none those of the fragments that
     /// it uses. Entries with the same cluster are returned once.
-    pub fn place_of(&self, component: &str, id: &ObjectId) -> Vec<(&Marked<Selector>, Cluster)> {
+    pub(crate) fn place_of(&self, component: &str, id: &ObjectId) -> Vec<(&Marked<Selector>, Cluster)> {
         let page = self.view.payload.page(component).and_then(|page| page.place.as_ref());
         let entries = page.map(|place| place.of(id)).unwrap_or_default();
         if !entries.is_empty() {
@@ -55,7 +55,7 @@ impl Expanded<'_> {
 }
 
 /// Fills values into manifests, adds the manifests of fragments, and collects contributions.
-pub fn expand(mut view: View<'_>) -> Result<Expanded<'_>, Diagnostics> {
+pub(crate) fn expand(mut view: View<'_>) -> Result<Expanded<'_>, Diagnostics> {
     let mut errors = Diagnostics::default();
     let mut changed = BTreeMap::new();
     let mut from_fragments = BTreeMap::new();

@@ -17,48 +17,50 @@ use crate::object::{ObjectId, Schema, Scopes};
 use crate::payload::Payload;
 use crate::yaml::Sources;
 
-pub use contributions::{Contribution, ContributionTarget, contributions_for_intent, intent_rules, may_add};
-pub use manifests::{Expanded, FragmentPlacement, expand};
-pub use name_check::check_names;
-pub use pod_context::{PodContext, policy_uses_bindings, policy_uses_config};
-pub use variables::{Variables, Workload};
+pub(crate) use contributions::{
+    Contribution, ContributionTarget, contributions_for_intent, intent_rules, may_add,
+};
+pub(crate) use manifests::{Expanded, FragmentPlacement, expand};
+pub(crate) use name_check::check_names;
+pub(crate) use pod_context::{PodContext, policy_uses_bindings, policy_uses_config};
+pub(crate) use variables::{Variables, Workload};
 
 /// The input of a rendering.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
     /// The payload.
-    pub payload: &'a Arc<Payload>,
+    pub(crate) payload: &'a Arc<Payload>,
     /// The profiles and the fragments.
-    pub profiles: &'a Profiles,
+    pub(crate) profiles: &'a Profiles,
     /// The values of all parameters.
-    pub parameters: &'a Parameters,
+    pub(crate) parameters: &'a Parameters,
     /// All files that were read.
-    pub sources: &'a Sources,
+    pub(crate) sources: &'a Sources,
     /// Whether objects record their history, for `explain`.
-    pub recording: bool,
+    pub(crate) recording: bool,
 }
 
 /// The context of one profile.
 #[derive(Clone, Debug)]
-pub struct View<'a> {
+pub(crate) struct View<'a> {
     /// The input of the rendering.
-    pub context: Context<'a>,
+    pub(crate) context: Context<'a>,
     /// The profile.
-    pub profile: &'a Profile,
+    pub(crate) profile: &'a Profile,
     /// The payload with values filled in and with the manifests of fragments.
-    pub payload: Arc<Payload>,
+    pub(crate) payload: Arc<Payload>,
 }
 
 impl<'a> Context<'a> {
     /// Returns the context of a profile.
-    pub fn view(&self, profile: &'a Profile) -> View<'a> {
+    pub(crate) fn view(&self, profile: &'a Profile) -> View<'a> {
         View { context: *self, profile, payload: Arc::clone(self.payload) }
     }
 }
 
 impl View<'_> {
     /// Returns the scopes of all known kinds: of Kubernetes, of CRDs in the payload, and of `Checks` files.
-    pub fn scopes(&self) -> Scopes {
+    pub(crate) fn scopes(&self) -> Scopes {
         let mut scopes = self.payload.scopes();
         for ((group, kind), declared) in &self.context.profiles.checks.kinds {
             scopes.declare(group, kind, declared.entry.scope);
@@ -67,7 +69,7 @@ impl View<'_> {
     }
 
     /// Returns the schema of an object, or `None` if its kind is not known.
-    pub fn schema(&self, id: &ObjectId, api_version: &str) -> Option<Schema<'_>> {
+    pub(crate) fn schema(&self, id: &ObjectId, api_version: &str) -> Option<Schema<'_>> {
         let version = api_version.rsplit('/').next().unwrap_or_default();
         Schema::built_in(api_version, &id.kind)
             .or_else(|| self.payload.custom_schema(id, version))

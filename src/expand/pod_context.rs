@@ -11,7 +11,7 @@ use crate::yaml::{Node, json};
 
 /// The objects of one cluster that pods depend on.
 #[derive(Clone, Debug, Default)]
-pub struct PodContext {
+pub(crate) struct PodContext {
     /// `ServiceAccount`s with a binding, by namespace and name.
     bound: BTreeSet<(String, String)>,
     /// ConfigMaps and Secrets as they will be applied, by kind, namespace and name.
@@ -20,7 +20,7 @@ pub struct PodContext {
 
 impl PodContext {
     /// Adds the `ServiceAccount`s of a `RoleBinding` or `ClusterRoleBinding`.
-    pub fn add_binding(&mut self, id: &ObjectId, root: &Node) {
+    pub(crate) fn add_binding(&mut self, id: &ObjectId, root: &Node) {
         for subject in root.get("subjects").and_then(Node::as_list).unwrap_or_default() {
             if let Some((namespace, name)) = service_account_of(subject, &id.namespace) {
                 self.bound.insert((namespace.to_owned(), name.to_owned()));
@@ -29,7 +29,7 @@ impl PodContext {
     }
 
     /// Adds a ConfigMap or Secret as it will be applied.
-    pub fn add_config(&mut self, id: &ObjectId, root: Node) {
+    pub(crate) fn add_config(&mut self, id: &ObjectId, root: Node) {
         self.config.insert((id.kind.clone(), id.namespace.clone(), id.name.clone()), root);
     }
 
@@ -106,12 +106,12 @@ pub(super) fn mounts_tmp(container: &Node) -> bool {
 }
 
 /// Returns whether the policy of a profile depends on bindings.
-pub fn policy_uses_bindings(profile: &Profile) -> bool {
+pub(crate) fn policy_uses_bindings(profile: &Profile) -> bool {
     policy_mentions(profile, BuiltIn::PodUsesOwnApi)
 }
 
 /// Returns whether the policy of a profile depends on the content of ConfigMaps and Secrets.
-pub fn policy_uses_config(profile: &Profile) -> bool {
+pub(crate) fn policy_uses_config(profile: &Profile) -> bool {
     policy_mentions(profile, BuiltIn::PodConfigHash)
 }
 

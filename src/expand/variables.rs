@@ -12,34 +12,34 @@ use crate::yaml::Node;
 
 /// A manifest with its identity. It has pods, unless an input names another object.
 #[derive(Clone, Debug)]
-pub struct Workload {
+pub(crate) struct Workload {
     /// Its identity.
-    pub id: ObjectId,
+    pub(crate) id: ObjectId,
     /// The object.
-    pub root: Node,
+    pub(crate) root: Node,
 }
 
 /// The names that `${…}` knows at one place: first inputs and values of the page or fragment, then built-in names, then
 /// parameters.
 #[derive(Clone)]
-pub struct Variables<'a> {
+pub(crate) struct Variables<'a> {
     /// The profile and its payload.
-    pub view: &'a View<'a>,
+    pub(crate) view: &'a View<'a>,
     /// The component.
-    pub component: &'a str,
+    pub(crate) component: &'a str,
     /// The inputs and values of the page or fragment.
-    pub local: BTreeMap<String, Lookup>,
+    pub(crate) local: BTreeMap<String, Lookup>,
     /// The workload that additions apply to.
-    pub workload: Option<Workload>,
+    pub(crate) workload: Option<Workload>,
     /// The container, in a policy for containers.
-    pub container: Option<Node>,
+    pub(crate) container: Option<Node>,
     /// The objects that pods depend on, in a policy.
-    pub pod_context: Option<&'a PodContext>,
+    pub(crate) pod_context: Option<&'a PodContext>,
 }
 
 impl<'a> Variables<'a> {
     /// Returns the variables of a component, without inputs and values.
-    pub fn of(view: &'a View<'a>, component: &'a str) -> Self {
+    pub(crate) fn of(view: &'a View<'a>, component: &'a str) -> Self {
         Self { view, component, local: BTreeMap::new(), workload: None, container: None, pod_context: None }
     }
 
@@ -75,7 +75,7 @@ impl Workload {
     }
 
     /// Returns the `ServiceAccount` of its pods.
-    pub fn service_account(&self) -> &str {
+    pub(crate) fn service_account(&self) -> &str {
         let account =
             pod(&self.root, &self.id.kind).and_then(|pod| pod.get("spec")?.get("serviceAccountName"));
         account.and_then(Node::as_str).unwrap_or("default")

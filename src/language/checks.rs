@@ -87,7 +87,7 @@ impl Check {
     }
 
     /// Returns whether the check is about declarations in `Checks` files, not about rendered objects.
-    pub fn is_about_declarations(self) -> bool {
+    pub(crate) fn is_about_declarations(self) -> bool {
         matches!(self, Self::UnusedExternal | Self::UnusedAllowance)
     }
 
@@ -134,7 +134,7 @@ typed! {
 
 typed! {
     /// A kind whose CRD is not in the payload.
-    pub struct KindEntry ("a kind") {
+    pub(crate) struct KindEntry ("a kind") {
         /// Who installs the CRD.
         "servedBy" served_by: String,
         /// Whether objects of the kind are namespaced: `Namespaced` or `Cluster`.
@@ -150,7 +150,7 @@ typed! {
 
 typed! {
     /// A field that refers to another object.
-    pub struct ReferenceEntry ("a reference") {
+    pub(crate) struct ReferenceEntry ("a reference") {
         /// The path of the field: keys separated by `/`, with `*` for every item of a list.
         "path" path: String,
         /// The kind of the other object, as `Kind` or `Kind.group`.
@@ -164,7 +164,7 @@ typed! {
 
 string_enum! {
     /// The namespace of the object that a field refers to.
-    pub enum ReferenceNamespace {
+    pub(crate) enum ReferenceNamespace {
         /// The namespace of the object that has the field.
         "own" => Own,
         /// The `namespace` field beside the name.
@@ -176,7 +176,7 @@ string_enum! {
 
 typed! {
     /// Objects that someone else creates.
-    pub struct External ("an external") {
+    pub(crate) struct External ("an external") {
         /// The objects, as `Kind/name` or `Kind.group/namespace/name`. `*` matches any text.
         "objects" objects: Vec<Marked<SelectorPattern>>,
         /// The profiles in whose clusters they exist. The default is all profiles.
@@ -190,7 +190,7 @@ typed! {
 
 typed! {
     /// A finding that is accepted.
-    pub struct Allowance ("an allowance") {
+    pub(crate) struct Allowance ("an allowance") {
         /// The code of the check.
         "check" check: Check,
         /// The objects of the finding, by their names in the payload.
@@ -214,24 +214,24 @@ impl Typed for Scope {
 
 /// The declarations of all `Checks` files.
 #[derive(Clone, Debug, Default)]
-pub struct Checks {
+pub(crate) struct Checks {
     /// Declared kinds, by group and kind.
-    pub kinds: BTreeMap<(String, String), DeclaredKind>,
+    pub(crate) kinds: BTreeMap<(String, String), DeclaredKind>,
     /// Objects that someone else creates.
-    pub externals: Vec<Marked<External>>,
+    pub(crate) externals: Vec<Marked<External>>,
     /// Findings that are accepted.
-    pub allow: Vec<Marked<Allowance>>,
+    pub(crate) allow: Vec<Marked<Allowance>>,
 }
 
 /// A declared kind.
 #[derive(Clone, Debug)]
-pub struct DeclaredKind {
+pub(crate) struct DeclaredKind {
     /// The fields of the declaration.
-    pub entry: KindEntry,
+    pub(crate) entry: KindEntry,
     /// The known fields, as a schema of a CRD.
-    pub schema: Node,
+    pub(crate) schema: Node,
     /// The position of the declaration.
-    pub mark: Mark,
+    pub(crate) mark: Mark,
 }
 
 impl Checks {
@@ -269,12 +269,12 @@ impl Checks {
     }
 
     /// Returns the fields of declared kinds that refer to other objects.
-    pub fn reference_rules(&self) -> Vec<ReferenceRule<'_>> {
+    pub(crate) fn reference_rules(&self) -> Vec<ReferenceRule<'_>> {
         self.rules_of(|entry| &entry.references)
     }
 
     /// Returns the fields of declared kinds that name objects which a controller creates.
-    pub fn creation_rules(&self) -> Vec<ReferenceRule<'_>> {
+    pub(crate) fn creation_rules(&self) -> Vec<ReferenceRule<'_>> {
         self.rules_of(|entry| &entry.creates)
     }
 

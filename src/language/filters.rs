@@ -54,7 +54,7 @@ pub struct OverrideError;
 
 impl Override {
     /// Returns whether the override is for an object. The namespace of a cluster-scoped object is not compared.
-    pub fn matches(&self, id: &ObjectId) -> bool {
+    pub(crate) fn matches(&self, id: &ObjectId) -> bool {
         self.0.group == id.group
             && self.0.kind == id.kind
             && self.0.name == id.name

@@ -15,7 +15,7 @@ use crate::yaml::{Mark, Node, Value};
 
 string_enum! {
     /// The kind of a fragment's file.
-    pub enum FragmentKind {
+    pub(crate) enum FragmentKind {
         /// A fragment.
         "Fragment" => Fragment,
     }
@@ -23,29 +23,29 @@ string_enum! {
 
 /// A fragment with the manifests in its folder.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Fragment {
+pub(crate) struct Fragment {
     /// The fields of its file.
-    pub body: FragmentFile,
+    pub(crate) body: FragmentFile,
     /// The manifests in its folder, before `${…}` is filled in. Empty for a fragment without a folder.
-    pub manifests: Vec<FragmentManifest>,
+    pub(crate) manifests: Vec<FragmentManifest>,
     /// The position of the fragment.
-    pub mark: Mark,
+    pub(crate) mark: Mark,
 }
 
 /// A document in the folder of a fragment.
 #[derive(Clone, Debug, PartialEq)]
-pub struct FragmentManifest {
+pub(crate) struct FragmentManifest {
     /// The file, as messages show it.
-    pub file: String,
+    pub(crate) file: String,
     /// The number of the document in the file, from one.
-    pub document: usize,
+    pub(crate) document: usize,
     /// The object, before `${…}` is filled in.
-    pub root: Node,
+    pub(crate) root: Node,
 }
 
 typed! {
     /// A reusable addition with typed inputs.
-    pub struct FragmentFile ("a fragment") {
+    pub(crate) struct FragmentFile ("a fragment") {
         /// The version of the language.
         "apiVersion" api_version: ApiVersion,
         /// `Fragment`
@@ -71,7 +71,7 @@ typed! {
 
 typed! {
     /// One entry of `adds`: fields and objects to add, in some or all profiles.
-    pub struct Addition ("an `adds` entry") {
+    pub(crate) struct Addition ("an `adds` entry") {
         /// The profiles in which it is added. The default is all profiles.
         "in" profiles: Vec<Marked<String>>,
         /// It is added only if these conditions hold.
@@ -115,21 +115,21 @@ pub(super) fn check_additions(additions: &[Marked<Addition>], reader: &mut Reade
 
 /// The declaration of an input of a fragment.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Input {
+pub(crate) struct Input {
     /// The type of the value.
-    pub r#type: ValueType,
+    pub(crate) r#type: ValueType,
     /// The value if none is given. It may mention other inputs.
-    pub default: Option<Node>,
+    pub(crate) default: Option<Node>,
     /// Whether the input may have no value.
-    pub optional: bool,
+    pub(crate) optional: bool,
     /// The allowed values; all if empty.
-    pub choices: Vec<Node>,
+    pub(crate) choices: Vec<Node>,
     /// The pattern for the text, or for each text of the list.
-    pub pattern: Option<TextPattern>,
+    pub(crate) pattern: Option<TextPattern>,
     /// The allowed kinds of an object; all if empty.
-    pub kinds: Vec<String>,
+    pub(crate) kinds: Vec<String>,
     /// Whether an input that is not given takes the value of the same name from the page or fragment that uses it.
-    pub inherit: bool,
+    pub(crate) inherit: bool,
 }
 
 typed! {
@@ -154,7 +154,7 @@ typed! {
 
 impl Input {
     /// Returns the rules for its value.
-    pub fn rules(&self) -> ValueRules<'_> {
+    pub(crate) fn rules(&self) -> ValueRules<'_> {
         ValueRules {
             r#type: self.r#type,
             choices: &self.choices,
@@ -175,12 +175,12 @@ impl Input {
     }
 
     /// Returns whether its value is a list.
-    pub fn takes_list(&self) -> bool {
+    pub(crate) fn takes_list(&self) -> bool {
         matches!(self.r#type, ValueType::List | ValueType::Objects)
     }
 
     /// Returns whether a page must give a value.
-    pub fn is_required(&self) -> bool {
+    pub(crate) fn is_required(&self) -> bool {
         let is_known_from_workload = matches!(self.r#type, ValueType::Workload | ValueType::Container);
         self.default.is_none() && !self.optional && !self.inherit && !is_known_from_workload
     }
@@ -212,11 +212,11 @@ impl Typed for Input {
 
 /// One use of a fragment, with the values of its inputs.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Use {
+pub(crate) struct Use {
     /// The name of the fragment.
-    pub fragment: String,
+    pub(crate) fragment: String,
     /// The values of the inputs.
-    pub inputs: BTreeMap<String, Marked<Node>>,
+    pub(crate) inputs: BTreeMap<String, Marked<Node>>,
 }
 
 impl Typed for Use {
@@ -241,7 +241,7 @@ impl Typed for Use {
 
 impl Fragment {
     /// Returns the name of the fragment.
-    pub fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.body.metadata.name.0
     }
 }

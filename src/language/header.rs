@@ -7,7 +7,7 @@ use crate::yaml::Node;
 
 string_enum! {
     /// The version of the language.
-    pub enum ApiVersion {
+    pub(crate) enum ApiVersion {
         /// The first version.
         "transship.openshift.io/v1" => V1,
     }
@@ -15,7 +15,7 @@ string_enum! {
 
 typed! {
     /// The metadata of a file.
-    pub struct Metadata ("metadata") {
+    pub(crate) struct Metadata ("metadata") {
         /// The name that the command line and other files use.
         "name" name: DnsLabel,
     }
@@ -23,11 +23,11 @@ typed! {
 
 /// A name that Kubernetes accepts for namespaces (RFC 1123). It is also used in paths of files.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DnsLabel(pub String);
+pub(crate) struct DnsLabel(pub(crate) String);
 
 impl DnsLabel {
     /// Returns whether a text has at most 63 lower-case letters, digits and `-`, and neither starts nor ends with `-`.
-    pub fn is_valid(text: &str) -> bool {
+    pub(crate) fn is_valid(text: &str) -> bool {
         let is_allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
         !text.is_empty()
             && text.len() <= 63

@@ -9,7 +9,7 @@ use crate::yaml::{Node, Value};
 
 string_enum! {
     /// Something that a manifest asks for in a field or annotation that already exists.
-    pub enum Intent {
+    pub(crate) enum Intent {
         /// A pod mounts a `ServiceAccount` token for an audience.
         "projected-token" => ProjectedToken,
         /// A Service asks for a serving certificate.
@@ -29,14 +29,14 @@ string_enum! {
 
 impl Intent {
     /// Returns the name that files use.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         Self::NAMES[self as usize].0
     }
 }
 
 /// How an intent is handled.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum IntentRule {
+pub(crate) enum IntentRule {
     /// `keep`: the request stays as it is, because a controller in the cluster handles it.
     Keep,
     /// The request is removed, and this fragment is used instead.
@@ -75,7 +75,7 @@ impl Typed for IntentRule {
 
 /// How each intent is handled.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Intents(pub BTreeMap<Intent, Marked<IntentRule>>);
+pub(crate) struct Intents(pub(crate) BTreeMap<Intent, Marked<IntentRule>>);
 
 impl Intents {
     /// Returns these rules on top of those of the parent.

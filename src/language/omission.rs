@@ -10,15 +10,15 @@ use crate::yaml::{Node, Value};
 
 /// The reason why objects are left out, and the conditions for it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Omission {
+pub(crate) struct Omission {
     /// The reason.
-    pub reason: String,
+    pub(crate) reason: String,
     /// The profiles to which it applies; all if empty.
-    pub profiles: Vec<Marked<String>>,
+    pub(crate) profiles: Vec<Marked<String>>,
     /// The conditions under which it applies.
-    pub when: When,
+    pub(crate) when: When,
     /// Whether it may match no object.
-    pub optional: bool,
+    pub(crate) optional: bool,
 }
 
 typed! {
@@ -56,7 +56,7 @@ impl Typed for Omission {
 
 /// Omissions with the objects that each selects.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Omissions(pub Vec<(Marked<Selector>, Omission)>);
+pub(crate) struct Omissions(pub(crate) Vec<(Marked<Selector>, Omission)>);
 
 impl Omissions {
     /// Returns these omissions on top of those of the parent. An entry replaces the parent's with the same selector.

@@ -14,7 +14,7 @@ use crate::yaml::{Node, Sources};
 
 string_enum! {
     /// The kind of a page.
-    pub enum PageKind {
+    pub(crate) enum PageKind {
         /// A page.
         "Component" => Component,
     }
@@ -22,7 +22,7 @@ string_enum! {
 
 typed! {
     /// The page of a component: when the component exists, where each object lives, and its exceptions.
-    pub struct Page ("a page") {
+    pub(crate) struct Page ("a page") {
         /// The version of the language.
         "apiVersion" api_version: ApiVersion,
         /// `Component`
@@ -63,7 +63,7 @@ typed! {
 typed! {
     /// The cluster in which each object lives. A standalone cluster has all of them.
     #[derive(Default)]
-    pub struct Place ("place") {
+    pub(crate) struct Place ("place") {
         /// Objects in the management cluster, which runs hosted control planes.
         "management" management: Vec<Marked<Selector>>,
         /// Objects in the guest cluster. Cluster-scoped objects are in the guest without an entry.
@@ -76,7 +76,7 @@ typed! {
 typed! {
     /// Image tags that always come from one release: an operator in the management cluster may start pods in the guest.
     #[derive(Default)]
-    pub struct ImageReleases ("images") {
+    pub(crate) struct ImageReleases ("images") {
         /// Tags that always come from the guest's release.
         "guest" guest: Vec<Marked<String>>,
         /// Tags that always come from the control plane's release.
@@ -86,7 +86,7 @@ typed! {
 
 typed! {
     /// A patch with the objects that it changes and the reason for it.
-    pub struct PatchEntry ("a patch") {
+    pub(crate) struct PatchEntry ("a patch") {
         /// The profiles in which it is applied. The default is all profiles.
         "in" profiles: Vec<Marked<String>>,
         /// It is applied only if these conditions hold.
@@ -118,7 +118,7 @@ string_enum! {
 
 typed! {
     /// The objects that a patch changes. Each text is a regular expression that must match the whole text.
-    pub struct PatchTarget ("a target") {
+    pub(crate) struct PatchTarget ("a target") {
         /// The API group.
         "group" group: Option<Marked<String>>,
         /// The API version.
@@ -138,7 +138,7 @@ typed! {
 
 impl Page {
     /// Reads a page.
-    pub fn read_page(node: &Node, sources: &Sources) -> Result<Self, Diagnostics> {
+    pub(crate) fn read_page(node: &Node, sources: &Sources) -> Result<Self, Diagnostics> {
         let mut reader = Reader::new(sources, Diagnostics::default());
         let page = Self::read(node, &mut reader);
         if let Some(page) = &page
@@ -161,26 +161,26 @@ impl Page {
     }
 
     /// Returns the name of the component.
-    pub fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.metadata.name.0
     }
 
     /// Returns the `ClusterOperator` that reports for the component.
-    pub fn owner(&self) -> &str {
+    pub(crate) fn owner(&self) -> &str {
         self.owner.as_deref().unwrap_or_else(|| self.name())
     }
 }
 
 impl Place {
     /// Returns all entries with their clusters.
-    pub fn entries(&self) -> impl Iterator<Item = (&Marked<Selector>, Cluster)> {
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (&Marked<Selector>, Cluster)> {
         let management = self.management.iter().map(|entry| (entry, Cluster::Management));
         let guest = self.guest.iter().map(|entry| (entry, Cluster::Guest));
         management.chain(guest).chain(self.both.iter().map(|entry| (entry, Cluster::Both)))
     }
 
     /// Returns the entries that apply to an object. Entries with its name take precedence over entries with its kind.
-    pub fn of(&self, id: &ObjectId) -> Vec<(&Marked<Selector>, Cluster)> {
+    pub(crate) fn of(&self, id: &ObjectId) -> Vec<(&Marked<Selector>, Cluster)> {
         let mut matching: Vec<_> = self.entries().filter(|(entry, _)| entry.value.matches(id)).collect();
         let is_named = matching.iter().any(|(entry, _)| entry.value.name.is_some());
         matching.retain(|(entry, _)| entry.value.name.is_some() == is_named);

@@ -13,11 +13,11 @@ use crate::nearest::nearest;
 use crate::yaml::{self, Entry, Map, Mark, Node, SourceId, Value};
 
 /// The set that always exists. Without a file, all of its values are defaults.
-pub const DEFAULT_SET: &str = "default";
+pub(crate) const DEFAULT_SET: &str = "default";
 
 /// A set of values, and the profiles that are rendered with them.
 #[derive(Clone, Debug, Default)]
-pub struct ParameterSet {
+pub(crate) struct ParameterSet {
     /// The profiles that are rendered with it; all if empty.
     profiles: Vec<Marked<String>>,
     /// The values, as a tree of dotted names.
@@ -26,7 +26,7 @@ pub struct ParameterSet {
 
 impl ParameterSet {
     /// Returns whether a profile is rendered with these values.
-    pub fn applies_to(&self, profile: &Profile) -> bool {
+    pub(crate) fn applies_to(&self, profile: &Profile) -> bool {
         profile.is_in(&self.profiles)
     }
 
@@ -74,19 +74,19 @@ pub(super) fn unknown_profile(name: &Marked<String>, profiles: &[Profile], reade
 
 /// Where the user gives values.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct ValueSources<'g> {
+pub(crate) struct ValueSources<'g> {
     /// Files with values; later ones win.
-    pub files: &'g [PathBuf],
+    pub(crate) files: &'g [PathBuf],
     /// Settings such as `a.b=value`, which take precedence over files.
-    pub settings: &'g [String],
+    pub(crate) settings: &'g [String],
     /// Files with objects from which parameters are read.
-    pub objects: &'g [(ParameterObject, PathBuf)],
+    pub(crate) objects: &'g [(ParameterObject, PathBuf)],
 }
 
 impl Profiles {
     /// Gives parameters their values, including those that pages declare. Settings take precedence over files, later
     /// files over earlier ones, and files over the set.
-    pub fn bind(
+    pub(crate) fn bind(
         &mut self,
         set: &ParameterSet,
         given: ValueSources<'_>,

@@ -41,7 +41,7 @@ typed! {
 
 typed! {
     /// The declaration of a parameter.
-    pub struct Parameter ("a parameter") {
+    pub(crate) struct Parameter ("a parameter") {
         /// The type of the value.
         "type" r#type: ParameterType,
         /// The purpose of the parameter, in one sentence.
@@ -74,7 +74,7 @@ typed! {
 
 /// The fields from which a value is read, in order of preference.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct ParameterSources(Vec<ParameterSource>);
+pub(crate) struct ParameterSources(Vec<ParameterSource>);
 
 impl Typed for ParameterSources {
     fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
@@ -96,7 +96,7 @@ impl Typed for ParameterSources {
 
 string_enum! {
     /// An object from which the values of parameters are read.
-    pub enum ParameterObject {
+    pub(crate) enum ParameterObject {
         /// The `HostedControlPlane` in the management cluster, given with `--hosted-control-plane`.
         "HostedControlPlane" => HostedControlPlane,
         /// The `Infrastructure` in the guest, which its administrator can edit, given with `--infrastructure`.
@@ -108,14 +108,14 @@ string_enum! {
 
 impl ParameterObject {
     /// Returns the kind of the object.
-    pub fn kind(self) -> &'static str {
+    pub(crate) fn kind(self) -> &'static str {
         Self::NAMES[self as usize].0
     }
 }
 
 impl Parameter {
     /// Returns the rules for its value.
-    pub fn rules(&self) -> ValueRules<'_> {
+    pub(crate) fn rules(&self) -> ValueRules<'_> {
         ValueRules {
             r#type: self.r#type.0,
             choices: &self.choices,
@@ -168,7 +168,7 @@ impl Parameter {
 
 /// The values of all declared parameters.
 #[derive(Clone, Debug, Default)]
-pub struct Parameters {
+pub(crate) struct Parameters {
     values: BTreeMap<String, Lookup>,
     /// The texts in the values of secret parameters.
     secrets: Vec<String>,
@@ -177,7 +177,7 @@ pub struct Parameters {
 
 impl Parameters {
     /// Gives every declared parameter its value. The last of the given trees wins, then the objects, then the default.
-    pub fn bind(
+    pub(crate) fn bind(
         declared: &BTreeMap<String, Marked<Parameter>>,
         given: &[Node],
         objects: &[(ParameterObject, Node)],
@@ -223,12 +223,12 @@ impl Parameters {
     }
 
     /// Returns the texts that no message may show.
-    pub fn secrets(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn secrets(&self) -> impl Iterator<Item = &str> {
         self.secrets.iter().map(String::as_str)
     }
 
     /// Returns the names of all parameters, with or without a value.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.values.keys().map(String::as_str)
     }
 }

@@ -61,7 +61,7 @@ typed! {
 
 typed! {
     /// A field that belongs to others.
-    pub struct FieldRule ("an entry of `seeds` or `unmanaged`") {
+    pub(crate) struct FieldRule ("an entry of `seeds` or `unmanaged`") {
         /// The objects, as a selector such as `Kind` or `Kind/name`.
         "for" target: Selector,
         /// The field, as a JSON pointer with `[name=x]` or `[*]` for the items of lists.
@@ -83,7 +83,7 @@ impl FieldRule {
 
 typed! {
     /// A rule for every pod, container, workload or object of a kind. It has exactly one of `add`, `default` and `set`.
-    pub struct PolicyRule ("a policy entry") {
+    pub(crate) struct PolicyRule ("a policy entry") {
         /// `pod`, `container`, `workload`, or a kind.
         "for" target: PolicyTarget,
         /// The rule applies only if these conditions hold.
@@ -99,7 +99,7 @@ typed! {
 
 impl PolicyRule {
     /// Returns its bodies: `add`, `default` and `set`, of which a valid rule has one.
-    pub fn bodies(&self) -> impl Iterator<Item = &Node> {
+    pub(crate) fn bodies(&self) -> impl Iterator<Item = &Node> {
         [&self.add, &self.default, &self.set].into_iter().flatten()
     }
 
@@ -121,7 +121,7 @@ impl PolicyRule {
 
 /// The objects or parts of objects to which a policy rule applies.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PolicyTarget {
+pub(crate) enum PolicyTarget {
     /// The pod template of every workload, and every Pod.
     Pod,
     /// Every container and init container of every pod.
@@ -165,7 +165,7 @@ impl Typed for Cluster {
 
 /// Fields that transship enforces, by object.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Pins(pub Vec<(Marked<Selector>, Node)>);
+pub(crate) struct Pins(pub(crate) Vec<(Marked<Selector>, Node)>);
 
 impl Typed for Pins {
     fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
@@ -200,7 +200,7 @@ pub struct Profile {
     /// The name that the command line and other files use.
     pub name: String,
     /// Its own name and those of the profiles that it extends. `in` can name any of them.
-    pub lineage: Vec<String>,
+    pub(crate) lineage: Vec<String>,
     /// The topology.
     pub topology: String,
     /// The cluster.
@@ -208,33 +208,33 @@ pub struct Profile {
     /// The settings of the cluster-version-operator's filters.
     pub select: Filters,
     /// Annotations to remove, as patterns.
-    pub strip: Vec<Marked<String>>,
+    pub(crate) strip: Vec<Marked<String>>,
     /// The namespace into which every namespaced object is moved. It may mention parameters.
-    pub namespace: Option<Marked<String>>,
+    pub(crate) namespace: Option<Marked<String>>,
     /// Objects to leave out.
-    pub omit: Omissions,
+    pub(crate) omit: Omissions,
     /// How each intent is handled.
-    pub intents: Intents,
+    pub(crate) intents: Intents,
     /// Fields that transship enforces on objects that it otherwise only creates.
-    pub pins: Pins,
+    pub(crate) pins: Pins,
     /// Fields that are set when their object is created and belong to others afterwards.
-    pub seeds: Vec<Marked<FieldRule>>,
+    pub(crate) seeds: Vec<Marked<FieldRule>>,
     /// Fields that transship never sends.
-    pub unmanaged: Vec<Marked<FieldRule>>,
+    pub(crate) unmanaged: Vec<Marked<FieldRule>>,
     /// Rules for every pod, container, workload or object of a kind.
-    pub policy: Vec<Marked<PolicyRule>>,
+    pub(crate) policy: Vec<Marked<PolicyRule>>,
     /// The position of the profile.
-    pub mark: Mark,
+    pub(crate) mark: Mark,
 }
 
 impl Profile {
-    /// Returns whether its topology has a management and a guest cluster, instead of one standalone cluster.
-    pub fn has_separate_guest(&self) -> bool {
-        self.cluster != Cluster::Both
+    /// Returns the namespace of the management cluster for this profile's objects.
+    pub fn namespace(&self) -> Option<&str> {
+        self.namespace.as_ref().map(|namespace| namespace.value.as_str())
     }
 
     /// Returns whether an entry with `in` applies to this profile. An empty `in` means all profiles.
-    pub fn is_in(&self, profiles: &[Marked<String>]) -> bool {
+    pub(crate) fn is_in(&self, profiles: &[Marked<String>]) -> bool {
         profiles.is_empty() || profiles.iter().any(|name| self.lineage.contains(&name.value))
     }
 }

@@ -21,15 +21,15 @@ pub struct Profiles {
     all: Vec<Profile>,
     pub(super) declared: BTreeMap<String, Marked<Parameter>>,
     /// The declarations for the checks.
-    pub checks: Checks,
+    pub(crate) checks: Checks,
     /// The fragments, by name.
-    pub fragments: BTreeMap<String, Fragment>,
+    pub(crate) fragments: BTreeMap<String, Fragment>,
     /// Pages of components that cannot have one in the payload.
-    pub pages: Vec<Marked<Page>>,
+    pub(crate) pages: Vec<Marked<Page>>,
     /// The parameter sets, by name. `default` always exists.
-    pub sets: BTreeMap<String, ParameterSet>,
+    pub(crate) sets: BTreeMap<String, ParameterSet>,
     /// The files that were read.
-    pub sources: Sources,
+    pub(crate) sources: Sources,
 }
 
 /// The number of the first source. Sources of the payload have lower numbers, so that the two never collide.
@@ -73,12 +73,12 @@ impl Profiles {
     }
 
     /// Returns the parameters that all files can use.
-    pub fn declared(&self) -> &BTreeMap<String, Marked<Parameter>> {
+    pub(crate) fn declared(&self) -> &BTreeMap<String, Marked<Parameter>> {
         &self.declared
     }
 
     /// Returns whether all files can use a parameter.
-    pub fn declares(&self, name: &str) -> bool {
+    pub(crate) fn declares(&self, name: &str) -> bool {
         self.declared.contains_key(name)
     }
 

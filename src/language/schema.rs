@@ -13,7 +13,7 @@ use super::typed::Typed;
 
 /// Returns one schema for all kinds of files, with which an editor completes and checks them. It includes the inputs of
 /// the project's fragments.
-pub fn schema(fragments: &BTreeMap<String, Fragment>) -> Json {
+pub(crate) fn schema(fragments: &BTreeMap<String, Fragment>) -> Json {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Files of transship",

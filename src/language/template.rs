@@ -9,7 +9,7 @@ use crate::diagnostic::{Diagnostic, Location};
 use crate::yaml::{Entry, Map, Mark, Node, Sources, Value, json};
 
 /// The names that `${…}` knows at one place.
-pub trait Scope {
+pub(crate) trait Scope {
     /// Returns the value of a name.
     fn get(&self, name: &str) -> Result<Lookup, NotDefined>;
 
@@ -19,7 +19,7 @@ pub trait Scope {
 
 /// The value of a name.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Lookup {
+pub(crate) enum Lookup {
     /// It has a value.
     Value(Value),
     /// It is optional and has no value. A field that consists of it alone is left out.
@@ -28,14 +28,14 @@ pub enum Lookup {
 
 /// A name that is not defined.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NotDefined {
+pub(crate) struct NotDefined {
     /// The help for the user.
-    pub help: String,
+    pub(crate) help: String,
 }
 
 impl NotDefined {
     /// Creates the error with its help.
-    pub fn new(help: impl Into<String>) -> Self {
+    pub(crate) fn new(help: impl Into<String>) -> Self {
         Self { help: help.into() }
     }
 }
@@ -85,7 +85,7 @@ fn is_name(name: &str) -> bool {
 }
 
 /// Collects every name in a tree, with its position.
-pub fn names(node: &Node, found: &mut Vec<(String, Mark)>) {
+pub(crate) fn names(node: &Node, found: &mut Vec<(String, Mark)>) {
     match &node.value {
         Value::String(text) if text.contains("${") => {
             for piece in pieces(text).unwrap_or_default() {
@@ -101,7 +101,7 @@ pub fn names(node: &Node, found: &mut Vec<(String, Mark)>) {
 }
 
 /// Returns the position of every `${` in a tree that is not closed or contains no name.
-pub fn malformed(node: &Node) -> Vec<Mark> {
+pub(crate) fn malformed(node: &Node) -> Vec<Mark> {
     match &node.value {
         Value::String(text) if text.contains("${") && pieces(text).is_none() => vec![node.mark],
         Value::List(items) => items.iter().flat_map(malformed).collect(),
@@ -111,7 +111,11 @@ pub fn malformed(node: &Node) -> Vec<Mark> {
 }
 
 /// Fills in values. Returns `None` if the node itself is absent. Nodes without names stay shared.
-pub fn substitute(node: &Node, scope: &dyn Scope, sources: &Sources) -> Result<Option<Node>, Diagnostic> {
+pub(crate) fn substitute(
+    node: &Node,
+    scope: &dyn Scope,
+    sources: &Sources,
+) -> Result<Option<Node>, Diagnostic> {
     Ok(match changed(node, scope, sources)? {
         Change::Same => Some(node.clone()),
         Change::Gone => None,
@@ -120,7 +124,7 @@ pub fn substitute(node: &Node, scope: &dyn Scope, sources: &Sources) -> Result<O
 }
 
 /// Fills values into a text that must stay a text, such as a name.
-pub fn substitute_text(
+pub(crate) fn substitute_text(
     text: &str,
     mark: Mark,
     scope: &dyn Scope,

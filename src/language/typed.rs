@@ -68,11 +68,11 @@ pub(super) trait Typed: Sized {
 
 /// A value with its position in a file.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Marked<T> {
+pub(crate) struct Marked<T> {
     /// The value.
-    pub value: T,
+    pub(crate) value: T,
     /// The position.
-    pub mark: Mark,
+    pub(crate) mark: Mark,
 }
 
 impl Typed for String {
@@ -261,7 +261,7 @@ macro_rules! typed {
         $(#[doc = $doc])*
         #[derive(Clone, Debug, PartialEq $(, $($derive),*)?)]
         $visibility struct $name {
-            $( $(#[doc = $field_doc])* pub $field: $type, )*
+            $( $(#[doc = $field_doc])* pub(crate) $field: $type, )*
         }
 
         impl $crate::language::typed::Typed for $name {

@@ -7,7 +7,7 @@ use crate::yaml::{Mark, Node, Number, Value, json};
 
 string_enum! {
     /// The type of a parameter or of an input.
-    pub enum ValueType {
+    pub(crate) enum ValueType {
         /// Any text.
         "string" => String,
         /// The name of a Kubernetes object, container or volume: lower-case letters, digits, `-` and `.`.
@@ -39,7 +39,7 @@ string_enum! {
 
 impl ValueType {
     /// Returns whether a value has this type.
-    pub fn accepts(self, value: &Value) -> bool {
+    pub(crate) fn accepts(self, value: &Value) -> bool {
         match (self, value) {
             (
                 Self::String | Self::Workload | Self::Container | Self::Image | Self::Object,
@@ -58,7 +58,7 @@ impl ValueType {
     }
 
     /// Returns a description for messages, such as "a whole number".
-    pub fn description(self) -> &'static str {
+    pub(crate) fn description(self) -> &'static str {
         match self {
             Self::String => "text",
             Self::Name => "a name of lower-case letters, digits, `-` and `.`",
@@ -120,7 +120,7 @@ fn is_name(text: &str) -> bool {
 
 /// The type of a parameter. A parameter belongs to no component, so it cannot be an image or an object of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ParameterType(pub ValueType);
+pub(crate) struct ParameterType(pub(crate) ValueType);
 
 impl ParameterType {
     const NAMES: [(&'static str, Self); 8] = [
@@ -147,14 +147,14 @@ impl Typed for ParameterType {
 
 /// A regular expression that must match the whole text. It is compiled once, when its file is read.
 #[derive(Clone, Debug)]
-pub struct TextPattern {
+pub(crate) struct TextPattern {
     text: String,
     regex: regex_lite::Regex,
 }
 
 impl TextPattern {
     /// Returns whether a text matches.
-    pub fn matches(&self, text: &str) -> bool {
+    pub(crate) fn matches(&self, text: &str) -> bool {
         self.regex.is_match(text)
     }
 }
@@ -184,20 +184,20 @@ impl Typed for TextPattern {
 
 /// The rules for the value of a parameter or an input.
 #[derive(Clone, Copy, Debug)]
-pub struct ValueRules<'d> {
+pub(crate) struct ValueRules<'d> {
     /// The type.
-    pub r#type: ValueType,
+    pub(crate) r#type: ValueType,
     /// The allowed values; all if empty.
-    pub choices: &'d [Node],
+    pub(crate) choices: &'d [Node],
     /// The pattern for a text, or for each text of a list.
-    pub pattern: Option<&'d TextPattern>,
+    pub(crate) pattern: Option<&'d TextPattern>,
     /// The allowed kinds of an object; all if empty.
-    pub kinds: &'d [String],
+    pub(crate) kinds: &'d [String],
 }
 
 /// Whether a message may show a value. A secret is never shown, nor a value that was computed and may contain one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Visibility {
+pub(crate) enum Visibility {
     /// The value is shown.
     Shown,
     /// Only the kind of the value is shown, such as "text".
@@ -206,9 +206,9 @@ pub enum Visibility {
 
 /// A value that its declaration does not allow. Displayed as "must be a whole number, not `x`".
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InvalidValue {
+pub(crate) struct InvalidValue {
     /// The position of the value, or of the item of a list.
-    pub mark: Mark,
+    pub(crate) mark: Mark,
     problem: String,
 }
 
@@ -220,12 +220,12 @@ impl std::fmt::Display for InvalidValue {
 
 impl ValueRules<'_> {
     /// Returns whether a value has the type and is one of the choices.
-    pub fn can_be(&self, value: &Node) -> bool {
+    pub(crate) fn can_be(&self, value: &Node) -> bool {
         self.r#type.accepts(&value.value) && (self.choices.is_empty() || self.choices.contains(value))
     }
 
     /// Returns a description of the allowed values for messages: the choices, or the type.
-    pub fn expected(&self) -> String {
+    pub(crate) fn expected(&self) -> String {
         if self.choices.is_empty() {
             return self.r#type.description().to_owned();
         }
@@ -234,7 +234,7 @@ impl ValueRules<'_> {
     }
 
     /// Checks a value against all rules.
-    pub fn validate(&self, value: &Node, visibility: Visibility) -> Result<(), InvalidValue> {
+    pub(crate) fn validate(&self, value: &Node, visibility: Visibility) -> Result<(), InvalidValue> {
         let expects = if self.r#type.is_written_as_text() { Expects::Text } else { Expects::Other };
         if !self.r#type.accepts(&value.value) {
             return Err(invalid(value, self.r#type.description(), expects, visibility));

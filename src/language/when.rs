@@ -10,11 +10,11 @@ use crate::diagnostic::{Diagnostic, Location};
 use crate::yaml::{Node, Sources, Value};
 
 /// Conditions by name. All of them must hold.
-pub type When = BTreeMap<String, Marked<Condition>>;
+pub(crate) type When = BTreeMap<String, Marked<Condition>>;
 
 /// The condition for one value.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Condition {
+pub(crate) enum Condition {
     /// It has one of these values.
     AnyOf(Vec<Node>),
     /// It has a value.
@@ -48,7 +48,7 @@ impl Typed for Condition {
 }
 
 /// Returns a description of the first condition that does not hold, or `None` if all hold.
-pub fn unmet(when: &When, scope: &dyn Scope, sources: &Sources) -> Result<Option<String>, Diagnostic> {
+pub(crate) fn unmet(when: &When, scope: &dyn Scope, sources: &Sources) -> Result<Option<String>, Diagnostic> {
     for (name, condition) in when {
         let found = scope.get(name).map_err(|error| {
             Diagnostic::error(format!("`{name}` is not defined"))

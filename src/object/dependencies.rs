@@ -8,13 +8,13 @@ use super::{Object, has_pods};
 
 /// A dependency between two objects, given by their indices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Dependency {
+pub(crate) struct Dependency {
     /// The object that must exist first.
-    pub prerequisite: usize,
+    pub(crate) prerequisite: usize,
     /// The object that needs it.
-    pub dependent: usize,
+    pub(crate) dependent: usize,
     /// Why the dependent needs it.
-    pub reason: DependencyReason,
+    pub(crate) reason: DependencyReason,
 }
 
 /// Why an object needs another one.
@@ -32,7 +32,7 @@ pub enum DependencyReason {
 
 /// Returns the dependencies among objects of one cluster. References to objects that are not in the list are ignored,
 /// because someone else creates those objects. Tombstones have no dependencies.
-pub fn dependencies(objects: &[&Object]) -> Vec<Dependency> {
+pub(crate) fn dependencies(objects: &[&Object]) -> Vec<Dependency> {
     let index = Index::of(objects);
     let mut found = Vec::new();
     for (dependent, object) in objects.iter().enumerate() {

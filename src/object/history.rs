@@ -5,20 +5,20 @@ use crate::yaml::{Mark, Node};
 
 /// The revisions of an object, if they are recorded.
 #[derive(Clone, Debug, Default)]
-pub struct History(Option<Vec<Revision>>);
+pub(crate) struct History(Option<Vec<Revision>>);
 
 /// An object after a change.
 #[derive(Clone, Debug)]
-pub struct Revision {
+pub(crate) struct Revision {
     /// Why the object changed.
-    pub cause: Cause,
+    pub(crate) cause: Cause,
     /// The object after the change.
-    pub root: Node,
+    pub(crate) root: Node,
 }
 
 /// Why an object changed. A mark is the line that asked for the change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Cause {
+pub(crate) enum Cause {
     /// The manifest was read.
     Manifest,
     /// The images and the version of the release were inserted.
@@ -55,19 +55,19 @@ pub enum Cause {
 
 impl History {
     /// Creates a history that records revisions, or one that ignores them.
-    pub fn new(recording: bool) -> Self {
+    pub(crate) fn new(recording: bool) -> Self {
         Self(recording.then(Vec::new))
     }
 
     /// Records a revision.
-    pub fn record(&mut self, root: &Node, cause: impl FnOnce() -> Cause) {
+    pub(crate) fn record(&mut self, root: &Node, cause: impl FnOnce() -> Cause) {
         if let Some(revisions) = &mut self.0 {
             revisions.push(Revision { cause: cause(), root: root.clone() });
         }
     }
 
     /// Returns the revisions, the oldest first; none if they are not recorded.
-    pub fn revisions(&self) -> &[Revision] {
+    pub(crate) fn revisions(&self) -> &[Revision] {
         self.0.as_deref().unwrap_or_default()
     }
 }

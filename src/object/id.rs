@@ -76,12 +76,12 @@ impl ObjectId {
     }
 
     /// Returns the kind with its group, such as `Deployment.apps`, as `kubectl` accepts it.
-    pub fn kind_and_group(&self) -> String {
+    pub(crate) fn kind_and_group(&self) -> String {
         if self.group.is_empty() { self.kind.clone() } else { format!("{}.{}", self.kind, self.group) }
     }
 
     /// Returns `Kind/name`.
-    pub fn kind_and_name(&self) -> String {
+    pub(crate) fn kind_and_name(&self) -> String {
         format!("{}/{}", self.kind, self.name)
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Where the data of an issued Secret comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum IssuedOrigin {
+pub(crate) enum IssuedOrigin {
     /// A kubeconfig for a ServiceAccount of a cluster.
     Kubeconfig {
         /// The cluster that the kubeconfig is for.

@@ -4,32 +4,32 @@ use super::DELETE;
 use crate::yaml::{Node, Value};
 
 /// Returns a field of `metadata`.
-pub fn metadata<'n>(root: &'n Node, field: &str) -> Option<&'n Node> {
+pub(crate) fn metadata<'n>(root: &'n Node, field: &str) -> Option<&'n Node> {
     root.get("metadata")?.get(field)
 }
 
 /// Returns a field of `metadata` that is a string.
-pub fn metadata_text<'n>(root: &'n Node, field: &str) -> Option<&'n str> {
+pub(crate) fn metadata_text<'n>(root: &'n Node, field: &str) -> Option<&'n str> {
     metadata(root, field)?.as_str()
 }
 
 /// Returns the value of an annotation.
-pub fn annotation<'n>(root: &'n Node, key: &str) -> Option<&'n Node> {
+pub(crate) fn annotation<'n>(root: &'n Node, key: &str) -> Option<&'n Node> {
     metadata(root, "annotations")?.get(key)
 }
 
 /// Returns the value of a label.
-pub fn label<'n>(root: &'n Node, key: &str) -> Option<&'n Node> {
+pub(crate) fn label<'n>(root: &'n Node, key: &str) -> Option<&'n Node> {
     metadata(root, "labels")?.get(key)
 }
 
 /// Removes an annotation, and `metadata.annotations` if it becomes empty.
-pub fn remove_annotation(root: &mut Node, key: &str) {
+pub(crate) fn remove_annotation(root: &mut Node, key: &str) {
     remove(root, "annotations", key);
 }
 
 /// Removes a label, and `metadata.labels` if it becomes empty.
-pub fn remove_label(root: &mut Node, key: &str) {
+pub(crate) fn remove_label(root: &mut Node, key: &str) {
     remove(root, "labels", key);
 }
 
@@ -43,16 +43,16 @@ fn remove(root: &mut Node, field: &str, key: &str) {
 }
 
 /// Returns whether an object is a tombstone: it is to be deleted.
-pub fn is_tombstone(root: &Node) -> bool {
+pub(crate) fn is_tombstone(root: &Node) -> bool {
     annotation(root, DELETE).and_then(Node::as_str) == Some("true")
 }
 
 /// The annotations of an object as the cluster-version-operator reads them: if one of them is not a string, it sees none.
-pub struct Annotations<'a>(Option<&'a Node>);
+pub(crate) struct Annotations<'a>(Option<&'a Node>);
 
 impl<'a> Annotations<'a> {
     /// Returns the annotations of an object.
-    pub fn of(root: &'a Node) -> Self {
+    pub(crate) fn of(root: &'a Node) -> Self {
         let annotations = metadata(root, "annotations");
         let all_strings = annotations
             .and_then(Node::as_map)
@@ -61,12 +61,12 @@ impl<'a> Annotations<'a> {
     }
 
     /// Returns whether the object has annotations. An empty map counts.
-    pub fn exist(&self) -> bool {
+    pub(crate) fn exist(&self) -> bool {
         self.0.is_some()
     }
 
     /// Returns the value of an annotation.
-    pub fn get(&self, key: &str) -> Option<&'a str> {
+    pub(crate) fn get(&self, key: &str) -> Option<&'a str> {
         self.0?.get(key)?.as_str()
     }
 }

@@ -6,7 +6,7 @@ mod history;
 mod id;
 mod issued;
 mod metadata;
-pub mod path;
+pub(crate) mod path;
 mod pod;
 mod reference;
 mod schema;
@@ -17,33 +17,35 @@ mod subject;
 
 use crate::yaml::Node;
 
-pub use build::{list, map, text};
-pub use dependencies::{Dependency, DependencyReason, dependencies};
-pub use history::{Cause, History, Revision};
+pub(crate) use build::{list, map, text};
+pub use dependencies::DependencyReason;
+pub(crate) use dependencies::dependencies;
+pub(crate) use history::{Cause, History, Revision};
 pub use id::{NotAnObject, ObjectId};
-pub use issued::IssuedOrigin;
-pub use metadata::{
+pub(crate) use issued::IssuedOrigin;
+pub(crate) use metadata::{
     Annotations, annotation, is_tombstone, label, metadata, metadata_text, remove_annotation, remove_label,
 };
-pub use pod::{containers, containers_mut, has_pods, is_workload, pod, pod_mut, pod_path};
-pub use reference::{
+pub(crate) use pod::{containers, containers_mut, has_pods, is_workload, pod, pod_mut, pod_path};
+pub(crate) use reference::{
     REFERENCE_RULES, Reference, ReferenceRule, ReferenceSource, RequiredPart, TargetNamespace,
 };
-pub use schema::{ListStrategy, Schema};
-pub use schema_table::{Expected, is_built_in_kind, versions};
-pub use scope::{Scope, Scopes};
-pub use selector::{Selector, SelectorError, SelectorPattern};
-pub use subject::{ALL_SERVICE_ACCOUNTS, service_account_of};
+pub(crate) use schema::{ListStrategy, Schema};
+pub(crate) use schema_table::{Expected, is_built_in_kind, versions};
+pub(crate) use scope::{Scope, Scopes};
+pub(crate) use selector::SelectorPattern;
+pub use selector::{Selector, SelectorError};
+pub(crate) use subject::{ALL_SERVICE_ACCOUNTS, service_account_of};
 
 /// The annotation that marks a tombstone, for the cluster-version-operator and for transship.
-pub const DELETE: &str = "release.openshift.io/delete";
+pub(crate) const DELETE: &str = "release.openshift.io/delete";
 
 /// The annotation that says where the data of an issued Secret comes from. It is the only annotation of transship that
 /// reaches a cluster.
-pub const ISSUED: &str = "transship.openshift.io/issued";
+pub(crate) const ISSUED: &str = "transship.openshift.io/issued";
 
 /// The annotations with which a Service asks for a serving certificate.
-pub const SERVING_CERT: [&str; 2] = [
+pub(crate) const SERVING_CERT: [&str; 2] = [
     "service.beta.openshift.io/serving-cert-secret-name",
     "service.alpha.openshift.io/serving-cert-secret-name",
 ];
@@ -63,17 +65,17 @@ pub struct Object {
     /// file of the manifest next to it.
     pub file: String,
     /// The file name from which the run level is read.
-    pub ordered_as: String,
+    pub(crate) ordered_as: String,
     /// The position in the order of the payload.
-    pub position: PayloadPosition,
+    pub(crate) position: PayloadPosition,
     /// The number of the document in the file, starting at one. Zero for an object that an addition creates.
-    pub document: usize,
+    pub(crate) document: usize,
     /// The index of the payload's manifest that became this object. `None` if an addition created it.
-    pub manifest: Option<usize>,
+    pub(crate) manifest: Option<usize>,
     /// Where the issuer gets the data from, if this is an issued Secret.
-    pub issued: Option<IssuedOrigin>,
+    pub(crate) issued: Option<IssuedOrigin>,
     /// The revisions of the object during rendering, if they are recorded.
-    pub history: History,
+    pub(crate) history: History,
 }
 
 impl Object {
@@ -87,18 +89,18 @@ impl Object {
 ///
 /// The order of the fields is the sort order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct PayloadPosition {
+pub(crate) struct PayloadPosition {
     /// The index of the manifest.
-    pub manifest: usize,
+    pub(crate) manifest: usize,
     /// Whether the object comes before the manifest, is the manifest, or comes after it.
-    pub relative_position: RelativePosition,
+    pub(crate) relative_position: RelativePosition,
     /// The order among objects with the same manifest and relative position.
-    pub sequence: usize,
+    pub(crate) sequence: usize,
 }
 
 /// The position of an object relative to a manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum RelativePosition {
+pub(crate) enum RelativePosition {
     /// Directly before the manifest.
     BeforeManifest,
     /// The object is the manifest.

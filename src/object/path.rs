@@ -18,10 +18,10 @@ use crate::yaml::{Mark, Node, Value, json};
 
 /// The fields that identify an item of a list, in order of preference. A mount is identified by its path, because one
 /// volume may be mounted several times.
-pub const ITEM_KEYS: [&str; 2] = ["mountPath", "name"];
+pub(crate) const ITEM_KEYS: [&str; 2] = ["mountPath", "name"];
 
 /// Escapes a key or value for use in a path.
-pub fn escape(text: &str) -> Cow<'_, str> {
+pub(crate) fn escape(text: &str) -> Cow<'_, str> {
     if text.contains(['~', '/']) {
         Cow::Owned(text.replace('~', "~0").replace('/', "~1"))
     } else {
@@ -30,7 +30,7 @@ pub fn escape(text: &str) -> Cow<'_, str> {
 }
 
 /// Reverses [`escape`]. Returns `None` if a `~` is followed by anything but `0` or `1`.
-pub fn unescape(text: &str) -> Option<String> {
+pub(crate) fn unescape(text: &str) -> Option<String> {
     let mut out = String::new();
     let mut characters = text.chars();
     while let Some(character) = characters.next() {
@@ -47,12 +47,12 @@ pub fn unescape(text: &str) -> Option<String> {
 }
 
 /// Returns the path of a field below another path.
-pub fn field(parent: &str, key: &str) -> String {
+pub(crate) fn field(parent: &str, key: &str) -> String {
     format!("{parent}/{}", escape(key))
 }
 
 /// Returns the segment that identifies an item of a list independently of its index, such as `[name=x]`.
-pub fn named_segment(item: &Node) -> Option<String> {
+pub(crate) fn named_segment(item: &Node) -> Option<String> {
     ITEM_KEYS.iter().find_map(|key| {
         let value = item.get(key)?.as_str()?;
         Some(format!("[{key}={}]", escape(value)))
@@ -60,13 +60,13 @@ pub fn named_segment(item: &Node) -> Option<String> {
 }
 
 /// Returns the segment for an item of a list: [`named_segment`], or the index.
-pub fn item_segment(item: &Node, index: usize) -> String {
+pub(crate) fn item_segment(item: &Node, index: usize) -> String {
     named_segment(item).unwrap_or_else(|| index.to_string())
 }
 
 /// Returns the segments of all items of a list, if they identify each item. Two lists can then be compared item by item,
 /// whatever their order is.
-pub fn item_segments(items: &[Node]) -> Option<Vec<String>> {
+pub(crate) fn item_segments(items: &[Node]) -> Option<Vec<String>> {
     let segments: Vec<String> = items.iter().map(named_segment).collect::<Option<_>>()?;
     let mut sorted: Vec<&String> = segments.iter().collect();
     sorted.sort_unstable();
@@ -76,13 +76,13 @@ pub fn item_segments(items: &[Node]) -> Option<Vec<String>> {
 
 /// The reason why a path cannot be read, or does not lead anywhere in an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PathError {
+pub(crate) struct PathError {
     /// The error message.
-    pub message: String,
+    pub(crate) message: String,
     /// The position at which the path is written.
-    pub mark: Mark,
+    pub(crate) mark: Mark,
     /// How to fix it.
-    pub help: Option<String>,
+    pub(crate) help: Option<String>,
 }
 
 impl PathError {
@@ -100,16 +100,16 @@ type Result<T> = std::result::Result<T, PathError>;
 
 /// A parsed path.
 #[derive(Clone, Debug)]
-pub struct Path {
+pub(crate) struct Path {
     /// The segments, from the root down.
-    pub segments: Vec<Segment>,
+    pub(crate) segments: Vec<Segment>,
     /// The position at which the path is written.
-    pub mark: Mark,
+    pub(crate) mark: Mark,
 }
 
 /// A segment of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Segment {
+pub(crate) enum Segment {
     /// A key of a map, an index of a list, or `-`.
     Name(String),
     /// The item of a list whose `key` has this value.
@@ -127,7 +127,7 @@ pub enum Segment {
 
 /// A step from a node to one of its children. The child exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PathStep {
+pub(crate) enum PathStep {
     /// To the value of a key.
     Key(String),
     /// To an item of a list.
@@ -135,18 +135,18 @@ pub enum PathStep {
 }
 
 /// Returns the locations that a path leads to; none if it leads nowhere.
-pub fn locations(root: &Node, path: &str) -> Vec<Vec<PathStep>> {
+pub(crate) fn locations(root: &Node, path: &str) -> Vec<Vec<PathStep>> {
     Path::parse(path, root.mark).and_then(|path| path.find(root)).unwrap_or_default()
 }
 
 /// Returns the nodes that a path leads to. An error says why it leads nowhere.
-pub fn resolve<'n>(root: &'n Node, path: &str) -> Result<Vec<&'n Node>> {
+pub(crate) fn resolve<'n>(root: &'n Node, path: &str) -> Result<Vec<&'n Node>> {
     let locations = Path::parse(path, root.mark)?.find(root)?;
     Ok(locations.iter().filter_map(|location| node_at(root, location)).collect())
 }
 
 /// Returns the node at a location.
-pub fn node_at<'n>(root: &'n Node, location: &[PathStep]) -> Option<&'n Node> {
+pub(crate) fn node_at<'n>(root: &'n Node, location: &[PathStep]) -> Option<&'n Node> {
     location.iter().try_fold(root, |node, step| match (step, &node.value) {
         (PathStep::Key(key), Value::Map(map)) => map.get(key),
         (PathStep::Index(index), Value::List(items)) => items.get(*index),
@@ -155,7 +155,7 @@ pub fn node_at<'n>(root: &'n Node, location: &[PathStep]) -> Option<&'n Node> {
 }
 
 /// Returns the node at a location for changes.
-pub fn node_at_mut<'n>(root: &'n mut Node, location: &[PathStep]) -> Option<&'n mut Node> {
+pub(crate) fn node_at_mut<'n>(root: &'n mut Node, location: &[PathStep]) -> Option<&'n mut Node> {
     location.iter().try_fold(root, |node, step| match (step, &mut node.value) {
         (PathStep::Key(key), Value::Map(map)) => map.get_mut(key),
         (PathStep::Index(index), Value::List(items)) => items.get_mut(*index),
@@ -164,7 +164,7 @@ pub fn node_at_mut<'n>(root: &'n mut Node, location: &[PathStep]) -> Option<&'n 
 }
 
 /// Returns whether a command-line argument is a flag, with or without a value.
-pub fn is_flag(argument: &Node, flag: &str) -> bool {
+pub(crate) fn is_flag(argument: &Node, flag: &str) -> bool {
     argument
         .as_str()
         .and_then(|text| text.strip_prefix(flag))
@@ -173,7 +173,7 @@ pub fn is_flag(argument: &Node, flag: &str) -> bool {
 
 impl Path {
     /// Parses a path.
-    pub fn parse(text: &str, mark: Mark) -> Result<Self> {
+    pub(crate) fn parse(text: &str, mark: Mark) -> Result<Self> {
         if text.is_empty() {
             return Ok(Self { segments: Vec::new(), mark });
         }
@@ -187,7 +187,7 @@ impl Path {
 
     /// Returns the locations that the path leads to. `[*]` in an empty list leads to none; other segments that lead
     /// nowhere are errors.
-    pub fn find(&self, root: &Node) -> Result<Vec<Vec<PathStep>>> {
+    pub(crate) fn find(&self, root: &Node) -> Result<Vec<Vec<PathStep>>> {
         let mut locations = vec![Vec::new()];
         for segment in &self.segments {
             let mut deeper = Vec::new();
@@ -205,13 +205,13 @@ impl Path {
     }
 
     /// Splits off the last segment.
-    pub fn split_last(&self) -> Option<(Path, &Segment)> {
+    pub(crate) fn split_last(&self) -> Option<(Path, &Segment)> {
         let (last, parent) = self.segments.split_last()?;
         Some((Path { segments: parent.to_vec(), mark: self.mark }, last))
     }
 
     /// Parses an index as in RFC 6901: no sign, no leading zero, at most the length of the list.
-    pub fn index(&self, name: &str, length: usize) -> Result<usize> {
+    pub(crate) fn index(&self, name: &str, length: usize) -> Result<usize> {
         let well_formed =
             name == "0" || !name.starts_with('0') && name.bytes().all(|byte| byte.is_ascii_digit());
         match name.parse::<usize>() {
@@ -223,7 +223,7 @@ impl Path {
     }
 
     /// Returns the error for something that the path names and the object does not have.
-    pub fn missing(&self, what: &str) -> PathError {
+    pub(crate) fn missing(&self, what: &str) -> PathError {
         PathError::new(self.mark, format!("the object does not have {what}, which the path `{self}` names"))
     }
 

@@ -15,12 +15,12 @@ fn template_path(kind: &str) -> Option<&'static [&'static str]> {
 }
 
 /// Returns whether a kind is a workload: its objects have a pod template.
-pub fn is_workload(kind: &str) -> bool {
+pub(crate) fn is_workload(kind: &str) -> bool {
     kind != "Pod" && template_path(kind).is_some()
 }
 
 /// Returns the path to the pod template of a kind as a JSON pointer.
-pub fn pod_path(kind: &str) -> String {
+pub(crate) fn pod_path(kind: &str) -> String {
     let mut path = String::new();
     for key in template_path(kind).unwrap_or_default() {
         path.push('/');
@@ -30,22 +30,22 @@ pub fn pod_path(kind: &str) -> String {
 }
 
 /// Returns whether a kind is a workload or Pod.
-pub fn has_pods(kind: &str) -> bool {
+pub(crate) fn has_pods(kind: &str) -> bool {
     template_path(kind).is_some()
 }
 
 /// Returns the pod template of an object, or the object itself if it is a Pod.
-pub fn pod<'n>(root: &'n Node, kind: &str) -> Option<&'n Node> {
+pub(crate) fn pod<'n>(root: &'n Node, kind: &str) -> Option<&'n Node> {
     template_path(kind)?.iter().try_fold(root, |node, key| node.get(key))
 }
 
 /// Returns the pod template of an object for changes.
-pub fn pod_mut<'n>(root: &'n mut Node, kind: &str) -> Option<&'n mut Node> {
+pub(crate) fn pod_mut<'n>(root: &'n mut Node, kind: &str) -> Option<&'n mut Node> {
     template_path(kind)?.iter().try_fold(root, |node, key| node.get_mut(key))
 }
 
 /// Returns the containers of a pod template, then its init containers.
-pub fn containers(pod: &Node) -> Vec<&Node> {
+pub(crate) fn containers(pod: &Node) -> Vec<&Node> {
     let mut all = Vec::new();
     let Some(spec) = pod.get("spec") else { return all };
     for field in ["containers", "initContainers"] {
@@ -55,7 +55,7 @@ pub fn containers(pod: &Node) -> Vec<&Node> {
 }
 
 /// Returns the containers of a pod template for changes, then its init containers.
-pub fn containers_mut(pod: &mut Node) -> Vec<&mut Node> {
+pub(crate) fn containers_mut(pod: &mut Node) -> Vec<&mut Node> {
     let mut all = Vec::new();
     let Some(Value::Map(spec)) = pod.get_mut("spec").map(|spec| &mut spec.value) else { return all };
     // The entries of a map are sorted, so `containers` comes first here as well.

@@ -8,30 +8,30 @@ use crate::yaml::{Node, Value};
 
 /// A field in which an object of some kind names another object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ReferenceRule<'r> {
+pub(crate) struct ReferenceRule<'r> {
     /// The objects that have the field.
-    pub source: ReferenceSource<'r>,
+    pub(crate) source: ReferenceSource<'r>,
     /// The API group of these objects, if it matters.
-    pub source_group: Option<&'r str>,
+    pub(crate) source_group: Option<&'r str>,
     /// The path of the reference: keys separated by `/`, with `*` for every item of a list.
-    pub path: &'r str,
+    pub(crate) path: &'r str,
     /// The kind of the referenced object.
-    pub kind: &'r str,
+    pub(crate) kind: &'r str,
     /// The API group of the referenced object.
-    pub group: &'r str,
+    pub(crate) group: &'r str,
     /// The field below `path` that holds the name. `None` if the value at `path` is the name itself.
-    pub name_field: Option<&'r str>,
+    pub(crate) name_field: Option<&'r str>,
     /// The namespace of the referenced object.
-    pub namespace: TargetNamespace,
+    pub(crate) namespace: TargetNamespace,
     /// The part of the referenced object that must exist.
-    pub requires: RequiredPart,
+    pub(crate) requires: RequiredPart,
     /// A field below `path` and the value that it must have for this rule to apply, such as `kind: Role`.
-    pub condition: Option<(&'r str, &'r str)>,
+    pub(crate) condition: Option<(&'r str, &'r str)>,
 }
 
 /// The objects that have a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReferenceSource<'r> {
+pub(crate) enum ReferenceSource<'r> {
     /// Pods and workloads; the path starts at the pod template.
     PodTemplate,
     /// Objects of a kind.
@@ -40,7 +40,7 @@ pub enum ReferenceSource<'r> {
 
 /// The namespace of a referenced object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TargetNamespace {
+pub(crate) enum TargetNamespace {
     /// The namespace of the object with the reference.
     SameAsSource,
     /// The namespace in the field `namespace` next to the name.
@@ -51,7 +51,7 @@ pub enum TargetNamespace {
 
 /// The part of a referenced object that must exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RequiredPart {
+pub(crate) enum RequiredPart {
     /// The object itself.
     Object,
     /// The key named in `key`.
@@ -64,39 +64,25 @@ pub enum RequiredPart {
 
 /// A reference from one object to another.
 #[derive(Clone, Copy, Debug)]
-pub struct Reference<'n> {
+pub(crate) struct Reference<'n> {
     /// The kind of the referenced object.
-    pub kind: &'n str,
+    pub(crate) kind: &'n str,
     /// Its API group.
-    pub group: &'n str,
+    pub(crate) group: &'n str,
     /// Its namespace, empty if it is cluster-scoped.
-    pub namespace: &'n str,
+    pub(crate) namespace: &'n str,
     /// Its name.
-    pub name: &'n str,
-    /// The node with the name.
-    pub name_node: &'n Node,
+    pub(crate) name: &'n str,
     /// The node at the path of the rule: the map around the name, or the name itself.
-    pub node: &'n Node,
+    pub(crate) node: &'n Node,
     /// The part of the referenced object that must exist.
-    pub requires: RequiredPart,
+    pub(crate) requires: RequiredPart,
 }
 
-impl<'n> Reference<'n> {
+impl Reference<'_> {
     /// Returns whether the referenced object may be missing.
-    pub fn is_optional(&self) -> bool {
+    pub(crate) fn is_optional(&self) -> bool {
         matches!(self.node.get("optional"), Some(Node { value: Value::Bool(true), .. }))
-    }
-
-    /// Returns the keys of the referenced object that must exist.
-    pub fn keys(&self) -> Vec<&'n Node> {
-        match self.requires {
-            RequiredPart::Key => self.node.get("key").into_iter().collect(),
-            RequiredPart::Items => {
-                let items = self.node.get("items").and_then(Node::as_list).unwrap_or_default();
-                items.iter().filter_map(|item| item.get("key")).collect()
-            }
-            RequiredPart::Object | RequiredPart::Port => Vec::new(),
-        }
     }
 }
 
@@ -179,7 +165,7 @@ const fn scale_target(kind: &'static str) -> ReferenceRule<'static> {
 }
 
 /// The references of Kubernetes' own kinds and of OpenShift's Route.
-pub const REFERENCE_RULES: &[ReferenceRule<'static>] = &[
+pub(crate) const REFERENCE_RULES: &[ReferenceRule<'static>] = &[
     rule(PodTemplate, "spec/serviceAccountName", "ServiceAccount", None),
     rule(PodTemplate, "spec/serviceAccount", "ServiceAccount", None),
     cluster_scoped(PodTemplate, "spec/priorityClassName", "PriorityClass", "scheduling.k8s.io"),
@@ -240,12 +226,12 @@ pub const REFERENCE_RULES: &[ReferenceRule<'static>] = &[
 
 impl ReferenceRule<'_> {
     /// Returns whether an object has the field, by its kind and, if the rule names one, its group.
-    pub fn applies_to(&self, id: &ObjectId) -> bool {
+    pub(crate) fn applies_to(&self, id: &ObjectId) -> bool {
         self.applies_to_kind(&id.kind) && self.source_group.is_none_or(|group| group == id.group)
     }
 
     /// Returns whether objects of a kind have the field.
-    pub fn applies_to_kind(&self, kind: &str) -> bool {
+    pub(crate) fn applies_to_kind(&self, kind: &str) -> bool {
         match self.source {
             ReferenceSource::PodTemplate => is_workload(kind) || kind == "Pod",
             ReferenceSource::Kind(own) => own == kind,
@@ -253,7 +239,7 @@ impl ReferenceRule<'_> {
     }
 
     /// Returns the nodes at the path of the rule that meet its condition.
-    pub fn find<'n>(&self, root: &'n Node, kind: &str) -> Vec<&'n Node> {
+    pub(crate) fn find<'n>(&self, root: &'n Node, kind: &str) -> Vec<&'n Node> {
         let start = match self.source {
             ReferenceSource::PodTemplate => pod(root, kind),
             ReferenceSource::Kind(_) => Some(root),
@@ -267,7 +253,7 @@ impl ReferenceRule<'_> {
     }
 
     /// Changes the nodes at the path of the rule that meet its condition.
-    pub fn update(&self, root: &mut Node, kind: &str, change: &mut dyn FnMut(&mut Node)) {
+    pub(crate) fn update(&self, root: &mut Node, kind: &str, change: &mut dyn FnMut(&mut Node)) {
         let path = match self.source {
             ReferenceSource::PodTemplate => format!("{}/{}", pod_path(kind), self.path),
             ReferenceSource::Kind(_) => self.path.to_owned(),
@@ -287,7 +273,7 @@ impl ReferenceRule<'_> {
     }
 
     /// Adds the references of an object in `namespace` to a list.
-    pub fn references<'n>(
+    pub(crate) fn references<'n>(
         &'n self,
         root: &'n Node,
         kind: &str,
@@ -301,7 +287,7 @@ impl ReferenceRule<'_> {
 
     /// Returns the reference in a node at the path of the rule, in an object in `namespace`. Returns `None` if the node does
     /// not meet the condition of the rule, or if the name is empty.
-    pub fn reference<'n>(&'n self, node: &'n Node, namespace: &'n str) -> Option<Reference<'n>> {
+    pub(crate) fn reference<'n>(&'n self, node: &'n Node, namespace: &'n str) -> Option<Reference<'n>> {
         if !self.meets_condition(node) {
             return None;
         }
@@ -317,7 +303,7 @@ impl ReferenceRule<'_> {
             TargetNamespace::ClusterScoped => "",
         };
         let (kind, group, requires) = (self.kind, self.group, self.requires);
-        Some(Reference { kind, group, namespace, name, name_node, node, requires })
+        Some(Reference { kind, group, namespace, name, node, requires })
     }
 }
 

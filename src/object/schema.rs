@@ -12,7 +12,7 @@ use crate::yaml::{Node, Value};
 
 /// The schema of one value.
 #[derive(Clone, Copy, Debug)]
-pub enum Schema<'s> {
+pub(crate) enum Schema<'s> {
     /// An object of a built-in kind: the number of its type.
     Root(usize),
     /// A field of a built-in kind.
@@ -27,7 +27,7 @@ pub enum Schema<'s> {
 
 /// How a strategic merge treats a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ListStrategy<'s> {
+pub(crate) enum ListStrategy<'s> {
     /// The list of the patch replaces the list.
     Replace,
     /// The result has the items of both lists, each once.
@@ -38,12 +38,12 @@ pub enum ListStrategy<'s> {
 
 impl<'s> Schema<'s> {
     /// Returns the schema of a built-in kind.
-    pub fn built_in(api_version: &str, kind: &str) -> Option<Self> {
+    pub(crate) fn built_in(api_version: &str, kind: &str) -> Option<Self> {
         type_of_kind(api_version, kind).map(Self::Root)
     }
 
     /// Returns the schema of a field, or `None` if the kind does not have it.
-    pub fn field(self, key: &str) -> Option<Schema<'s>> {
+    pub(crate) fn field(self, key: &str) -> Option<Schema<'s>> {
         match self {
             Self::Unknown => Some(Self::Unknown),
             Self::Root(number) => field_of_type(number, key).map(Schema::BuiltIn),
@@ -60,7 +60,7 @@ impl<'s> Schema<'s> {
     }
 
     /// Returns the type that the value must have.
-    pub fn expected(self) -> Expected {
+    pub(crate) fn expected(self) -> Expected {
         match self {
             Self::Unknown => Expected::Anything,
             Self::Root(_) | Self::CustomRoot(_) => Expected::Map,
@@ -87,7 +87,7 @@ impl<'s> Schema<'s> {
     }
 
     /// Returns the fields that a map must have.
-    pub fn required(self) -> Cow<'s, [&'s str]> {
+    pub(crate) fn required(self) -> Cow<'s, [&'s str]> {
         match self {
             Self::Root(number) => Cow::Borrowed(required_of_type(number)),
             Self::BuiltIn(Field { form: Form::Object(number), .. }) => {
@@ -99,7 +99,7 @@ impl<'s> Schema<'s> {
     }
 
     /// Returns the names of all known fields of a map.
-    pub fn fields(self) -> Vec<&'s str> {
+    pub(crate) fn fields(self) -> Vec<&'s str> {
         match self {
             Self::Root(number) => fields_of_type(number),
             Self::BuiltIn(Field { form: Form::Object(number), .. }) => fields_of_type(*number),
@@ -113,7 +113,7 @@ impl<'s> Schema<'s> {
 
     /// Returns the schema of a list's items.
     #[must_use]
-    pub fn item(self) -> Schema<'s> {
+    pub(crate) fn item(self) -> Schema<'s> {
         match self {
             Self::BuiltIn(Field { form: Form::List(list), .. }) => Schema::BuiltIn(&list.item),
             Self::Custom(schema) | Self::CustomRoot(schema) => {
@@ -124,14 +124,14 @@ impl<'s> Schema<'s> {
     }
 
     /// Returns whether a strategic merge replaces this map instead of merging it.
-    pub fn replaces_map(self) -> bool {
+    pub(crate) fn replaces_map(self) -> bool {
         matches!(self, Self::BuiltIn(Field { replace: true, .. }))
     }
 
     /// Returns how a strategic merge treats this list.
     ///
     /// Kubernetes has no strategic merge for custom resources. Here, their lists of type `map` merge by the first key.
-    pub fn list_strategy(self) -> ListStrategy<'s> {
+    pub(crate) fn list_strategy(self) -> ListStrategy<'s> {
         match self {
             Self::BuiltIn(Field { form: Form::List(ListForm { merges: true, merge_key, .. }), .. }) => {
                 if merge_key.is_empty() {
@@ -150,7 +150,7 @@ impl<'s> Schema<'s> {
     }
 
     /// Returns the keys that identify the items of this list, if it is a list of type `map`.
-    pub fn list_keys(self) -> Vec<&'s str> {
+    pub(crate) fn list_keys(self) -> Vec<&'s str> {
         match self {
             Self::BuiltIn(Field { form: Form::List(ListForm { keys, merge_key, .. }), .. }) => {
                 if keys.is_empty() && !merge_key.is_empty() { vec![merge_key] } else { keys.clone() }
@@ -165,7 +165,7 @@ impl<'s> Schema<'s> {
     }
 
     /// Returns whether this is a list of type `set`.
-    pub fn is_set(self) -> bool {
+    pub(crate) fn is_set(self) -> bool {
         match self {
             Self::BuiltIn(Field { form: Form::List(list), .. }) => list.is_set,
             Self::Custom(schema) => {

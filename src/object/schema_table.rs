@@ -39,7 +39,7 @@ struct Type {
 
 /// The schema of one field of a built-in kind.
 #[derive(Debug)]
-pub struct Field {
+pub(crate) struct Field {
     /// Whether a strategic merge replaces the map instead of merging it.
     pub(super) replace: bool,
     pub(super) form: Form,
@@ -68,7 +68,7 @@ pub(super) struct ListForm {
 
 /// The type that a value must have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Expected {
+pub(crate) enum Expected {
     /// A string.
     Text,
     /// A whole number.
@@ -95,7 +95,7 @@ pub(super) fn built_in_scope(group: &str, kind: &str) -> Option<Scope> {
 }
 
 /// Returns the versions in which Kubernetes itself serves a kind, as `group/version`.
-pub fn versions(group: &str, kind: &str) -> Vec<&'static str> {
+pub(crate) fn versions(group: &str, kind: &str) -> Vec<&'static str> {
     let mut versions = Vec::new();
     for (api_version, other_kind) in table().kinds.keys() {
         if *other_kind == kind && group_of(api_version) == group {
@@ -107,7 +107,7 @@ pub fn versions(group: &str, kind: &str) -> Vec<&'static str> {
 }
 
 /// Returns whether Kubernetes itself has a kind, in any group.
-pub fn is_built_in_kind(kind: &str) -> bool {
+pub(crate) fn is_built_in_kind(kind: &str) -> bool {
     table().scopes.keys().any(|(_, other)| *other == kind)
 }
 

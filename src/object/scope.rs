@@ -7,7 +7,7 @@ use crate::yaml::Node;
 
 /// The scope of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
+pub(crate) enum Scope {
     /// Its objects live in namespaces.
     Namespaced,
     /// Its objects are cluster-scoped.
@@ -26,13 +26,13 @@ pub(super) fn defined_kind(root: &Node) -> Option<(&str, &str)> {
 /// The scopes of all known kinds: those built into Kubernetes and OpenShift, and those that a CustomResourceDefinition or
 /// the user declares.
 #[derive(Clone, Debug, Default)]
-pub struct Scopes {
+pub(crate) struct Scopes {
     custom: HashMap<(String, String), Scope>,
 }
 
 impl Scopes {
     /// Reads the scopes that CustomResourceDefinitions declare.
-    pub fn with_crds<'a>(objects: impl IntoIterator<Item = &'a Node>) -> Self {
+    pub(crate) fn with_crds<'a>(objects: impl IntoIterator<Item = &'a Node>) -> Self {
         let mut scopes = Self::default();
         for root in objects {
             let Some((group, kind)) = defined_kind(root) else { continue };
@@ -48,12 +48,12 @@ impl Scopes {
     }
 
     /// Declares the scope of a kind, unless a CustomResourceDefinition already does.
-    pub fn declare(&mut self, group: &str, kind: &str, scope: Scope) {
+    pub(crate) fn declare(&mut self, group: &str, kind: &str, scope: Scope) {
         self.custom.entry((group.to_owned(), kind.to_owned())).or_insert(scope);
     }
 
     /// Returns the scope of a kind, or `None` if the kind is unknown.
-    pub fn of(&self, group: &str, kind: &str) -> Option<Scope> {
+    pub(crate) fn of(&self, group: &str, kind: &str) -> Option<Scope> {
         if let Some(scope) = self.custom.get(&(group.to_owned(), kind.to_owned())) {
             return Some(*scope);
         }

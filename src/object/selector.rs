@@ -11,13 +11,13 @@ use crate::glob;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Selector {
     /// The kind.
-    pub kind: String,
+    pub(crate) kind: String,
     /// The API group; without it, any group.
-    pub group: Option<String>,
+    pub(crate) group: Option<String>,
     /// The namespace; without it, any namespace.
-    pub namespace: Option<String>,
+    pub(crate) namespace: Option<String>,
     /// The name; without it, all objects of the kind.
-    pub name: Option<String>,
+    pub(crate) name: Option<String>,
 }
 
 /// A text that is not a selector.
@@ -35,7 +35,7 @@ pub enum SelectorError {
 
 impl SelectorError {
     /// Returns how to write a selector, for the help of a message.
-    pub fn help(self) -> &'static str {
+    pub(crate) fn help(self) -> &'static str {
         match self {
             Self::NoName => "write `Kind/name` or `Kind.group/namespace/name`, such as Secret/pull-secret",
             _ => {
@@ -45,7 +45,7 @@ impl SelectorError {
     }
 
     /// Returns the problem, for the message itself.
-    pub fn problem(self) -> &'static str {
+    pub(crate) fn problem(self) -> &'static str {
         match self {
             Self::Kind => "a kind starts with an upper-case letter and has only letters and digits",
             Self::Empty => "the group, the namespace or the name is empty",
@@ -65,7 +65,7 @@ impl std::error::Error for SelectorError {}
 
 impl Selector {
     /// Returns whether an object is selected.
-    pub fn matches(&self, id: &ObjectId) -> bool {
+    pub(crate) fn matches(&self, id: &ObjectId) -> bool {
         self.kind == id.kind
             && self.group.as_ref().is_none_or(|group| *group == id.group)
             && self.namespace.as_ref().is_none_or(|namespace| *namespace == id.namespace)
@@ -73,7 +73,7 @@ impl Selector {
     }
 
     /// Reads a selector that must have a name.
-    pub fn parse_with_name(text: &str) -> Result<Self, SelectorError> {
+    pub(crate) fn parse_with_name(text: &str) -> Result<Self, SelectorError> {
         let selector: Self = text.parse()?;
         if selector.name.is_none() {
             return Err(SelectorError::NoName);
@@ -131,11 +131,11 @@ impl fmt::Display for Selector {
 
 /// A selector with a name, in which `*` in the namespace and in the name matches any text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SelectorPattern(Selector);
+pub(crate) struct SelectorPattern(Selector);
 
 impl SelectorPattern {
     /// Returns whether an object is selected, given the parts of its identity.
-    pub fn matches(&self, kind: &str, group: &str, namespace: &str, name: &str) -> bool {
+    pub(crate) fn matches(&self, kind: &str, group: &str, namespace: &str, name: &str) -> bool {
         self.0.kind == kind
             && self.0.group.as_ref().is_none_or(|own| own == group)
             && self.0.namespace.as_ref().is_none_or(|pattern| glob::matches(pattern, namespace))

@@ -3,11 +3,14 @@
 use crate::yaml::Node;
 
 /// The result of [`service_account_of`] for a subject that means every ServiceAccount of the cluster.
-pub const ALL_SERVICE_ACCOUNTS: (&str, &str) = ("", "");
+pub(crate) const ALL_SERVICE_ACCOUNTS: (&str, &str) = ("", "");
 
 /// Returns namespace and name of the ServiceAccount that a subject names: directly, by its user name, or as part of a
 /// group. An empty name means all ServiceAccounts of the namespace. A subject without a namespace is in that of the binding.
-pub fn service_account_of<'n>(subject: &'n Node, binding_namespace: &'n str) -> Option<(&'n str, &'n str)> {
+pub(crate) fn service_account_of<'n>(
+    subject: &'n Node,
+    binding_namespace: &'n str,
+) -> Option<(&'n str, &'n str)> {
     let text = |field: &str| subject.get(field).and_then(Node::as_str);
     let name = text("name")?;
     match text("kind")? {

@@ -10,14 +10,14 @@ use crate::yaml::json;
 
 /// A SHA-256 digest, printed in hexadecimal.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Sha256([u8; 32]);
+pub(crate) struct Sha256([u8; 32]);
 
 #[derive(Default)]
 pub(super) struct Hasher(sha2::Sha256);
 
 impl Sha256 {
     /// Computes the digest of bytes.
-    pub fn of(bytes: &[u8]) -> Self {
+    pub(crate) fn of(bytes: &[u8]) -> Self {
         let mut hasher = Hasher::default();
         hasher.update(bytes);
         hasher.finish()

@@ -17,46 +17,47 @@ use crate::object::{Cluster, ObjectId, Schema, Scopes};
 use crate::parallel::{self, MIN_FILES_PER_THREAD};
 use crate::yaml::{Node, Sources, Text};
 
-pub use digest::{Sha256, cvo_hash};
-pub use release::{Images, Release};
-pub use run_level::RunLevel;
-pub use with_fragments::ExpandedManifest;
+pub(crate) use digest::Sha256;
+pub use digest::cvo_hash;
+pub(crate) use release::{Images, Release};
+pub(crate) use run_level::RunLevel;
+pub(crate) use with_fragments::ExpandedManifest;
 
 /// A payload, with its manifests in the order of the cluster-version-operator.
 #[derive(Clone, Debug)]
 pub struct Payload {
     /// The files with manifests, in order.
-    pub files: Vec<File>,
+    pub(crate) files: Vec<File>,
     /// The documents of all files, in order.
     pub manifests: Vec<Manifest>,
     /// The version and the images, if the payload is a release.
-    pub release: Option<Release>,
+    pub(crate) release: Option<Release>,
     /// The pages, by component.
-    pub pages: BTreeMap<String, Page>,
+    pub(crate) pages: BTreeMap<String, Page>,
     root: PathBuf,
     patch_files: BTreeMap<String, Vec<page::PatchFile>>,
     by_component: BTreeMap<String, Vec<usize>>,
     /// The images of clusters that run another release.
     images_of_cluster: BTreeMap<Cluster, Images>,
     /// The source repository of each image tag, by folder.
-    pub image_sources: ImageSources,
+    pub(crate) image_sources: ImageSources,
     /// All files that were read.
-    pub sources: Sources,
+    pub(crate) sources: Sources,
     /// Warnings about files.
     pub warnings: Vec<Diagnostic>,
 }
 
 /// A file of the payload.
 #[derive(Clone, Debug)]
-pub struct File {
+pub(crate) struct File {
     /// The path below the payload's folder, with `/` as separator on every system.
-    pub path: String,
+    pub(crate) path: String,
     /// The component: its folder, or in a flat payload the component in its name. Empty if there is neither.
-    pub component: String,
+    pub(crate) component: String,
     /// The file name from which the run level is read: its own, or for a file of a fragment that of the manifest after it.
-    pub ordered_as: String,
+    pub(crate) ordered_as: String,
     /// The digest of the file.
-    pub sha256: Sha256,
+    pub(crate) sha256: Sha256,
 }
 
 /// One document of a payload file.
@@ -67,19 +68,19 @@ pub struct Manifest {
     /// Its identity.
     pub id: ObjectId,
     /// The version of its API.
-    pub version: String,
+    pub(crate) version: String,
     /// The index of its file in [`Payload::files`].
-    pub file: usize,
+    pub(crate) file: usize,
     /// The number of the document in the file, from one.
-    pub document: usize,
+    pub(crate) document: usize,
     /// Its text in JSON, if the file is JSON or if its page adds annotations.
-    pub json: Option<String>,
+    pub(crate) json: Option<String>,
     /// Annotations of its page, which the filters see and which are not rendered.
-    pub page_annotations: Vec<Text>,
+    pub(crate) page_annotations: Vec<Text>,
 }
 
 /// For each folder with an `image-references` file: the source repositories in its manifests, and their image tags.
-pub type ImageSources = BTreeMap<String, Images>;
+pub(crate) type ImageSources = BTreeMap<String, Images>;
 
 impl Payload {
     /// Loads a payload: a folder of manifests, flat or nested, or the two folders of a release image.
@@ -155,7 +156,7 @@ impl Payload {
     }
 
     /// Checks that a component exists.
-    pub fn has_component(&self, name: &str) -> Result<(), Diagnostic> {
+    pub(crate) fn has_component(&self, name: &str) -> Result<(), Diagnostic> {
         if self.by_component.contains_key(name) || self.pages.contains_key(name) {
             return Ok(());
         }
@@ -166,7 +167,7 @@ impl Payload {
     }
 
     /// Returns the manifests of a component, with their indexes in [`Payload::manifests`].
-    pub fn of_component<'p>(
+    pub(crate) fn of_component<'p>(
         &'p self,
         component: &str,
     ) -> impl Iterator<Item = (usize, &'p Manifest)> + use<'p> {
@@ -190,30 +191,25 @@ impl Payload {
     }
 
     /// Returns the parameters that pages declare for themselves.
-    pub fn page_parameters(&self) -> BTreeMap<String, Marked<Parameter>> {
+    pub(crate) fn page_parameters(&self) -> BTreeMap<String, Marked<Parameter>> {
         let all = self.pages.values().flat_map(|page| &page.parameters);
         all.map(|(name, parameter)| (name.clone(), parameter.clone())).collect()
     }
 
     /// Returns the page of a component.
-    pub fn page(&self, component: &str) -> Option<&Page> {
+    pub(crate) fn page(&self, component: &str) -> Option<&Page> {
         self.pages.get(component)
     }
 
-    /// Returns the path of a component's page for messages, whether it exists or not.
-    pub fn page_file(&self, component: &str) -> String {
-        if component.is_empty() { page::PAGE.to_owned() } else { format!("{component}/{}", page::PAGE) }
-    }
-
     /// Uses the images of an `image-references` file for one cluster, which may run another release.
-    pub fn use_images(&mut self, cluster: Cluster, path: &Path) -> Result<(), Diagnostic> {
+    pub(crate) fn use_images(&mut self, cluster: Cluster, path: &Path) -> Result<(), Diagnostic> {
         let images = release::load_images(path)?;
         self.images_of_cluster.insert(cluster, images);
         Ok(())
     }
 
     /// Returns the images of the release that a cluster runs.
-    pub fn images(&self, cluster: Cluster) -> Option<&Images> {
+    pub(crate) fn images(&self, cluster: Cluster) -> Option<&Images> {
         self.images_of_cluster.get(&cluster).or(self.release.as_ref().map(|release| &release.images))
     }
 
@@ -226,12 +222,12 @@ impl Payload {
     }
 
     /// Returns the scopes of the kinds of Kubernetes and of the payload's CRDs.
-    pub fn scopes(&self) -> Scopes {
+    pub(crate) fn scopes(&self) -> Scopes {
         Scopes::with_crds(self.manifests.iter().map(|manifest| &manifest.root))
     }
 
     /// Returns the schema of a custom kind, from its CRD in the payload.
-    pub fn custom_schema(&self, id: &ObjectId, version: &str) -> Option<Schema<'_>> {
+    pub(crate) fn custom_schema(&self, id: &ObjectId, version: &str) -> Option<Schema<'_>> {
         let crd = self.manifests.iter().find(|manifest| defines(manifest, id))?;
         let versions = crd.root.get("spec")?.get("versions")?.as_list()?;
         let is_version = |node: &&Node| node.get("name").and_then(Node::as_str) == Some(version);
@@ -239,12 +235,12 @@ impl Payload {
     }
 
     /// Returns the file of a manifest.
-    pub fn file(&self, manifest: &Manifest) -> &File {
+    pub(crate) fn file(&self, manifest: &Manifest) -> &File {
         &self.files[manifest.file]
     }
 
     /// Returns the digest of the payload: of the paths and digests of all files, in order.
-    pub fn sha256(&self) -> Sha256 {
+    pub(crate) fn sha256(&self) -> Sha256 {
         let mut digest = digest::Hasher::default();
         for file in &self.files {
             digest.update(format!("{}  {}\n", file.sha256, file.path).as_bytes());
@@ -255,7 +251,7 @@ impl Payload {
 
 impl File {
     /// Returns the file name without folders.
-    pub fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         find_files::base_name(&self.path)
     }
 }
@@ -269,4 +265,9 @@ fn defines(manifest: &Manifest, id: &ObjectId) -> bool {
     let kind = spec.get("names").and_then(|names| names.get("kind"));
     spec.get("group").and_then(Node::as_str) == Some(&id.group)
         && kind.and_then(Node::as_str) == Some(&id.kind)
+}
+
+/// Returns the path of a component's page for messages, whether it exists or not.
+pub(crate) fn page_file(component: &str) -> String {
+    if component.is_empty() { page::PAGE.to_owned() } else { format!("{component}/{}", page::PAGE) }
 }

@@ -101,7 +101,7 @@ fn read_documents(path: &Path, sources: &mut Sources) -> Result<Vec<Node>, Diagn
 
 impl Payload {
     /// Adds the pages in `profiles/components/`. Each names its files with `files`.
-    pub fn add_pages(&mut self, profiles: &Profiles) -> Result<(), Diagnostics> {
+    pub(crate) fn add_pages(&mut self, profiles: &Profiles) -> Result<(), Diagnostics> {
         let mut errors = Diagnostics::default();
         for page in &profiles.pages {
             if let Err(found) = self.add_page(page, profiles) {
@@ -169,7 +169,7 @@ impl Payload {
     }
 
     /// Returns the patches of an entry: those in its file, or the one in the page, which may be a tree or text.
-    pub fn patches(
+    pub(crate) fn patches(
         &self,
         component: &str,
         page: &Page,
@@ -234,7 +234,7 @@ pub(super) fn add_page_annotations(manifest: &mut Manifest, page: &Page) {
 
 impl Manifest {
     /// Returns the object as it is in its file, without the annotations of its page.
-    pub fn object(&self) -> Node {
+    pub(crate) fn object(&self) -> Node {
         let mut root = self.root.clone();
         if self.page_annotations.is_empty() {
             return root;

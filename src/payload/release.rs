@@ -11,29 +11,29 @@ use crate::yaml::{Mark, Node, SourceId};
 
 /// The version and the images of a release.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Release {
+pub(crate) struct Release {
     /// The version, from `release-metadata`.
-    pub version: Option<String>,
+    pub(crate) version: Option<String>,
     /// The images, from `image-references`.
-    pub images: Images,
+    pub(crate) images: Images,
 }
 
 /// The tags of an `image-references` file. In a release each tag has a pullspec, in a component's folder a source
 /// repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Images {
+pub(crate) struct Images {
     /// The name of the image stream. In a release it is the version.
-    pub name: String,
+    pub(crate) name: String,
     /// The pullspec or source repository of each tag.
-    pub tags: BTreeMap<String, String>,
+    pub(crate) tags: BTreeMap<String, String>,
     /// The file, as messages show it.
-    pub file: String,
+    pub(crate) file: String,
     marks: BTreeMap<String, Mark>,
 }
 
 impl Images {
     /// Returns the position of a tag.
-    pub fn location(&self, tag: &str) -> Location {
+    pub(crate) fn location(&self, tag: &str) -> Location {
         Location::in_file(self.marks.get(tag).copied().unwrap_or_default(), &self.file)
     }
 }

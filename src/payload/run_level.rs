@@ -2,16 +2,16 @@
 
 /// The run level and the component in a file name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RunLevel<'a> {
+pub(crate) struct RunLevel<'a> {
     /// The digits after `0000_`. The cluster-version-operator compares them as text, so `5` and `05` differ.
-    pub number: &'a str,
+    pub(crate) number: &'a str,
     /// The component. Files with the same number and different components can be applied at the same time.
-    pub component: &'a str,
+    pub(crate) component: &'a str,
 }
 
 impl<'a> RunLevel<'a> {
     /// Reads a name of the form `0000_<digits>_<component>_…`. Any other name has no run level.
-    pub fn of(file_name: &'a str) -> Option<Self> {
+    pub(crate) fn of(file_name: &'a str) -> Option<Self> {
         let rest = file_name.strip_prefix("0000_")?;
         let (number, rest) = rest.split_once('_')?;
         let (component, _) = rest.split_once('_')?;

@@ -9,18 +9,18 @@ use crate::yaml::{Node, Sources, json};
 
 /// A manifest of a fragment, with values filled in.
 #[derive(Clone, Debug)]
-pub struct ExpandedManifest {
+pub(crate) struct ExpandedManifest {
     /// The file, as messages show it.
-    pub file: String,
+    pub(crate) file: String,
     /// The number of the document in the file, from one.
-    pub document: usize,
+    pub(crate) document: usize,
     /// The object.
-    pub root: Node,
+    pub(crate) root: Node,
 }
 
 impl Payload {
     /// Returns the payload with some manifests changed, and with the manifests of fragments that each component uses.
-    pub fn with_manifests(
+    pub(crate) fn with_manifests(
         &self,
         mut changed: BTreeMap<usize, Manifest>,
         from_fragments: BTreeMap<String, Vec<ExpandedManifest>>,
@@ -91,7 +91,7 @@ impl Payload {
 
 impl Manifest {
     /// Returns the manifest with another object, which may have another identity.
-    pub fn with_root(&self, root: Node, sources: &Sources) -> Result<Self, Diagnostic> {
+    pub(crate) fn with_root(&self, root: Node, sources: &Sources) -> Result<Self, Diagnostic> {
         let (id, version) = identity(&root, sources)?;
         Ok(Self {
             root,

@@ -33,7 +33,11 @@ pub fn implicitly_enabled(update: &Payload, current: &Payload, filters: &Filters
 }
 
 /// Returns the filters after an update from `current`, and the capabilities that it enables.
-pub fn for_update(filters: &Filters, update: &Payload, current: &Payload) -> (Filters, BTreeSet<String>) {
+pub(crate) fn for_update(
+    filters: &Filters,
+    update: &Payload,
+    current: &Payload,
+) -> (Filters, BTreeSet<String>) {
     let implied = implicitly_enabled(update, current, filters);
     let mut filters = filters.clone();
     let capabilities = filters.capabilities.get_or_insert_default();

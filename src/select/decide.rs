@@ -3,49 +3,49 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Code, Reason, check, include};
+use super::{Exclusion, ExclusionFilter, check, include};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::expand::{Expanded, FragmentPlacement, Variables, View, may_add};
 use crate::glob;
 use crate::language::{Filters, Marked, Omissions, Page, Place, Profile, Selector, unmet};
 use crate::object::{Annotations, Cluster, ObjectId, Scope, Scopes};
-use crate::payload::{Manifest, Payload};
+use crate::payload::{self, Manifest, Payload};
 use crate::yaml::Mark;
 
 /// The decision for each manifest of a payload.
-pub struct Selection {
+pub(crate) struct Selection {
     /// For each manifest, the reason why the profile excludes it; `None` if it includes it.
-    pub exclusions: Vec<Option<Reason>>,
+    pub(crate) exclusions: Vec<Option<Exclusion>>,
     /// For each manifest, the position of the entry of `place`, `omit` or `ignore` that decided. `None` if its
     /// annotations or its kind decided.
-    pub decided_by: Vec<Option<Mark>>,
+    pub(crate) decided_by: Vec<Option<Mark>>,
     /// The components that exist in this topology: the filters include at least one of their manifests.
-    pub components: BTreeSet<String>,
+    pub(crate) components: BTreeSet<String>,
     /// The indexes of the manifests that are excluded only because their objects live in the other cluster.
-    pub in_other_cluster: BTreeSet<usize>,
+    pub(crate) in_other_cluster: BTreeSet<usize>,
 }
 
 /// A profile whose manifests are selected.
-pub struct Selected<'a> {
+pub(crate) struct Selected<'a> {
     /// The profile as it was expanded.
-    pub expanded: Expanded<'a>,
+    pub(crate) expanded: Expanded<'a>,
     /// The decision for each manifest.
-    pub selection: Selection,
+    pub(crate) selection: Selection,
 }
 
 impl<'a> Selected<'a> {
     /// Returns the profile.
-    pub fn profile(&self) -> &'a Profile {
+    pub(crate) fn profile(&self) -> &'a Profile {
         self.expanded.view.profile
     }
 
     /// Returns the payload that the profile selects from, with the manifests of fragments.
-    pub fn payload(&self) -> &Payload {
+    pub(crate) fn payload(&self) -> &Payload {
         &self.expanded.view.payload
     }
 
     /// Fails if the profile selects nothing: a misspelt cluster profile excludes every manifest.
-    pub fn require_any(&self) -> Result<(), Diagnostics> {
+    pub(crate) fn require_any(&self) -> Result<(), Diagnostics> {
         if !self.selection.components.is_empty() {
             return Ok(());
         }
@@ -67,7 +67,7 @@ impl<'a> Selected<'a> {
 }
 
 /// Decides for each manifest whether the profile includes it.
-pub fn select(expanded: Expanded<'_>) -> Result<Selected<'_>, Diagnostics> {
+pub(crate) fn select(expanded: Expanded<'_>) -> Result<Selected<'_>, Diagnostics> {
     let selection = decide(&expanded)?;
     Ok(Selected { expanded, selection })
 }
@@ -101,7 +101,7 @@ fn decide(expanded: &Expanded<'_>) -> Result<Selection, Diagnostics> {
 /// The decision for one manifest.
 #[derive(Default)]
 struct Decision {
-    exclusion: Option<Reason>,
+    exclusion: Option<Exclusion>,
     decided_by: Option<Mark>,
     /// Whether its component exists in this topology.
     component_exists: bool,
@@ -161,10 +161,10 @@ impl Decider<'_> {
 
     /// Applies the cluster-version-operator's filters. They also include a manifest whose annotations name a profile of
     /// this topology instead of the cluster profile; [`Self::cluster_of`] then decides in which cluster it lives.
-    fn filtered(&self, manifest: &Manifest) -> Option<Reason> {
+    fn filtered(&self, manifest: &Manifest) -> Option<Exclusion> {
         let filters = &self.view.profile.select;
         let reason = include(manifest, filters).err()?;
-        if reason.code != Code::ClusterProfile {
+        if reason.filter != ExclusionFilter::ClusterProfile {
             return Some(reason);
         }
         match self.named_profiles(manifest).next().map(|profile| profile.name.clone()) {
@@ -185,7 +185,7 @@ impl Decider<'_> {
     }
 
     /// Returns why the whole component does not exist.
-    fn component_absent(&self, manifest: &Manifest) -> Result<Option<Reason>, Diagnostic> {
+    fn component_absent(&self, manifest: &Manifest) -> Result<Option<Exclusion>, Diagnostic> {
         let Some(page) = self.page(manifest) else { return Ok(None) };
         let variables = Variables::of(self.view, self.component(manifest));
         let unmet = unmet(&page.when, &variables, self.view.context.sources)?;
@@ -193,7 +193,7 @@ impl Decider<'_> {
     }
 
     /// Returns why a manifest is left out, and the entry that leaves it out.
-    fn omitted(&self, manifest: &Manifest) -> Result<Option<(Reason, Mark)>, Diagnostic> {
+    fn omitted(&self, manifest: &Manifest) -> Result<Option<(Exclusion, Mark)>, Diagnostic> {
         if let Some(page) = self.page(manifest) {
             let file = self.view.payload.file(manifest).name();
             if let Some((_, reason)) = page.ignore.iter().find(|(pattern, _)| glob::matches(pattern, file)) {
@@ -215,7 +215,7 @@ impl Decider<'_> {
         &self,
         omissions: &Omissions,
         manifest: &Manifest,
-    ) -> Result<Option<(Reason, Mark)>, Diagnostic> {
+    ) -> Result<Option<(Exclusion, Mark)>, Diagnostic> {
         for (selector, omission) in &omissions.0 {
             if !selector.value.matches(&manifest.id) || !self.view.profile.is_in(&omission.profiles) {
                 continue;
@@ -284,7 +284,7 @@ impl Decider<'_> {
 
     fn no_cluster(&self, manifest: &Manifest) -> Diagnostic {
         let object = format!("{}/{}", manifest.id.kind, manifest.id.name);
-        let page = self.view.payload.page_file(self.component(manifest));
+        let page = payload::page_file(self.component(manifest));
         self.error(
             manifest.root.mark,
             &format!("the page does not say which cluster `{object}` belongs to"),
@@ -355,6 +355,6 @@ impl Decider<'_> {
     }
 }
 
-fn omitted(reason: &str) -> Reason {
-    Reason { code: Code::Omitted, message: reason.to_owned() }
+fn omitted(reason: &str) -> Exclusion {
+    Exclusion { filter: ExclusionFilter::Omitted, message: reason.to_owned() }
 }

@@ -18,7 +18,7 @@ pub(super) const FEATURE_SETS: [&str; 5] =
 
 /// The filter that excludes a manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Code {
+pub enum ExclusionFilter {
     /// The manifest has no annotations.
     NoAnnotations,
     /// The manifest excludes itself with an identifier.
@@ -41,16 +41,16 @@ pub enum Code {
     Omitted,
 }
 
-/// Why a manifest is excluded.
+/// The reason why a manifest is excluded.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reason {
+pub struct Exclusion {
     /// The filter that excludes it.
-    pub code: Code,
+    pub filter: ExclusionFilter,
     /// The message, as the cluster-version-operator logs it.
     pub message: String,
 }
 
-impl Code {
+impl ExclusionFilter {
     /// Returns the name for output.
     pub fn name(self) -> &'static str {
         match self {
@@ -68,14 +68,14 @@ impl Code {
     }
 
     /// Returns an exclusion by this filter.
-    fn because(self, message: impl Into<String>) -> Result<(), Reason> {
-        Err(Reason { code: self, message: message.into() })
+    fn because(self, message: impl Into<String>) -> Result<(), Exclusion> {
+        Err(Exclusion { filter: self, message: message.into() })
     }
 }
 
-impl fmt::Display for Reason {
+impl fmt::Display for Exclusion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.code.name(), self.message)
+        write!(f, "{}: {}", self.filter.name(), self.message)
     }
 }
 
@@ -88,7 +88,7 @@ pub(super) enum UnknownCapability {
 }
 
 /// Applies the filters to a manifest. The error is the reason why they exclude it.
-pub fn include(manifest: &Manifest, filters: &Filters) -> Result<(), Reason> {
+pub fn include(manifest: &Manifest, filters: &Filters) -> Result<(), Exclusion> {
     include_with(manifest, filters, UnknownCapability::Excludes)
 }
 
@@ -96,10 +96,10 @@ pub(super) fn include_with(
     manifest: &Manifest,
     filters: &Filters,
     unknown: UnknownCapability,
-) -> Result<(), Reason> {
+) -> Result<(), Exclusion> {
     let annotations = Annotations::of(&manifest.root);
     if !annotations.exist() {
-        return Code::NoAnnotations.because("no annotations");
+        return ExclusionFilter::NoAnnotations.because("no annotations");
     }
     if let Some(identifier) = &filters.exclude_identifier {
         excluded(&annotations, identifier)?;
@@ -125,14 +125,18 @@ pub(super) fn include_with(
     overridden(&manifest.id, &filters.overrides)
 }
 
-fn excluded(annotations: &Annotations<'_>, identifier: &str) -> Result<(), Reason> {
+fn excluded(annotations: &Annotations<'_>, identifier: &str) -> Result<(), Exclusion> {
     let key = format!("exclude.release.openshift.io/{identifier}");
-    if annotations.get(&key) == Some("true") { Code::Excluded.because(format!("{key}=true")) } else { Ok(()) }
+    if annotations.get(&key) == Some("true") {
+        ExclusionFilter::Excluded.because(format!("{key}=true"))
+    } else {
+        Ok(())
+    }
 }
 
-fn set_and_gate(annotations: &Annotations<'_>) -> Result<(), Reason> {
+fn set_and_gate(annotations: &Annotations<'_>) -> Result<(), Exclusion> {
     if annotations.get(FEATURE_SET).is_some() && annotations.get(FEATURE_GATE).is_some() {
-        return Code::SetAndGate.because(
+        return ExclusionFilter::SetAndGate.because(
             "both feature set and feature gate annotations are present: manifests may specify either a feature set \
              or a feature gate, but not both",
         );
@@ -141,34 +145,35 @@ fn set_and_gate(annotations: &Annotations<'_>) -> Result<(), Reason> {
 }
 
 /// The list is not trimmed: a space makes an unknown name, and one unknown name excludes the manifest.
-fn feature_set(annotations: &Annotations<'_>, required: &str) -> Result<(), Reason> {
+fn feature_set(annotations: &Annotations<'_>, required: &str) -> Result<(), Exclusion> {
     let Some(value) = annotations.get(FEATURE_SET) else { return Ok(()) };
     let required = if required.is_empty() { "Default" } else { required };
     let sets: BTreeSet<&str> = value.split(',').collect();
     if let Some(unknown) = value.split(',').find(|set| !FEATURE_SETS.contains(set)) {
         let known = FEATURE_SETS.join(",");
-        return Code::FeatureSet.because(format!(
+        return ExclusionFilter::FeatureSet.because(format!(
             "unrecognized value {unknown:?} in {FEATURE_SET}={value}; known values are: {known}"
         ));
     }
     if !sets.contains(required) {
         let sets: Vec<_> = sets.into_iter().collect();
-        return Code::FeatureSet
+        return ExclusionFilter::FeatureSet
             .because(format!("{required:?} is required, and {FEATURE_SET}={}", sets.join(",")));
     }
     Ok(())
 }
 
-fn feature_gates(annotations: &Annotations<'_>, on: &BTreeSet<String>) -> Result<(), Reason> {
+fn feature_gates(annotations: &Annotations<'_>, on: &BTreeSet<String>) -> Result<(), Exclusion> {
     for gate in requirements(annotations.get(FEATURE_GATE)) {
         match gate.strip_prefix('-') {
             Some(gate) if on.contains(gate) => {
-                return Code::FeatureGate.because(format!(
+                return ExclusionFilter::FeatureGate.because(format!(
                     "feature gate {gate} is enabled but manifest requires it to be disabled"
                 ));
             }
             None if !on.contains(gate) => {
-                return Code::FeatureGate.because(format!("feature gate {gate} is required but not enabled"));
+                return ExclusionFilter::FeatureGate
+                    .because(format!("feature gate {gate} is required but not enabled"));
             }
             _ => {}
         }
@@ -176,12 +181,12 @@ fn feature_gates(annotations: &Annotations<'_>, on: &BTreeSet<String>) -> Result
     Ok(())
 }
 
-fn major_version(annotations: &Annotations<'_>, id: &ObjectId, version: u64) -> Result<(), Reason> {
+fn major_version(annotations: &Annotations<'_>, id: &ObjectId, version: u64) -> Result<(), Exclusion> {
     let Some(value) = annotations.get(MAJOR_VERSION) else { return Ok(()) };
     let supported =
         [("config.openshift.io", "FeatureGate"), ("apiextensions.k8s.io", "CustomResourceDefinition")];
     if !supported.contains(&(id.group.as_str(), id.kind.as_str())) {
-        return Code::MajorVersion
+        return ExclusionFilter::MajorVersion
             .because("major version filtering is only supported for feature gates and custom resources");
     }
     let (mut wanted, mut unwanted) = (BTreeSet::new(), BTreeSet::new());
@@ -194,21 +199,21 @@ fn major_version(annotations: &Annotations<'_>, id: &ObjectId, version: u64) -> 
             Ok(number) => set.insert(number),
             Err(error) => {
                 let message = format!("invalid {verb} major version {digits:?} in annotation: {error}");
-                return Code::MajorVersion.because(message);
+                return ExclusionFilter::MajorVersion.because(message);
             }
         };
     }
     let both: Vec<_> = wanted.intersection(&unwanted).map(u64::to_string).collect();
     if !both.is_empty() {
-        return Code::MajorVersion
+        return ExclusionFilter::MajorVersion
             .because(format!("inclusion and exclusion requirements overlap: [{}]", both.join(" ")));
     }
     if unwanted.contains(&version) {
-        return Code::MajorVersion
+        return ExclusionFilter::MajorVersion
             .because(format!("major version {version} matches excluded version {version}"));
     }
     if !wanted.is_empty() && !wanted.contains(&version) {
-        return Code::MajorVersion
+        return ExclusionFilter::MajorVersion
             .because(format!("major version {version} does not match any required versions"));
     }
     Ok(())
@@ -227,12 +232,12 @@ fn requirements(value: Option<&str>) -> impl Iterator<Item = &str> {
     value.unwrap_or_default().split(',').map(str::trim).filter(|requirement| !requirement.is_empty())
 }
 
-fn cluster_profile(annotations: &Annotations<'_>, profile: &str) -> Result<(), Reason> {
+fn cluster_profile(annotations: &Annotations<'_>, profile: &str) -> Result<(), Exclusion> {
     let key = format!("include.release.openshift.io/{profile}");
     match annotations.get(&key) {
         Some("true") => Ok(()),
-        Some(value) => Code::ClusterProfile.because(format!("unrecognized value {key}={value}")),
-        None => Code::ClusterProfile.because(format!("{key} unset")),
+        Some(value) => ExclusionFilter::ClusterProfile.because(format!("unrecognized value {key}={value}")),
+        None => ExclusionFilter::ClusterProfile.because(format!("{key} unset")),
     }
 }
 
@@ -240,18 +245,19 @@ fn capability(
     annotations: &Annotations<'_>,
     cluster: &Capabilities,
     unknown: UnknownCapability,
-) -> Result<(), Reason> {
+) -> Result<(), Exclusion> {
     let names = capabilities(annotations);
     let (known, unrecognized): (Vec<_>, Vec<_>) = names
         .into_iter()
         .partition(|name| unknown == UnknownCapability::Allowed || cluster.known.contains(*name));
     if !unrecognized.is_empty() {
         let names = unrecognized.join(", ");
-        return Code::Capability.because(format!("unrecognized capability names: {names}"));
+        return ExclusionFilter::Capability.because(format!("unrecognized capability names: {names}"));
     }
     let disabled: Vec<_> = known.into_iter().filter(|name| !cluster.enabled.contains(*name)).collect();
     if !disabled.is_empty() {
-        return Code::Capability.because(format!("disabled capabilities: {}", disabled.join(", ")));
+        return ExclusionFilter::Capability
+            .because(format!("disabled capabilities: {}", disabled.join(", ")));
     }
     Ok(())
 }
@@ -264,6 +270,10 @@ pub(super) fn capabilities<'a>(annotations: &Annotations<'a>) -> Vec<&'a str> {
     }
 }
 
-fn overridden(id: &ObjectId, entries: &[Override]) -> Result<(), Reason> {
-    if entries.iter().any(|entry| entry.matches(id)) { Code::Override.because("overridden") } else { Ok(()) }
+fn overridden(id: &ObjectId, entries: &[Override]) -> Result<(), Exclusion> {
+    if entries.iter().any(|entry| entry.matches(id)) {
+        ExclusionFilter::Override.because("overridden")
+    } else {
+        Ok(())
+    }
 }

@@ -8,24 +8,25 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::language::Filters;
 use crate::payload::Payload;
 
-pub use capability::{for_update, implicitly_enabled};
-pub use decide::{Selected, Selection, select};
-pub use include::{Code, Reason, include};
+pub(crate) use capability::for_update;
+pub use capability::implicitly_enabled;
+pub(crate) use decide::{Selected, Selection, select};
+pub use include::{Exclusion, ExclusionFilter, include};
 
 /// Returns for each manifest of a payload the reason why the filters exclude it; `None` if they include it.
-pub fn exclusions(filters: &Filters, payload: &Payload) -> Vec<Option<Reason>> {
+pub(crate) fn exclusions(filters: &Filters, payload: &Payload) -> Vec<Option<Exclusion>> {
     payload.manifests.iter().map(|manifest| include(manifest, filters).err()).collect()
 }
 
 /// Returns the filters that the cluster-version-operator applies when it loads and hashes a payload. Capabilities and
 /// overrides take effect only when it applies the payload.
 #[must_use]
-pub fn filters_at_load(filters: &Filters) -> Filters {
+pub(crate) fn filters_at_load(filters: &Filters) -> Filters {
     Filters { capabilities: None, overrides: Vec::new(), ..filters.clone() }
 }
 
 /// Reports filters without effect: an unknown feature set, or an override for no manifest.
-pub fn check(filters: &Filters, payload: &Payload) -> Result<(), Diagnostics> {
+pub(crate) fn check(filters: &Filters, payload: &Payload) -> Result<(), Diagnostics> {
     let mut errors = Diagnostics::default();
     let known = include::FEATURE_SETS;
     if let Some(set) = filters.feature_set.as_deref().filter(|set| !set.is_empty() && !known.contains(set)) {

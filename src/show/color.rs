@@ -2,7 +2,7 @@
 
 /// Whether output is colored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Paint {
+pub(crate) enum Paint {
     /// With ANSI escape sequences, for a terminal.
     Color,
     /// Without.

@@ -10,18 +10,18 @@ use crate::yaml::{self, Node};
 
 /// The objects of one profile.
 #[derive(Clone, Copy)]
-pub struct ProfileObjects<'a> {
+pub(crate) struct ProfileObjects<'a> {
     /// The name of the profile.
-    pub profile: &'a str,
+    pub(crate) profile: &'a str,
     /// The objects.
-    pub objects: &'a [&'a Object],
+    pub(crate) objects: &'a [&'a Object],
 }
 
 /// Returns the objects that only one profile has, and a diff of each object that differs. Returns an empty text if
 /// there is no difference.
 ///
 /// Objects are matched by component, kind and name, because a profile may move an object to another namespace.
-pub fn diff(left: ProfileObjects<'_>, right: ProfileObjects<'_>, paint: Paint) -> String {
+pub(crate) fn diff(left: ProfileObjects<'_>, right: ProfileObjects<'_>, paint: Paint) -> String {
     let mut matched: BTreeMap<DiffKey<'_>, Matched<'_>> = BTreeMap::new();
     for object in left.objects {
         matched.entry(DiffKey::of(object)).or_default().left.push(object);
@@ -89,7 +89,7 @@ fn diff_object(old: &Object, new: &Object, profiles: (&str, &str), paint: Paint,
 }
 
 /// Returns the fields in which two versions of an object differ, one per line. Hides the values of Secrets.
-pub fn fields(before: &Node, after: &Node) -> Vec<String> {
+pub(crate) fn fields(before: &Node, after: &Node) -> Vec<String> {
     let (mut before, mut after) = (before.clone(), after.clone());
     mask_secrets::mask(&mut before, &mut after);
     changes(&before, &after).iter().map(ToString::to_string).collect()

@@ -15,7 +15,7 @@ const PUBLIC_FIELDS: [&str; 6] =
     ["/metadata/name", "/metadata/namespace", "/metadata/labels", "/type", "/kind", "/apiVersion"];
 
 /// Finds the object with a name such as `deployment/api`, as [`is_called`] matches it.
-pub fn find<'p>(wanted: &str, plan: &'p Plan, view: &View<'_>) -> Result<&'p Object, Diagnostic> {
+pub(crate) fn find<'p>(wanted: &str, plan: &'p Plan, view: &View<'_>) -> Result<&'p Object, Diagnostic> {
     let matching: Vec<&Object> = plan.objects.iter().filter(|object| is_called(&object.id, wanted)).collect();
     match matching[..] {
         [object] => Ok(object),
@@ -35,14 +35,14 @@ pub fn find<'p>(wanted: &str, plan: &'p Plan, view: &View<'_>) -> Result<&'p Obj
 }
 
 /// Returns whether an object has the name `kind/name` or `kind.group/name`, with upper or lower case.
-pub fn is_called(id: &ObjectId, wanted: &str) -> bool {
+pub(crate) fn is_called(id: &ObjectId, wanted: &str) -> bool {
     let kinds = [id.kind.clone(), id.kind_and_group()];
     kinds.iter().any(|kind| format!("{kind}/{}", id.name).eq_ignore_ascii_case(wanted))
 }
 
 /// Explains each field at or below a path: its value, the line that set it, why, and its earlier values. Fields that
 /// were removed are explained too. The object must have been rendered with its history.
-pub fn explain(object: &Object, path: &str, view: &View<'_>) -> Result<String, Diagnostic> {
+pub(crate) fn explain(object: &Object, path: &str, view: &View<'_>) -> Result<String, Diagnostic> {
     let explainer = Explainer { view, object, revisions: object.history.revisions() };
     let mut out = format!("{} (profile {})\n", object.id, view.profile.name);
     match path::resolve(&object.root, path) {

@@ -8,17 +8,17 @@ use crate::yaml::{Node, Value, json};
 
 /// A field that differs. At least one of `before` and `after` is set.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Change {
+pub(crate) struct Change {
     /// The path: a JSON pointer, with `[name=x]` for items that have a name.
-    pub path: String,
+    pub(crate) path: String,
     /// The old value as JSON, or nothing if the field was added.
-    pub before: Option<String>,
+    pub(crate) before: Option<String>,
     /// The new value as JSON, or nothing if the field was removed.
-    pub after: Option<String>,
+    pub(crate) after: Option<String>,
 }
 
 /// Returns all fields that differ.
-pub fn changes(before: &Node, after: &Node) -> Vec<Change> {
+pub(crate) fn changes(before: &Node, after: &Node) -> Vec<Change> {
     let mut changes = Vec::new();
     compare(Some(before), Some(after), String::new(), &mut changes);
     changes

@@ -8,7 +8,7 @@ use crate::language::Check;
 use crate::yaml::Sources;
 
 /// Returns findings as text.
-pub fn text(findings: &[Finding], sources: &Sources) -> String {
+pub(crate) fn text(findings: &[Finding], sources: &Sources) -> String {
     let mut out = String::new();
     for finding in findings {
         out.push_str(&finding.diagnostic(sources).to_string());
@@ -18,7 +18,7 @@ pub fn text(findings: &[Finding], sources: &Sources) -> String {
 }
 
 /// Returns findings as JSON, one per line.
-pub fn json(findings: &[Finding], sources: &Sources) -> String {
+pub(crate) fn json(findings: &[Finding], sources: &Sources) -> String {
     let mut out = String::new();
     for finding in findings {
         let object = finding.object.as_ref().map(
@@ -44,7 +44,7 @@ pub fn json(findings: &[Finding], sources: &Sources) -> String {
 }
 
 /// Returns findings in the Static Analysis Results Interchange Format, version 2.1.0.
-pub fn sarif(findings: &[Finding], sources: &Sources) -> String {
+pub(crate) fn sarif(findings: &[Finding], sources: &Sources) -> String {
     let rules: Vec<Json> = Check::all().map(sarif_rule).collect();
     let results: Vec<Json> = findings.iter().map(|finding| sarif_result(finding, sources)).collect();
     let log = json!({

@@ -16,7 +16,7 @@ const STALE_FOLDER: &str = "stale: no profile and parameter set renders it";
 const HIDDEN: &str = "differs (not shown, because it contains a secret parameter)";
 
 /// Returns the differences of one folder as text: for each file the fields that differ, then a diff.
-pub fn report(folder: &str, differences: &[Difference], paint: Paint) -> String {
+pub(crate) fn report(folder: &str, differences: &[Difference], paint: Paint) -> String {
     let mut out = String::new();
     for Difference { path, kind } in differences {
         let file = paint.bold(&format!("{folder}/{path}"));
@@ -46,7 +46,7 @@ pub fn report(folder: &str, differences: &[Difference], paint: Paint) -> String 
 }
 
 /// Returns the differences of one folder as annotations for GitHub Actions, at the first line that differs.
-pub fn github(folder: &str, differences: &[Difference]) -> String {
+pub(crate) fn github(folder: &str, differences: &[Difference]) -> String {
     let mut out = String::new();
     for Difference { path, kind } in differences {
         let (line, message) = match kind {
@@ -65,12 +65,12 @@ pub fn github(folder: &str, differences: &[Difference]) -> String {
 }
 
 /// Returns the report of a folder that no profile and parameter set renders.
-pub fn stale_folder(folder: &str) -> String {
+pub(crate) fn stale_folder(folder: &str) -> String {
     format!("{folder} is {STALE_FOLDER}\n")
 }
 
 /// Returns the report of a folder that no profile and parameter set renders, as an annotation for GitHub Actions.
-pub fn stale_folder_github(folder: &str) -> String {
+pub(crate) fn stale_folder_github(folder: &str) -> String {
     format!("::error file={}::{STALE_FOLDER}\n", escape_property(folder))
 }
 

@@ -10,12 +10,12 @@ use crate::language::Filters;
 use crate::object::Cluster;
 use crate::order::Plan;
 use crate::payload::{self, Manifest, Payload};
-use crate::select::{self, Reason, Selected, Selection};
+use crate::select::{self, Exclusion, Selected, Selection};
 use crate::yaml::{Node, Sources};
 
 /// A manifest or an added object in the list.
 #[derive(Debug, Serialize)]
-pub struct Row {
+pub(crate) struct Row {
     file: String,
     document: usize,
     group: String,
@@ -38,7 +38,7 @@ struct RowReason {
 }
 
 /// Returns a row for each manifest of the payload, with the profile's decision about it.
-pub fn selected(selected: &Selected<'_>, sources: &Sources) -> Vec<Row> {
+pub(crate) fn selected(selected: &Selected<'_>, sources: &Sources) -> Vec<Row> {
     let Selection { exclusions, decided_by, .. } = &selected.selection;
     let mut rows = rows(selected.payload(), exclusions, Some(selected.profile().cluster));
     for (row, mark) in rows.iter_mut().zip(decided_by) {
@@ -49,7 +49,11 @@ pub fn selected(selected: &Selected<'_>, sources: &Sources) -> Vec<Row> {
 
 /// Returns a row for each manifest, in the order of the payload. `exclusions` has the reason for each manifest that is
 /// not included.
-pub fn rows(payload: &Payload, exclusions: &[Option<Reason>], cluster: Option<Cluster>) -> Vec<Row> {
+pub(crate) fn rows(
+    payload: &Payload,
+    exclusions: &[Option<Exclusion>],
+    cluster: Option<Cluster>,
+) -> Vec<Row> {
     let mut rows = Vec::with_capacity(exclusions.len());
     for (manifest, reason) in payload.manifests.iter().zip(exclusions) {
         rows.push(row(payload, manifest, reason.as_ref(), cluster));
@@ -58,7 +62,7 @@ pub fn rows(payload: &Payload, exclusions: &[Option<Reason>], cluster: Option<Cl
 }
 
 /// Returns a row for each object that a page or a fragment adds.
-pub fn added(plan: &Plan, sources: &Sources) -> Vec<Row> {
+pub(crate) fn added(plan: &Plan, sources: &Sources) -> Vec<Row> {
     let mut rows = Vec::new();
     for object in plan.objects.iter().filter(|object| object.manifest.is_none()) {
         let id = object.id.clone();
@@ -82,7 +86,7 @@ pub fn added(plan: &Plan, sources: &Sources) -> Vec<Row> {
 
 /// Returns the manifests that no profile includes, and those that a standalone cluster includes but no profile of a
 /// topology with a management and a guest cluster. Each has the reason of the first profile concerned.
-pub fn orphans(payload: &Payload, all: &[Selected<'_>]) -> Vec<Row> {
+pub(crate) fn orphans(payload: &Payload, all: &[Selected<'_>]) -> Vec<Row> {
     let hosted: Vec<&Selected<'_>> = all.iter().filter(|selected| is_hosted(selected, all)).collect();
     let mut rows = Vec::new();
     // The manifests of fragments come after those of the payload: they cannot be orphans.
@@ -116,7 +120,7 @@ fn is_hosted(selected: &Selected<'_>, all: &[Selected<'_>]) -> bool {
     })
 }
 
-fn row(payload: &Payload, manifest: &Manifest, reason: Option<&Reason>, cluster: Option<Cluster>) -> Row {
+fn row(payload: &Payload, manifest: &Manifest, reason: Option<&Exclusion>, cluster: Option<Cluster>) -> Row {
     let id = manifest.id.clone();
     Row {
         file: payload.file(manifest).path.clone(),
@@ -127,20 +131,21 @@ fn row(payload: &Payload, manifest: &Manifest, reason: Option<&Reason>, cluster:
         namespace: id.namespace,
         name: id.name,
         included: reason.is_none(),
-        reason: reason.map(|reason| RowReason { code: reason.code.name(), message: reason.message.clone() }),
+        reason: reason
+            .map(|reason| RowReason { code: reason.filter.name(), message: reason.message.clone() }),
         cluster: cluster.filter(|_| reason.is_none()).map(Cluster::name),
         by: None,
     }
 }
 
 /// Returns the rows as a JSON array, with one row per line.
-pub fn to_json(rows: &[Row]) -> String {
+pub(crate) fn to_json(rows: &[Row]) -> String {
     let lines: Vec<String> = rows.iter().filter_map(|row| serde_json::to_string(row).ok()).collect();
     if lines.is_empty() { "[]\n".to_owned() } else { format!("[\n{}\n]\n", lines.join(",\n")) }
 }
 
 /// Returns the rows as a table.
-pub fn table(rows: &[Row], paint: Paint) -> String {
+pub(crate) fn table(rows: &[Row], paint: Paint) -> String {
     let mut lines = vec![["INCLUDED", "CLUSTER", "OBJECT", "NAMESPACE", "FILE", "REASON"].map(str::to_owned)];
     lines.extend(rows.iter().map(cells));
     let mut widths = [0; 6];
@@ -187,7 +192,7 @@ fn cells(row: &Row) -> [String; 6] {
 
 /// Returns the number of manifests, and the digests that identify the payload: one of all files, and the one that the
 /// cluster-version-operator reports in a live cluster.
-pub fn summary(payload: &Payload, filters: &Filters, exclusions: &[Option<Reason>]) -> String {
+pub(crate) fn summary(payload: &Payload, filters: &Filters, exclusions: &[Option<Exclusion>]) -> String {
     let included = exclusions.iter().filter(|reason| reason.is_none()).count();
     let excluded_at_load = select::exclusions(&select::filters_at_load(filters), payload);
     let manifests = payload.manifests.iter().zip(&excluded_at_load);

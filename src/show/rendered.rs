@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::order::Plan;
 
 /// Returns a table with a row for each component and a column for each profile.
-pub fn rendered(plans: &[Plan]) -> String {
+pub(crate) fn rendered(plans: &[Plan]) -> String {
     let mut components: Vec<&str> =
         plans.iter().flat_map(|plan| &plan.objects).map(|object| object.component.as_str()).collect();
     components.sort_unstable();

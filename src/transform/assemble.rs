@@ -11,16 +11,16 @@ use crate::parallel::{self, MIN_COMPONENTS_PER_THREAD};
 use crate::select::{Selected, Selection};
 
 /// The objects of one profile, by component.
-pub struct Assembled<'a> {
+pub(crate) struct Assembled<'a> {
     /// The profile and its expanded contributions.
-    pub expanded: Expanded<'a>,
+    pub(crate) expanded: Expanded<'a>,
     /// The components with their objects.
-    pub components: Vec<Component>,
+    pub(crate) components: Vec<Component>,
     pub(super) scopes: Scopes,
 }
 
 /// Turns the selected manifests into objects, inserts the release's images, and adds what pages and fragments contribute.
-pub fn assemble(selected: Selected<'_>) -> Result<Assembled<'_>, Diagnostics> {
+pub(crate) fn assemble(selected: Selected<'_>) -> Result<Assembled<'_>, Diagnostics> {
     let Selected { expanded, selection } = selected;
     let view = &expanded.view;
     let images = ImageReplacements::of(&view.payload, view.profile.cluster)?;

@@ -5,11 +5,11 @@ use crate::object::{Object, Scopes};
 use crate::yaml::Sources;
 
 /// The objects of one component in one cluster.
-pub struct Component {
+pub(crate) struct Component {
     /// The name of the component.
-    pub name: String,
+    pub(crate) name: String,
     /// Its objects.
-    pub objects: Vec<Object>,
+    pub(crate) objects: Vec<Object>,
 }
 
 /// The component whose objects get contributions.

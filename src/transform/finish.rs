@@ -12,19 +12,19 @@ use crate::object::{Object, has_pods};
 use crate::parallel::{self, MIN_COMPONENTS_PER_THREAD};
 
 /// The final objects of a profile.
-pub struct Rendered<'a> {
+pub(crate) struct Rendered<'a> {
     /// The profile and its input.
-    pub view: View<'a>,
+    pub(crate) view: View<'a>,
     /// The objects, in the order of the payload.
-    pub objects: Vec<Object>,
+    pub(crate) objects: Vec<Object>,
     /// The namespace of the profile, if it has one.
-    pub namespace: Option<String>,
+    pub(crate) namespace: Option<String>,
     /// Warnings about the result.
-    pub warnings: Vec<Diagnostic>,
+    pub(crate) warnings: Vec<Diagnostic>,
 }
 
 /// Applies policy, patches and pins, moves objects to the profile's namespace, and strips annotations.
-pub fn finish(cluster: WithIntents<'_>) -> Result<Rendered<'_>, Diagnostics> {
+pub(crate) fn finish(cluster: WithIntents<'_>) -> Result<Rendered<'_>, Diagnostics> {
     let WithIntents { assembled: Assembled { expanded, components, .. }, detected } = cluster;
     let view = expanded.view;
     let mut objects = policy_and_patches(components, &view, &detected)?;

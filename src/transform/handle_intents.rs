@@ -18,14 +18,14 @@ use crate::object::{Cause, Object, ObjectId, PayloadPosition};
 use crate::yaml::{Mark, Node, Sources};
 
 /// The objects of a profile after its intents were handled.
-pub struct WithIntents<'a> {
+pub(crate) struct WithIntents<'a> {
     pub(super) assembled: Assembled<'a>,
     pub(super) detected: Detected,
 }
 
 impl<'a> WithIntents<'a> {
     /// Returns the profile.
-    pub fn profile(&self) -> &'a Profile {
+    pub(crate) fn profile(&self) -> &'a Profile {
         self.assembled.expanded.view.profile
     }
 }
@@ -45,7 +45,7 @@ struct IntentReplacement {
 }
 
 /// Handles the intents of all clusters of a topology.
-pub fn handle_intents(clusters: Vec<Assembled<'_>>) -> Result<Vec<WithIntents<'_>>, Diagnostics> {
+pub(crate) fn handle_intents(clusters: Vec<Assembled<'_>>) -> Result<Vec<WithIntents<'_>>, Diagnostics> {
     let mut handled = Vec::new();
     for (remote_services, assembled) in remote_services(&clusters).into_iter().zip(clusters) {
         let detected = Detected { remote_services, intents: BTreeSet::new() };

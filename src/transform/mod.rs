@@ -32,7 +32,6 @@ mod strip_annotations;
 mod tombstones;
 mod unknown_containers;
 
-pub use assemble::{Assembled, assemble};
-pub use component::Component;
-pub use finish::{Rendered, finish};
-pub use handle_intents::{WithIntents, handle_intents};
+pub(crate) use assemble::assemble;
+pub(crate) use finish::{Rendered, finish};
+pub(crate) use handle_intents::handle_intents;

@@ -578,7 +578,7 @@ fn findings_can_be_printed_as_json_and_sarif() {
         .iter()
         .map(|rule| rule["id"].as_str().unwrap())
         .collect();
-    let checks: Vec<&str> = transship::language::Check::all().map(transship::language::Check::code).collect();
+    let checks: Vec<&str> = transship::Check::all().map(transship::Check::code).collect();
     assert_eq!(rules, checks);
     let result = &run["results"][0];
     assert_eq!((result["ruleId"].as_str(), result["level"].as_str()), (Some("unknown-field"), Some("error")));
@@ -706,8 +706,7 @@ fn the_page_lists_every_check() {
         .take_while(|line| line.starts_with('|'))
         .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
         .collect();
-    let codes: Vec<String> =
-        transship::language::Check::all().map(|check| format!("`{}`", check.code())).collect();
+    let codes: Vec<String> = transship::Check::all().map(|check| format!("`{}`", check.code())).collect();
     assert_eq!(rows.iter().map(|row| row[0]).collect::<Vec<_>>(), codes);
     let here =
         std::fs::read_to_string(repository().join("tests/render/checks.rs")).unwrap() + &data("cases.yaml");

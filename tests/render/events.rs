@@ -1,7 +1,7 @@
 //! Events, summaries and the progress line.
 
 use transship::apply::{Event, EventKind, ProgressLine, Summary};
-use transship::object::{Cluster, ObjectId};
+use transship::{Cluster, ObjectId};
 
 use crate::support::repository;
 

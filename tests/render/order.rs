@@ -1,6 +1,6 @@
 //! Run levels: which objects wait for which.
 
-use transship::order::Plan;
+use transship::Plan;
 
 use crate::support::Folder;
 
@@ -17,7 +17,7 @@ fn stages(files: &[&str]) -> Vec<String> {
     let folder =
         Folder::with_payload(&files.iter().map(|(path, text)| (*path, text.as_str())).collect::<Vec<_>>());
     let plan: Plan = folder.render().unwrap();
-    let chunk = |chunk: &transship::order::Chunk| {
+    let chunk = |chunk: &transship::Chunk| {
         let files: Vec<_> =
             plan.objects[chunk.objects.clone()].iter().map(|object| object.file.as_str()).collect();
         format!("{}[{}]", chunk.run_level.as_deref().unwrap_or("-"), files.join(" "))

@@ -2,9 +2,8 @@
 
 use proptest::prelude::*;
 use serde_json::Value as Json;
-use transship::language::ItemPosition;
-use transship::object::Schema;
-use transship::transform::patch::{self, PatchError};
+use transship::patch::ItemPosition;
+use transship::patch::{self, PatchError};
 use transship::yaml::{self, Node, SourceId};
 
 use crate::support::{Folder, repository};
@@ -20,9 +19,7 @@ fn truth(file: &str) -> Vec<Json> {
 
 fn strategic(original: &str, change: &str, position: ItemPosition) -> Result<Node, PatchError> {
     let mut target = node(original);
-    let text = |field: &str| target.get(field).and_then(Node::as_str).unwrap().to_owned();
-    let schema = Schema::built_in(&text("apiVersion"), &text("kind")).unwrap();
-    patch::strategic(&mut target, &node(change), schema, position)?;
+    patch::strategic_merge(&mut target, &node(change), None, position)?;
     Ok(target)
 }
 
@@ -133,7 +130,7 @@ fn lists_of_custom_resources_merge_by_the_keys_in_the_crd() {
     );
     let mut target = node("spec: {rules: [{id: one, v: 1, tags: [x]}, {id: two}], plain: [1]}");
     let change = node("spec: {rules: [{id: one, w: 2, tags: [x, z]}, {id: three}]}");
-    patch::strategic(&mut target, &change, Schema::Custom(&crd), ItemPosition::Last).unwrap();
+    patch::strategic_merge(&mut target, &change, Some(&crd), ItemPosition::Last).unwrap();
     assert_eq!(
         yaml::json::write(&target),
         r#"{"spec":{"plain":[1],"rules":[{"id":"one","tags":["x","z"],"v":1,"w":2},{"id":"two"},{"id":"three"}]}}"#

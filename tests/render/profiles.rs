@@ -1,6 +1,6 @@
 //! Profiles: their fields, and the errors for mistakes in them.
 
-use transship::object::Cluster;
+use transship::Cluster;
 
 use crate::support::{Folder, TestProject, profile};
 
@@ -18,10 +18,7 @@ fn a_profile_has_filters_a_cluster_and_a_namespace() {
     folder.write("profiles/p.yaml", profile("p", more));
     let profiles = folder.profiles().unwrap();
     let p = profiles.named(Some("p")).unwrap()[0];
-    assert_eq!(
-        (p.cluster, p.topology.as_str(), p.namespace.as_ref().map(|namespace| namespace.value.as_str())),
-        (Cluster::Both, "p", Some("clusters-a"))
-    );
+    assert_eq!((p.cluster, p.topology.as_str(), p.namespace()), (Cluster::Both, "p", Some("clusters-a")));
     let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     assert_eq!(p.select.cluster_profile.as_deref(), Some("test"));
     assert_eq!(p.select.feature_set.as_deref(), Some("TechPreviewNoUpgrade"));

@@ -3,10 +3,10 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use transship::Cluster;
 use transship::Project;
 use transship::apply::{Action, ClusterPlan, DependencyReason, Rollout, Step};
-use transship::object::{self, Cluster};
-use transship::order::{Chunk, Plan, Stage};
+use transship::{Chunk, Plan, Stage};
 
 use crate::support::{Folder, repository};
 
@@ -466,15 +466,23 @@ fn levels_of_one_cluster_do_not_delay_the_other() {
 #[test]
 fn only_a_crd_must_be_ready() {
     let all = [
-        (DependencyReason::SameCluster(object::DependencyReason::Namespace), false, "its namespace"),
         (
-            DependencyReason::SameCluster(object::DependencyReason::CustomResourceDefinition),
+            DependencyReason::SameCluster(transship::apply::SameClusterReason::Namespace),
+            false,
+            "its namespace",
+        ),
+        (
+            DependencyReason::SameCluster(transship::apply::SameClusterReason::CustomResourceDefinition),
             true,
             "the CRD of its kind",
         ),
-        (DependencyReason::SameCluster(object::DependencyReason::Pod), false, "an object that its pods use"),
         (
-            DependencyReason::SameCluster(object::DependencyReason::WebhookService),
+            DependencyReason::SameCluster(transship::apply::SameClusterReason::Pod),
+            false,
+            "an object that its pods use",
+        ),
+        (
+            DependencyReason::SameCluster(transship::apply::SameClusterReason::WebhookService),
             false,
             "the Service that it calls",
         ),

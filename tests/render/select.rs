@@ -1,8 +1,7 @@
 //! The cluster-version-operator's filters: which manifests each includes and excludes, with the operator's own messages.
 
-use transship::language::{Capabilities, Filters, Override};
-use transship::payload::{Manifest, cvo_hash};
-use transship::select::{implicitly_enabled, include};
+use transship::Manifest;
+use transship::cvo::{Capabilities, Filters, Override, cvo_hash, implicitly_enabled, include};
 
 use crate::support::Folder;
 
@@ -20,7 +19,7 @@ fn manifest(annotations: &[(&str, &str)]) -> Manifest {
 
 /// Nothing if the manifest is in, else the code and the message.
 fn verdict(manifest: &Manifest, filters: &Filters) -> Option<(String, String)> {
-    include(manifest, filters).err().map(|reason| (reason.code.name().to_owned(), reason.message))
+    include(manifest, filters).err().map(|reason| (reason.filter.name().to_owned(), reason.message))
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "it stands beside what may be nothing")]

@@ -51,7 +51,7 @@ fn objects_of(file: &str) -> Vec<Named> {
                 transship::yaml::read(&std::fs::read_to_string(&path).unwrap(), transship::yaml::SourceId(0))
                     .unwrap();
             found.extend(documents.iter().map(|document| {
-                let (id, _) = transship::object::ObjectId::of(&document.root).unwrap();
+                let (id, _) = transship::ObjectId::of(&document.root).unwrap();
                 (id.kind, id.name)
             }));
         }

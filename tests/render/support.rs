@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
+use transship::Diagnostics;
+use transship::Payload;
+use transship::Plan;
+use transship::Profiles;
 use transship::Project;
-use transship::diagnostic::Diagnostics;
-use transship::language::Profiles;
-use transship::order::Plan;
-use transship::payload::Payload;
 
 /// The repository.
 pub(crate) fn repository() -> PathBuf {

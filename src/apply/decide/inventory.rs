@@ -35,7 +35,7 @@ const MAX_SIZE: usize = 900 * 1024;
 
 /// The namespace and name of an inventory's `ConfigMap`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InventoryLocation {
+pub(crate) struct InventoryLocation {
     /// The namespace.
     pub namespace: String,
     /// The name.
@@ -44,13 +44,13 @@ pub struct InventoryLocation {
 
 impl InventoryLocation {
     /// Returns the location of a profile's inventory: in the namespace of the hosted control plane, if the plan has one.
-    pub fn of(profile: &Profile, plan: &Plan) -> Self {
+    pub(crate) fn of(profile: &Profile, plan: &Plan) -> Self {
         let namespace = plan.namespace.clone().unwrap_or_else(|| DEFAULT_NAMESPACE.to_owned());
         Self { namespace, name: format!("transship-{}", profile.topology) }
     }
 
     /// Returns the ID of the `ApplySet`: the value of the label `applyset.kubernetes.io/part-of`.
-    pub fn set(&self) -> String {
+    pub(crate) fn set(&self) -> String {
         let parent = format!("{}.{}.ConfigMap.", self.name, self.namespace);
         format!("applyset-{}-v1", URL_SAFE_NO_PAD.encode(Sha256::digest(parent)))
     }
@@ -64,7 +64,7 @@ impl fmt::Display for InventoryLocation {
 
 /// The objects that were applied to a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Inventory {
+pub(crate) struct Inventory {
     /// Whether a rollout was complete at least once. Before that, run levels do not wait for readiness.
     pub installed: bool,
     /// A digest of the rendered objects. A rollout that finds another revision here knows that a rollout of other objects
@@ -76,7 +76,7 @@ pub struct Inventory {
 
 /// An entry of the inventory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InventoryEntry {
+pub(crate) struct InventoryEntry {
     /// The object.
     pub id: ObjectId,
     /// The API version in which it was applied.
@@ -173,7 +173,7 @@ pub(crate) struct InventoryTooLarge(pub(crate) usize);
 
 impl Inventory {
     /// Returns the entry of an object.
-    pub fn find(&self, id: &ObjectId) -> Option<&InventoryEntry> {
+    pub(crate) fn find(&self, id: &ObjectId) -> Option<&InventoryEntry> {
         self.entries.iter().find(|entry| entry.id == *id)
     }
 

@@ -8,7 +8,7 @@ use crate::apply::decide::inventory::PART_OF;
 use crate::object::path::PathStep;
 
 /// The field manager of everything that transship applies.
-pub const MANAGER: &str = "transship";
+pub(crate) const MANAGER: &str = "transship";
 /// The field manager of fields that are set once, at creation.
 pub(crate) const SEED_MANAGER: &str = "transship-seed";
 

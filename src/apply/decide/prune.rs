@@ -1,5 +1,8 @@
 //! Decides which objects may be pruned.
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 
 use crate::apply::decide::inventory::{Inventory, InventoryEntry};
@@ -24,7 +27,7 @@ pub enum Approval {
 
 /// The inventory of a cluster and the objects that are rendered for it.
 #[derive(Clone, Copy, Debug)]
-pub struct PruneCandidates<'a> {
+pub(crate) struct PruneCandidates<'a> {
     /// The inventory.
     pub inventory: &'a Inventory,
     /// The objects that are rendered.
@@ -33,7 +36,7 @@ pub struct PruneCandidates<'a> {
 
 /// Which objects of a cluster are pruned and which are held.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct PruneDecision {
+pub(crate) struct PruneDecision {
     /// The objects to delete.
     pub prune: Vec<InventoryEntry>,
     /// The objects that stay until someone approves their deletion.
@@ -42,7 +45,7 @@ pub struct PruneDecision {
 
 /// An object that is not pruned.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HeldEntry {
+pub(crate) struct HeldEntry {
     /// The object.
     pub entry: InventoryEntry,
     /// Why it is not pruned.
@@ -51,7 +54,7 @@ pub struct HeldEntry {
 
 /// Why an object is not pruned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HoldReason {
+pub(crate) enum HoldReason {
     /// `--prune` was not given.
     NotRequested,
     /// The rollout is incomplete.
@@ -91,7 +94,7 @@ impl fmt::Display for HoldReason {
 }
 
 /// Decides about every object that is in the inventory of a cluster and no longer rendered for it.
-pub fn decide_prune(clusters: &[PruneCandidates<'_>], approval: Approval) -> Vec<PruneDecision> {
+pub(crate) fn decide_prune(clusters: &[PruneCandidates<'_>], approval: Approval) -> Vec<PruneDecision> {
     let not_rendered: Vec<Vec<&InventoryEntry>> =
         clusters.iter().map(PruneCandidates::not_rendered).collect();
     let total = not_rendered.iter().map(Vec::len).sum();

@@ -1,11 +1,14 @@
 //! Decides whether an object is ready: kstatus' rules for Kubernetes' own kinds, the cluster-version-operator's rules for
 //! `ClusterOperator`, and well-known conditions for everything else.
 
+#[cfg(test)]
+mod tests;
+
 use serde_json::Value;
 
 /// Whether an object is ready.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Readiness {
+pub(crate) enum Readiness {
     /// It has reached its desired state.
     Ready,
     /// Not yet. The text says what is missing.
@@ -17,7 +20,7 @@ pub enum Readiness {
 use Readiness::{Failed, Ready, Waiting};
 
 /// Returns whether a live object is ready. `rendered` has the versions that a `ClusterOperator` must report.
-pub fn readiness(live: &Value, rendered: &Value) -> Readiness {
+pub(crate) fn readiness(live: &Value, rendered: &Value) -> Readiness {
     if live["metadata"]["deletionTimestamp"].is_string() {
         return Waiting("it is being deleted".to_owned());
     }

@@ -20,7 +20,7 @@ use crate::yaml::{Mark, Node, Value};
 use names::LocalNames;
 
 /// Checks every name in the profiles, the fragments and the pages.
-pub fn check_names(context: &Context<'_>) -> Result<(), Diagnostics> {
+pub(crate) fn check_names(context: &Context<'_>) -> Result<(), Diagnostics> {
     let mut checker =
         NameChecker { context, used_parameters: BTreeSet::new(), errors: Diagnostics::default() };
     for profile in context.profiles.iter() {

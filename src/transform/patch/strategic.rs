@@ -14,7 +14,12 @@ use crate::object::{ListStrategy, Schema};
 use crate::yaml::{Entry, Map, Node, Value};
 
 /// Applies a strategic merge patch to an object.
-pub fn strategic(target: &mut Node, patch: &Node, schema: Schema<'_>, position: ItemPosition) -> Result<()> {
+pub(crate) fn strategic(
+    target: &mut Node,
+    patch: &Node,
+    schema: Schema<'_>,
+    position: ItemPosition,
+) -> Result<()> {
     let merger = Merger { position };
     match (&mut target.value, &patch.value) {
         (Value::Map(map), Value::Map(changes)) => merger.merge_map(map, patch, changes, schema),
@@ -27,7 +32,7 @@ pub fn strategic(target: &mut Node, patch: &Node, schema: Schema<'_>, position: 
 
 /// Refuses a patch with null for a list that merges by key: `containers:` without items would delete all of them.
 /// Kubernetes allows this, so [`strategic`] does too; the patches of pages are checked with this function first.
-pub fn refuse_emptied_lists(patch: &Node, schema: Schema<'_>) -> Result<()> {
+pub(crate) fn refuse_emptied_lists(patch: &Node, schema: Schema<'_>) -> Result<()> {
     let Value::Map(changes) = &patch.value else { return Ok(()) };
     for change in changes {
         let Some(schema) = schema.field(&change.key) else { continue };

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use transship::object::Cluster;
+use transship::Cluster;
 
 use super::applied_state::{kinds_of, ours};
 use super::in_process::{Project, Verb};

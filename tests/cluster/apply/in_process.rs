@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::time::Duration;
 
+use transship::Cluster;
+use transship::Plan;
+use transship::Profile;
 use transship::apply::{self, Adoption, Approval, Endpoint, Event, Options, Summary, TargetCluster};
-use transship::language::Profile;
-use transship::object::Cluster;
-use transship::order::Plan;
 
 use crate::test_cluster::TestCluster;
 

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use transship::language::Check;
+use transship::Check;
 
 use super::Page;
 use crate::support::repository;

@@ -1,10 +1,10 @@
 //! Which objects may be pruned, and which are held.
 
 use proptest::prelude::*;
-use transship::apply::{
-    Approval, Inventory, InventoryEntry, InventoryLocation, PruneCandidates, PruneDecision, decide_prune,
-};
-use transship::object::ObjectId;
+
+use super::{Approval, PruneCandidates, PruneDecision, decide_prune};
+use crate::apply::decide::inventory::{Inventory, InventoryEntry, InventoryLocation};
+use crate::object::ObjectId;
 
 fn id(group: &str, kind: &str, namespace: &str, name: &str) -> ObjectId {
     let [group, kind, namespace, name] = [group, kind, namespace, name].map(str::to_owned);

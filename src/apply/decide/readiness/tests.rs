@@ -2,8 +2,9 @@
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
-use transship::apply::{Readiness, readiness};
-use transship::yaml::{self, SourceId};
+
+use super::{Readiness, readiness};
+use crate::yaml::{self, SourceId};
 
 /// Reads the cases of `tests/data/readiness.yaml`.
 fn cases() -> Vec<Value> {
