@@ -144,6 +144,11 @@ impl Diagnostics {
         if self.0.is_empty() { Ok(value) } else { Err(self) }
     }
 
+    /// Adds the errors of others.
+    pub(crate) fn append(&mut self, mut others: Self) {
+        self.0.append(&mut others.0);
+    }
+
     /// Returns the values of all results, or the errors of all results. Unlike `Iterator::collect`, it does not stop at
     /// the first error.
     pub(crate) fn collect<T>(results: impl IntoIterator<Item = Result<T, Self>>) -> Result<Vec<T>, Self> {
@@ -152,7 +157,7 @@ impl Diagnostics {
         for result in results {
             match result {
                 Ok(value) => values.push(value),
-                Err(found) => errors.0.extend(found.0),
+                Err(found) => errors.append(found),
             }
         }
         errors.into_result(values)

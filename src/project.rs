@@ -43,7 +43,7 @@ impl Project {
             }
             (payload, profiles) => {
                 let mut errors = payload.err().unwrap_or_default();
-                errors.0.extend(profiles.err().unwrap_or_default().0);
+                errors.append(profiles.err().unwrap_or_default());
                 Err(errors)
             }
         }

@@ -7,7 +7,7 @@ use super::field::Field;
 use super::finding::{Finding, Report};
 use crate::expand::View;
 use crate::language::Check;
-use crate::object::{Object, ObjectId, Schema, versions};
+use crate::object::{Object, ObjectId, Schema, defined_kind, versions};
 use crate::transform::Rendered;
 use crate::yaml::{Node, Value};
 
@@ -23,9 +23,7 @@ impl<'a> ServedKinds<'a> {
     pub(super) fn new(cluster: &'a Rendered<'a>) -> Self {
         let mut crds = HashMap::new();
         for object in &cluster.objects {
-            if object.id.kind == "CustomResourceDefinition"
-                && let Some(group_and_kind) = defined_kind(&object.root)
-            {
+            if let Some(group_and_kind) = defined_kind(&object.root) {
                 crds.insert(group_and_kind, &object.root);
             }
         }
@@ -78,12 +76,6 @@ pub(super) fn check(root: &Field<'_>, context: &CheckContext<'_>, report: &mut R
 
 fn api_version(object: &Object) -> &str {
     object.root.get("apiVersion").and_then(Node::as_str).unwrap_or_default()
-}
-
-/// Returns the group and the kind that a CRD defines.
-fn defined_kind(crd: &Node) -> Option<(&str, &str)> {
-    let spec = crd.get("spec")?;
-    Some((spec.get("group")?.as_str()?, spec.get("names")?.get("kind")?.as_str()?))
 }
 
 /// Returns the served versions of a CRD, with their names.

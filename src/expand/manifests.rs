@@ -71,7 +71,7 @@ pub(crate) fn expand(mut view: View<'_>) -> Result<Expanded<'_>, Diagnostics> {
                     fragment_placements.insert(component.clone(), expanded.placements);
                 }
             }
-            Err(found) => errors.0.extend(found.0),
+            Err(found) => errors.append(found),
         }
     }
     errors.into_result(())?;
@@ -95,7 +95,7 @@ fn all_contributions(view: &View<'_>) -> Result<BTreeMap<String, Vec<Contributio
             Ok(contributions) => {
                 all.insert(component.clone(), contributions);
             }
-            Err(found) => errors.0.extend(found.0),
+            Err(found) => errors.append(found),
         }
     }
     errors.into_result(all)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::View;
 use super::built_in::{BuiltIn, image_tag, lookup_image};
 use super::pod_context::PodContext;
-use crate::language::template::{Lookup, NotDefined, Scope};
+use crate::language::template::{Lookup, Names, NotDefined};
 use crate::object::{ObjectId, pod};
 use crate::payload::Manifest;
 use crate::yaml::Node;
@@ -50,7 +50,7 @@ impl<'a> Variables<'a> {
     }
 }
 
-impl Scope for Variables<'_> {
+impl Names for Variables<'_> {
     fn get(&self, name: &str) -> Result<Lookup, NotDefined> {
         if let Some(value) = self.local.get(name) {
             return Ok(value.clone());

@@ -97,7 +97,7 @@ impl Profiles {
         for path in given.files {
             match read_document(path, &mut self.sources) {
                 Ok(node) => trees.push(values_in(node)),
-                Err(found) => errors.0.extend(found.0),
+                Err(found) => errors.append(found),
             }
         }
         let mut declared = self.declared.clone();
@@ -109,7 +109,7 @@ impl Profiles {
         for (kind, path) in given.objects {
             match self.read_object(*kind, path) {
                 Ok(node) => objects.push((*kind, node)),
-                Err(found) => errors.0.extend(found.0),
+                Err(found) => errors.append(found),
             }
         }
         errors.into_result(())?;

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use super::checks::Check;
 use super::header::{ApiVersion, Metadata};
-use super::template::{Lookup, NotDefined, Scope};
+use super::template::{Lookup, Names, NotDefined};
 use super::typed::{Marked, Reader, Typed, string_enum, typed};
 use super::value_type::{ParameterType, TextPattern, ValueRules, Visibility};
 use crate::diagnostic::Diagnostics;
@@ -233,7 +233,7 @@ impl Parameters {
     }
 }
 
-impl Scope for Parameters {
+impl Names for Parameters {
     fn get(&self, name: &str) -> Result<Lookup, NotDefined> {
         if let Some(value) = self.values.get(name) {
             return Ok(value.clone());

@@ -68,7 +68,7 @@ impl Loader<'_> {
         match read_document(path, self.sources) {
             Ok(node) => Some(node),
             Err(errors) => {
-                self.errors.0.extend(errors.0);
+                self.errors.append(errors);
                 None
             }
         }

@@ -9,7 +9,7 @@ use crate::diagnostic::{Diagnostic, Location};
 use crate::yaml::{Entry, Map, Mark, Node, Sources, Value, json};
 
 /// The names that `${…}` knows at one place.
-pub(crate) trait Scope {
+pub(crate) trait Names {
     /// Returns the value of a name.
     fn get(&self, name: &str) -> Result<Lookup, NotDefined>;
 
@@ -113,10 +113,10 @@ pub(crate) fn malformed(node: &Node) -> Vec<Mark> {
 /// Fills in values. Returns `None` if the node itself is absent. Nodes without names stay shared.
 pub(crate) fn substitute(
     node: &Node,
-    scope: &dyn Scope,
+    names: &dyn Names,
     sources: &Sources,
 ) -> Result<Option<Node>, Diagnostic> {
-    Ok(match changed(node, scope, sources)? {
+    Ok(match changed(node, names, sources)? {
         Change::Same => Some(node.clone()),
         Change::Gone => None,
         Change::New(value) => Some(Node { value, mark: node.mark }),
@@ -127,11 +127,11 @@ pub(crate) fn substitute(
 pub(crate) fn substitute_text(
     text: &str,
     mark: Mark,
-    scope: &dyn Scope,
+    names: &dyn Names,
     sources: &Sources,
 ) -> Result<String, Diagnostic> {
     let node = Node { value: Value::String(text.into()), mark };
-    match substitute(&node, scope, sources)?.map(|node| node.value) {
+    match substitute(&node, names, sources)?.map(|node| node.value) {
         Some(Value::String(text)) => Ok(text.to_string()),
         Some(Value::Number(number)) => Ok(json::write(&Node { value: Value::Number(number), mark })),
         other => {
@@ -149,23 +149,23 @@ enum Change {
     New(Value),
 }
 
-fn changed(node: &Node, scope: &dyn Scope, sources: &Sources) -> Result<Change, Diagnostic> {
+fn changed(node: &Node, names: &dyn Names, sources: &Sources) -> Result<Change, Diagnostic> {
     match &node.value {
-        Value::String(text) if text.contains("${") => Ok(match evaluate(text, node, scope, sources)? {
+        Value::String(text) if text.contains("${") => Ok(match evaluate(text, node, names, sources)? {
             Lookup::Value(value) => Change::New(value),
             Lookup::Absent => Change::Gone,
         }),
-        Value::List(items) => list(items, scope, sources),
-        Value::Map(entries) => map(entries, scope, sources),
+        Value::List(items) => list(items, names, sources),
+        Value::Map(entries) => map(entries, names, sources),
         _ => Ok(Change::Same),
     }
 }
 
 /// Fills in the items of a list. An item that becomes a list is spliced, an absent one is left out.
-fn list(items: &[Node], scope: &dyn Scope, sources: &Sources) -> Result<Change, Diagnostic> {
+fn list(items: &[Node], names: &dyn Names, sources: &Sources) -> Result<Change, Diagnostic> {
     let mut out: Option<Vec<Node>> = None;
     for (index, item) in items.iter().enumerate() {
-        let change = changed(item, scope, sources)?;
+        let change = changed(item, names, sources)?;
         if let (Change::Same, None) = (&change, &out) {
             continue;
         }
@@ -180,10 +180,10 @@ fn list(items: &[Node], scope: &dyn Scope, sources: &Sources) -> Result<Change, 
     Ok(out.map_or(Change::Same, |items| Change::New(Value::List(items))))
 }
 
-fn map(entries: &Map, scope: &dyn Scope, sources: &Sources) -> Result<Change, Diagnostic> {
+fn map(entries: &Map, names: &dyn Names, sources: &Sources) -> Result<Change, Diagnostic> {
     let mut out: Option<Vec<Entry>> = None;
     for (index, entry) in entries.iter().enumerate() {
-        let change = changed(&entry.value, scope, sources)?;
+        let change = changed(&entry.value, names, sources)?;
         if let (Change::Same, None) = (&change, &out) {
             continue;
         }
@@ -200,13 +200,13 @@ fn map(entries: &Map, scope: &dyn Scope, sources: &Sources) -> Result<Change, Di
     Ok(out.map_or(Change::Same, |entries| Change::New(Value::Map(Map::of(entries)))))
 }
 
-fn evaluate(text: &str, node: &Node, scope: &dyn Scope, sources: &Sources) -> Result<Lookup, Diagnostic> {
+fn evaluate(text: &str, node: &Node, names: &dyn Names, sources: &Sources) -> Result<Lookup, Diagnostic> {
     let fail = |message: String| Diagnostic::error(message).at(Location::of(node.mark, sources));
     let pieces = pieces(text).ok_or_else(|| {
         fail("`${` must contain a name and end with `}`".to_owned()).help("write `$${` for the text `${`")
     })?;
     let lookup = |name: &str| {
-        scope.get(name).map_err(|error| fail(format!("`${{{name}}}` is not defined")).help(error.help))
+        names.get(name).map_err(|error| fail(format!("`${{{name}}}` is not defined")).help(error.help))
     };
     if let [Piece::Name(name)] = pieces[..] {
         return lookup(name);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
 
-use super::template::{Lookup, Scope};
+use super::template::{Lookup, Names};
 use super::typed::{Marked, Reader, Typed};
 use crate::diagnostic::{Diagnostic, Location};
 use crate::yaml::{Node, Sources, Value};
@@ -48,9 +48,9 @@ impl Typed for Condition {
 }
 
 /// Returns a description of the first condition that does not hold, or `None` if all hold.
-pub(crate) fn unmet(when: &When, scope: &dyn Scope, sources: &Sources) -> Result<Option<String>, Diagnostic> {
+pub(crate) fn unmet(when: &When, names: &dyn Names, sources: &Sources) -> Result<Option<String>, Diagnostic> {
     for (name, condition) in when {
-        let found = scope.get(name).map_err(|error| {
+        let found = names.get(name).map_err(|error| {
             Diagnostic::error(format!("`{name}` is not defined"))
                 .at(Location::of(condition.mark, sources))
                 .help(error.help)
@@ -66,7 +66,7 @@ pub(crate) fn unmet(when: &When, scope: &dyn Scope, sources: &Sources) -> Result
         if !holds {
             return Ok(Some(match found {
                 Lookup::Absent => format!("{name} has no value"),
-                Lookup::Value(_) if scope.is_secret(name) => format!("{name} has another value"),
+                Lookup::Value(_) if names.is_secret(name) => format!("{name} has another value"),
                 Lookup::Value(Value::String(text)) => format!("{name} is {text}"),
                 Lookup::Value(Value::Bool(bool)) => format!("{name} is {bool}"),
                 Lookup::Value(_) => format!("{name} has another value"),

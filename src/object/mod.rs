@@ -32,7 +32,7 @@ pub(crate) use reference::{
 };
 pub(crate) use schema::{ListStrategy, Schema};
 pub(crate) use schema_table::{Expected, is_built_in_kind, versions};
-pub(crate) use scope::{Scope, Scopes};
+pub(crate) use scope::{Scope, Scopes, defined_kind};
 pub(crate) use selector::SelectorPattern;
 pub use selector::{Selector, SelectorError};
 pub(crate) use subject::{ALL_SERVICE_ACCOUNTS, service_account_of};

@@ -15,7 +15,7 @@ pub(crate) enum Scope {
 }
 
 /// Returns the group and kind that an object defines, if it is a CustomResourceDefinition.
-pub(super) fn defined_kind(root: &Node) -> Option<(&str, &str)> {
+pub(crate) fn defined_kind(root: &Node) -> Option<(&str, &str)> {
     if root.get("kind")?.as_str()? != "CustomResourceDefinition" {
         return None;
     }

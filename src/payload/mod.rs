@@ -113,7 +113,7 @@ impl Payload {
         for (input, result) in inputs.into_iter().zip(parsed) {
             match result {
                 Ok(parsed) => payload.add(input.path, parsed),
-                Err(diagnostics) => errors.0.extend(diagnostics.0),
+                Err(diagnostics) => errors.append(diagnostics),
             }
         }
         payload.index_components();
@@ -133,7 +133,7 @@ impl Payload {
                     self.patch_files.insert(component.clone(), loaded.patch_files);
                     self.pages.insert(component, loaded.page);
                 }
-                Err(found) => errors.0.extend(found.0),
+                Err(found) => errors.append(found),
             }
         }
         patches

@@ -105,7 +105,7 @@ impl Payload {
         let mut errors = Diagnostics::default();
         for page in &profiles.pages {
             if let Err(found) = self.add_page(page, profiles) {
-                errors.0.extend(found.0);
+                errors.append(found);
             }
         }
         self.index_components();

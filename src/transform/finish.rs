@@ -65,12 +65,12 @@ fn policy_and_patches(
     // Both passes run to the end, so that the user sees all errors at once.
     let mut errors = Diagnostics::default();
     if let Err(more) = Diagnostics::collect(without_pods) {
-        errors.0.extend(more.0);
+        errors.append(more);
     }
     match Diagnostics::collect(finished) {
         Ok(objects) => errors.into_result(objects.into_iter().flatten().collect()),
         Err(more) => {
-            errors.0.extend(more.0);
+            errors.append(more);
             Err(errors)
         }
     }
@@ -87,7 +87,7 @@ fn apply_policy(
     for object in &mut component.objects {
         if filter(object) && !object.is_tombstone() {
             let result = policy::apply(object, view, &component.name, context);
-            errors.0.extend(result.err().into_iter().flat_map(|more| more.0));
+            errors.append(result.err().unwrap_or_default());
         }
     }
     errors.into_result(())

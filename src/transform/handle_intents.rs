@@ -179,7 +179,7 @@ fn add_replacements(
     for IntentReplacement { component, objects, fragment } in replacements {
         match expand::contributions_for_intent(&expanded.view, component, objects, fragment) {
             Ok(all) => contributions.extend(all.into_iter().map(|one| (component.as_str(), one))),
-            Err(more) => errors.0.extend(more.0),
+            Err(more) => errors.append(more),
         }
     }
     errors.into_result(())?;
@@ -189,7 +189,7 @@ fn add_replacements(
         if let Some(contributions) = by_owner.get(&component.name) {
             let context = ComponentContext { name: &component.name, expanded, scopes };
             let result = contribute::apply(&mut component.objects, contributions, &context);
-            errors.0.extend(result.err().into_iter().flat_map(|more| more.0));
+            errors.append(result.err().unwrap_or_default());
         }
     }
     errors.into_result(())

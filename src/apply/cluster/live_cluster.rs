@@ -72,7 +72,7 @@ impl<'a> LiveCluster<'a> {
     pub(crate) async fn read(target: &TargetCluster<'a>, options: &Options) -> Result<Self, ClusterError> {
         let TargetCluster { client, profile, plan } = target;
         let location = InventoryLocation::of(profile, plan);
-        let (apply_set, namespace) = (location.set(), location.namespace.clone());
+        let (apply_set, namespace) = (location.apply_set_id(), location.namespace.clone());
         let server = ApiServer::new(client.clone(), options.retry_timeout, options.deadline());
         let server = Arc::new(server);
         let resources = ServedResources::discover(&server).await?;

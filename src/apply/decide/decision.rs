@@ -178,10 +178,10 @@ pub(crate) fn apply_set_of(live: &Value) -> Option<&str> {
 /// Returns whether transship applied this very object with the same desired state, and no other client changed or took
 /// over transship's fields since.
 fn is_as_applied(entry: &InventoryEntry, live: &Value, desired: &str) -> bool {
-    entry.desired == desired
+    entry.desired_digest == desired
         && live["metadata"]["uid"] == *entry.uid
         && live["metadata"].get("deletionTimestamp").is_none()
-        && managed_fields::digest(live).is_some_and(|digest| digest == entry.live)
+        && managed_fields::digest(live).is_some_and(|digest| digest == entry.live_digest)
 }
 
 #[cfg(test)]
@@ -228,8 +228,8 @@ mod tests {
     fn entry(live: &Value) -> InventoryEntry {
         InventoryEntry {
             uid: "u".to_owned(),
-            desired: "d".to_owned(),
-            live: managed_fields::digest(live).unwrap_or_default(),
+            desired_digest: "d".to_owned(),
+            live_digest: managed_fields::digest(live).unwrap_or_default(),
             ..InventoryEntry::planned(&id(), "v1")
         }
     }

@@ -180,7 +180,8 @@ fn scale_target(object: &Object) -> Option<(String, String, String)> {
 /// Replaces the rendered objects of a profile by what `apply` sends to create them: with the label of the `ApplySet`, and
 /// without fields that transship never sends.
 pub(crate) fn as_applied(profile: &Profile, plan: &mut Plan) {
-    let field_rules = FieldRules::new(profile, &plan.objects, InventoryLocation::of(profile, plan).set());
+    let field_rules =
+        FieldRules::new(profile, &plan.objects, InventoryLocation::of(profile, plan).apply_set_id());
     for object in plan.objects.iter_mut().filter(|object| !is_tombstone(&object.root)) {
         object.root = Node::from(&field_rules.desired(object).with_seed());
     }

@@ -37,9 +37,9 @@ const MAX_SIZE: usize = 900 * 1024;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct InventoryLocation {
     /// The namespace.
-    pub namespace: String,
+    pub(crate) namespace: String,
     /// The name.
-    pub name: String,
+    pub(crate) name: String,
 }
 
 impl InventoryLocation {
@@ -50,7 +50,7 @@ impl InventoryLocation {
     }
 
     /// Returns the ID of the `ApplySet`: the value of the label `applyset.kubernetes.io/part-of`.
-    pub(crate) fn set(&self) -> String {
+    pub(crate) fn apply_set_id(&self) -> String {
         let parent = format!("{}.{}.ConfigMap.", self.name, self.namespace);
         format!("applyset-{}-v1", URL_SAFE_NO_PAD.encode(Sha256::digest(parent)))
     }
@@ -66,29 +66,29 @@ impl fmt::Display for InventoryLocation {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Inventory {
     /// Whether a rollout was complete at least once. Before that, run levels do not wait for readiness.
-    pub installed: bool,
+    pub(crate) installed: bool,
     /// A digest of the rendered objects. A rollout that finds another revision here knows that a rollout of other objects
     /// started.
-    pub revision: String,
+    pub(crate) revision: String,
     /// The objects, in the order in which they were applied.
-    pub entries: Vec<InventoryEntry>,
+    pub(crate) entries: Vec<InventoryEntry>,
 }
 
 /// An entry of the inventory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct InventoryEntry {
     /// The object.
-    pub id: ObjectId,
+    pub(crate) id: ObjectId,
     /// The API version in which it was applied.
-    pub version: String,
+    pub(crate) version: String,
     /// Its uid; empty until it was applied.
-    pub uid: String,
+    pub(crate) uid: String,
     /// A digest of its desired state.
-    pub desired: String,
+    pub(crate) desired_digest: String,
     /// A digest of the values in transship's fields when it was applied.
-    pub live: String,
+    pub(crate) live_digest: String,
     /// Whether it existed before and was not adopted. transship never deletes it.
-    pub found: bool,
+    pub(crate) found: bool,
 }
 
 impl InventoryEntry {
@@ -98,8 +98,8 @@ impl InventoryEntry {
             id: id.clone(),
             version: version.to_owned(),
             uid: String::new(),
-            desired: String::new(),
-            live: String::new(),
+            desired_digest: String::new(),
+            live_digest: String::new(),
             found: false,
         }
     }
@@ -112,12 +112,14 @@ impl InventoryEntry {
     /// Reads a line of the inventory. Returns `None` if it does not name an object.
     fn parse(line: &str) -> Option<Self> {
         let columns: Vec<&str> = line.split(' ').collect();
-        let [api_version, kind, namespace, name, uid, desired, live_digest, found] = columns[..] else {
+        let [api_version, kind, namespace, name, uid, desired_digest, live_digest, found] = columns[..]
+        else {
             return None;
         };
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-        let is_safe = [version, kind, namespace, uid, desired, live_digest].into_iter().all(is_safe_in_path)
-            && (group.is_empty() || is_safe_in_path(group));
+        let is_safe =
+            [version, kind, namespace, uid, desired_digest, live_digest].into_iter().all(is_safe_in_path)
+                && (group.is_empty() || is_safe_in_path(group));
         if !is_safe || ![FOUND, EMPTY].contains(&found) {
             return None;
         }
@@ -130,8 +132,8 @@ impl InventoryEntry {
             },
             version: version.to_owned(),
             uid: from_column(uid),
-            desired: from_column(desired),
-            live: from_column(live_digest),
+            desired_digest: from_column(desired_digest),
+            live_digest: from_column(live_digest),
             found: found == FOUND,
         })
     }
@@ -139,11 +141,12 @@ impl InventoryEntry {
 
 impl fmt::Display for InventoryEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { id, version, uid, desired, live, found } = self;
+        let Self { id, version, uid, desired_digest, live_digest, found } = self;
         if !id.group.is_empty() {
             write!(f, "{}/", id.group)?;
         }
-        let [namespace, uid, desired, live] = [&id.namespace, uid, desired, live].map(|text| to_column(text));
+        let [namespace, uid, desired, live] =
+            [&id.namespace, uid, desired_digest, live_digest].map(|text| to_column(text));
         let (name, found) = (escape(&id.name), if *found { FOUND } else { EMPTY });
         write!(f, "{version} {} {namespace} {name} {uid} {desired} {live} {found}", id.kind)
     }
@@ -217,7 +220,7 @@ impl Inventory {
             "apiVersion": "v1", "kind": "ConfigMap",
             "metadata": {
                 "name": location.name, "namespace": location.namespace,
-                "labels": {"applyset.kubernetes.io/id": location.set()},
+                "labels": {"applyset.kubernetes.io/id": location.apply_set_id()},
                 "annotations": {
                     "applyset.kubernetes.io/tooling": "transship/v1",
                     "applyset.kubernetes.io/contains-group-kinds": kinds.join(","),
@@ -290,7 +293,7 @@ rbac.authorization.k8s.io/v1 ClusterRole - a@b%20%C3%BC - cc - -
             namespace: "openshift-config-managed".into(),
             name: "transship-standalone".into(),
         };
-        let set = location.set();
+        let set = location.apply_set_id();
         assert!(set.starts_with("applyset-") && set.ends_with("-v1") && set.len() == 55, "{set}");
     }
 }

@@ -29,27 +29,27 @@ pub enum Approval {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PruneCandidates<'a> {
     /// The inventory.
-    pub inventory: &'a Inventory,
+    pub(crate) inventory: &'a Inventory,
     /// The objects that are rendered.
-    pub rendered: &'a [ObjectId],
+    pub(crate) rendered: &'a [ObjectId],
 }
 
 /// Which objects of a cluster are pruned and which are held.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct PruneDecision {
     /// The objects to delete.
-    pub prune: Vec<InventoryEntry>,
+    pub(crate) prune: Vec<InventoryEntry>,
     /// The objects that stay until someone approves their deletion.
-    pub held: Vec<HeldEntry>,
+    pub(crate) held: Vec<HeldEntry>,
 }
 
 /// An object that is not pruned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HeldEntry {
     /// The object.
-    pub entry: InventoryEntry,
+    pub(crate) entry: InventoryEntry,
     /// Why it is not pruned.
-    pub reason: HoldReason,
+    pub(crate) reason: HoldReason,
 }
 
 /// Why an object is not pruned.

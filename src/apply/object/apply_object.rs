@@ -107,15 +107,15 @@ fn skip(task: &ObjectTask<'_>, action: Action, live: Option<Value>, digest: Stri
 }
 
 /// Returns the result of a step with the new entry of the inventory.
-fn applied(task: &ObjectTask<'_>, written: Written, desired: String, ownership: Ownership) -> Applied {
+fn applied(task: &ObjectTask<'_>, written: Written, desired_digest: String, ownership: Ownership) -> Applied {
     let Written { kind, live } = written;
     let found = ownership == Ownership::NotOurs;
     let entry = InventoryEntry {
         id: task.object.id.clone(),
         version: version_of(task.object).to_owned(),
         uid: live["metadata"]["uid"].as_str().unwrap_or_default().to_owned(),
-        desired,
-        live: managed_fields::digest(&live).unwrap_or_default(),
+        desired_digest,
+        live_digest: managed_fields::digest(&live).unwrap_or_default(),
         found,
     };
     let note = if found && !task.existed_before() { FOUND_NOTE } else { "" };

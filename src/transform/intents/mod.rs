@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::diagnostic::{Diagnostic, Location};
 use crate::language::Intent;
-use crate::language::template::{Lookup, Scope};
+use crate::language::template::{Lookup, Names};
 use crate::object::{Object, ObjectId};
 use crate::yaml::{Mark, Node, Sources, Value};
 
@@ -93,7 +93,7 @@ pub(super) fn detect(object: &Object, remote_services: &RemoteServices) -> Vec<D
 /// A group of parameters that the profile names for an intent, such as `${proxy}`.
 pub(super) struct ParameterGroup<'a> {
     pub(super) name: &'a str,
-    pub(super) scope: &'a dyn Scope,
+    pub(super) scope: &'a dyn Names,
     /// The entry of `intents` that names the group.
     pub(super) mark: Mark,
     pub(super) sources: &'a Sources,

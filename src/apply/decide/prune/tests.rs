@@ -17,8 +17,8 @@ fn entry(id: ObjectId) -> InventoryEntry {
         id,
         version: text("v1"),
         uid: text("u"),
-        desired: text("d"),
-        live: text("l"),
+        desired_digest: text("d"),
+        live_digest: text("l"),
         found: false,
     }
 }
@@ -167,7 +167,7 @@ fn an_inventory_finds_its_entries() {
 #[test]
 fn the_set_is_named_as_kubectl_does() {
     let set = |namespace: &str, name: &str| {
-        InventoryLocation { namespace: namespace.into(), name: name.into() }.set()
+        InventoryLocation { namespace: namespace.into(), name: name.into() }.apply_set_id()
     };
     assert_eq!(set("ns", "transship"), "applyset-_LOX5NlrcMfyY5JmsIGTOgff9eQ2voBG4KPgNqzi0Y8-v1");
     assert_ne!(set("a", "b"), set("b", "a"));
