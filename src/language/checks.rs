@@ -82,7 +82,7 @@ impl Check {
     }
 
     /// Returns the description.
-    pub fn about(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         Self::DESCRIPTIONS[self as usize].trim()
     }
 

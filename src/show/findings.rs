@@ -65,7 +65,7 @@ pub(crate) fn sarif(findings: &[Finding], sources: &Sources) -> String {
 fn sarif_rule(check: Check) -> Json {
     json!({
         "id": check.code(),
-        "shortDescription": {"text": check.about()},
+        "shortDescription": {"text": check.description()},
         "defaultConfiguration": {"level": sarif_level(check)},
     })
 }

@@ -35,7 +35,7 @@ fn table() -> String {
 ",
     );
     for check in Check::all() {
-        let (code, about) = (check.code(), check.about().trim_end_matches('.'));
+        let (code, about) = (check.code(), check.description().trim_end_matches('.'));
         let message = expected(code, &tests);
         let _ = writeln!(out, "| `{code}` | {about} | `` {message} `` |");
     }
