@@ -102,6 +102,14 @@ impl TestProject {
         Self(Folder::new())
     }
 
+    /// Creates a project with the profile `test` for both clusters. Namespaces are declared as external, so that `golden`
+    /// and `lint` do not report them.
+    pub(crate) fn standalone() -> Self {
+        Self::new()
+            .profile("test", "topology: test\ncluster: both\n")
+            .checks("externals: [{objects: [Namespace/*], reason: a test}]\n")
+    }
+
     /// Creates a project with one Deployment, which lives in the management cluster, and the profiles `mc` and `guest`. The
     /// page of its component `op` and the profile `mc` continue with these bodies.
     pub(crate) fn with_deployment(page: &str, mc: &str) -> Self {
@@ -196,9 +204,19 @@ impl TestProject {
         self.run(&[&["render", "--profile", profile][..], arguments].concat()).refusal()
     }
 
-    /// Runs the command in the folder of the project.
+    /// Checks all profiles, or those of the arguments.
+    pub(crate) fn lint(&self, arguments: &[&str]) -> Run {
+        self.run_checked(&[&["lint"][..], arguments].concat())
+    }
+
+    /// Runs the command in the folder of the project. `render` does not check the objects.
     pub(crate) fn run(&self, arguments: &[&str]) -> Run {
         self.0.run(arguments)
+    }
+
+    /// Runs the command in the folder of the project, exactly as it is given.
+    pub(crate) fn run_checked(&self, arguments: &[&str]) -> Run {
+        run_checked(self.path(), arguments, "")
     }
 
     fn language_file(self, path: &str, kind: &str, name: &str, body: &str) -> Self {
