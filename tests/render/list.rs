@@ -2,16 +2,12 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Run, TestProject, image_references, repository, run_in};
+use crate::support::{Run, TestProject, repository, run_in};
 
 /// Creates a project with a release image in the folder `release`.
 fn release() -> TestProject {
     TestProject::new()
-        .file("release/release-manifests/image-references", &image_references("4.22.0", &[]))
-        .file(
-            "release/release-manifests/release-metadata",
-            r#"{"kind":"cincinnati-metadata-v0","version":"4.22.0"}"#,
-        )
+        .release_image("release")
         .file("release/manifests/ignored", "not: a manifest")
         .file("release/manifests/below/ignored.yaml", "not: a manifest")
         .file(

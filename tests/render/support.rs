@@ -94,6 +94,8 @@ impl Folder {
 /// that starts with a line break is unindented, so that YAML in raw strings can be indented like the code around it.
 pub(crate) struct TestProject(Folder);
 
+const RELEASE_METADATA: &str = r#"{"kind":"cincinnati-metadata-v0","version":"4.22.0"}"#;
+
 const HEADER: &str = "apiVersion: transship.openshift.io/v1\n";
 
 impl TestProject {
@@ -113,11 +115,11 @@ impl TestProject {
     /// Creates a project with one Deployment, which lives in the management cluster, and the profiles `mc` and `guest`. The
     /// page of its component `op` and the profile `mc` continue with these bodies.
     pub(crate) fn with_deployment(page: &str, mc: &str) -> Self {
+        let page = unindent(page);
         Self::new()
             .manifest("op/1.yaml", &object("apps/v1", "Deployment", "ns", "d", DEPLOYMENT_SPEC))
             .page("op", &format!("place: {{management: [Deployment]}}\n{page}"))
-            .profile("mc", &format!("topology: t\ncluster: management\n{mc}"))
-            .profile("guest", "topology: t\ncluster: guest\n")
+            .mc_and_guest(mc, "")
     }
 
     /// Adds a file of the payload.
@@ -140,6 +142,13 @@ impl TestProject {
     /// Adds a profile.
     pub(crate) fn profile(self, name: &str, body: &str) -> Self {
         self.language_file(&format!("profiles/{name}.yaml"), "Profile", name, body)
+    }
+
+    /// Adds the profiles `mc` and `guest` of one topology, which continue with these bodies at line 6.
+    pub(crate) fn mc_and_guest(self, mc: &str, guest: &str) -> Self {
+        let (mc, guest) = (unindent(mc), unindent(guest));
+        self.profile("mc", &format!("topology: t\ncluster: management\n{mc}"))
+            .profile("guest", &format!("topology: t\ncluster: guest\n{guest}"))
     }
 
     /// Adds declarations of parameters. The body starts with `parameters:`.
@@ -175,7 +184,13 @@ impl TestProject {
     /// Makes the payload the release 4.22.0 with these images, each with its tag and its pull spec.
     pub(crate) fn release(self, images: &[(&str, &str)]) -> Self {
         self.file("payload/image-references", &image_references("4.22.0", images))
-            .file("payload/release-metadata", r#"{"kind":"cincinnati-metadata-v0","version":"4.22.0"}"#)
+            .file("payload/release-metadata", RELEASE_METADATA)
+    }
+
+    /// Gives a payload the layout of the release image 4.22.0, with a folder `release-manifests`.
+    pub(crate) fn release_image(self, payload: &str) -> Self {
+        self.file(&format!("{payload}/release-manifests/image-references"), &image_references("4.22.0", &[]))
+            .file(&format!("{payload}/release-manifests/release-metadata"), RELEASE_METADATA)
     }
 
     /// Adds or replaces any file.
@@ -268,7 +283,7 @@ pub(crate) fn image_references(version: &str, images: &[(&str, &str)]) -> String
 }
 
 /// Removes the indentation of the first line from all lines of a text that starts with a line break.
-fn unindent(text: &str) -> String {
+pub(crate) fn unindent(text: &str) -> String {
     let Some(text) = text.strip_prefix('\n') else { return text.to_owned() };
     let indentation = text.len() - text.trim_start_matches(' ').len();
     let mut lines = Vec::new();
@@ -282,6 +297,13 @@ fn unindent(text: &str) -> String {
 pub(crate) fn names(objects: &[Value]) -> Vec<String> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     objects.iter().map(|object| text(&object["kind"]) + "/" + &text(&object["metadata"]["name"])).collect()
+}
+
+/// Renders every profile of a project to a plan.
+pub(crate) fn plans(folder: &Path) -> Vec<Plan> {
+    let project = Project::load(folder).unwrap();
+    let profiles = project.profiles.named(None).unwrap();
+    transship::render_unchecked(&project.context(), &profiles).unwrap()
 }
 
 /// Namespaces are somebody else's.
