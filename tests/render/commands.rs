@@ -152,6 +152,25 @@ fn a_closed_pipe_is_not_an_error() {
 }
 
 #[test]
+fn an_invalid_command_line_is_an_error() {
+    for (arguments, error) in [
+        (&["render", "--nothing"][..], "error: unexpected argument '--nothing' found\n"),
+        (&["fmt", "-o", "xml"], "error: invalid value 'xml' for '-o <FORMAT>'\n"),
+        (
+            &["list", "--override", "a/b"],
+            "error: invalid value 'a/b' for '--override <GROUP/KIND/NAMESPACE/NAME>'",
+        ),
+        (
+            &[],
+            "One release payload, every topology, the right cluster\n\nUsage: transship [OPTIONS] <COMMAND>\n",
+        ),
+    ] {
+        let shown = run_in(&repository(), arguments, "").refusal();
+        assert!(shown.starts_with(error), "{shown}");
+    }
+}
+
+#[test]
 fn the_help_of_each_command_has_an_example() {
     for command in ["render", "list", "fmt", "golden", "patch", "schema", "explain"] {
         let run = run_in(&repository(), &[command, "--help"], "");

@@ -299,6 +299,11 @@ pub(crate) fn names(objects: &[Value]) -> Vec<String> {
     objects.iter().map(|object| text(&object["kind"]) + "/" + &text(&object["metadata"]["name"])).collect()
 }
 
+/// Reads a YAML file below `tests/data/`.
+pub(crate) fn data(path: &str) -> Value {
+    run_in(&repository(), &["fmt", "-o", "json", &format!("tests/data/{path}")], "").json().remove(0)
+}
+
 /// Renders every profile of a project to a plan.
 pub(crate) fn plans(folder: &Path) -> Vec<Plan> {
     let project = Project::load(folder).unwrap();
