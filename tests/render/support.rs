@@ -299,6 +299,16 @@ pub(crate) fn names(objects: &[Value]) -> Vec<String> {
     objects.iter().map(|object| text(&object["kind"]) + "/" + &text(&object["metadata"]["name"])).collect()
 }
 
+/// Returns the object of this kind and name.
+pub(crate) fn find<'o>(objects: &'o [Value], kind: &str, name: &str) -> &'o Value {
+    for object in objects {
+        if object["kind"] == kind && object["metadata"]["name"] == name {
+            return object;
+        }
+    }
+    panic!("there is no {kind}/{name}, only {:?}", names(objects));
+}
+
 /// Reads a YAML file below `tests/data/`.
 pub(crate) fn data(path: &str) -> Value {
     run_in(&repository(), &["fmt", "-o", "json", &format!("tests/data/{path}")], "").json().remove(0)
