@@ -6,9 +6,7 @@ use std::process::{Command, Output, Stdio};
 use serde_json::{Value, json};
 use transship::Project;
 use transship::diagnostic::Diagnostics;
-use transship::language::Profiles;
 use transship::order::Plan;
-use transship::payload::Payload;
 
 /// The repository.
 pub(crate) fn repository() -> PathBuf {
@@ -49,24 +47,11 @@ impl Folder {
         std::fs::read_to_string(self.path().join(path)).unwrap()
     }
 
-    pub(crate) fn payload(&self) -> Result<Payload, Diagnostics> {
-        Payload::load(&self.path().join("payload"))
-    }
-
-    pub(crate) fn profiles(&self) -> Result<Profiles, Diagnostics> {
-        Profiles::load(&self.path().join("profiles"))
-    }
-
     /// Renders the only profile there is.
     pub(crate) fn render(&self) -> Result<Plan, Diagnostics> {
         let project = Project::load(self.path())?;
         let only = project.profiles.named(None)?[0];
         Ok(transship::render_unchecked(&project.context(), &[only])?.remove(0))
-    }
-
-    /// A diagnostic as it is printed, with this folder's own path left out.
-    pub(crate) fn shown(&self, diagnostics: &Diagnostics) -> String {
-        self.without_path(&diagnostics.to_string())
     }
 
     pub(crate) fn without_path(&self, text: &str) -> String {

@@ -1,5 +1,7 @@
 //! Text that is not valid YAML or JSON, or too large to read.
 
+use std::fmt::Write;
+
 use super::{compare_errors, payload_error};
 use crate::support::{TestProject, repository, run_in};
 
@@ -139,7 +141,7 @@ fn aliases_that_grow_exponentially_are_an_error() {
     let mut yaml = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
     for level in 1..9 {
         let ten_aliases = format!("*a{}, ", level - 1).repeat(10);
-        yaml += &format!("a{level}: &a{level} [{ten_aliases}]\n");
+        writeln!(yaml, "a{level}: &a{level} [{ten_aliases}]").unwrap();
     }
     assert_eq!(
         payload_error("x.yaml", &yaml),
