@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use super::{changed, one_cluster};
+use super::{changed, one_cluster, read};
 use crate::support::TestProject;
 
 /// Creates a project with one finding: an unknown field `emptydir`.
@@ -73,6 +73,21 @@ fn findings_can_be_printed_as_sarif() {
             "region": {"startColumn": 9, "startLine": 121},
         })
     );
+}
+
+#[test]
+fn sarif_has_a_rule_for_each_check_of_the_page() {
+    let sarif: Value = serde_json::from_str(&with_unknown_field().lint(&["-o", "sarif"]).stdout).unwrap();
+    let mut rules = Vec::new();
+    for rule in sarif["runs"][0]["tool"]["driver"]["rules"].as_array().unwrap() {
+        rules.push(rule["id"].as_str().unwrap());
+    }
+    let page = read("docs/checks.md");
+    let mut checks = Vec::new();
+    for row in page.lines().filter_map(|line| line.strip_prefix("| `")) {
+        checks.push(row.split('`').next().unwrap());
+    }
+    assert_eq!(rules, checks);
 }
 
 #[test]
