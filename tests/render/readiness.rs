@@ -3,13 +3,12 @@
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use transship::apply::{Readiness, readiness};
-use transship::yaml::{self, SourceId};
+
+use crate::support::data;
 
 /// Reads the cases of `tests/data/readiness.yaml`.
 fn cases() -> Vec<Value> {
-    let path = format!("{}/tests/data/readiness.yaml", env!("CARGO_MANIFEST_DIR"));
-    let documents = yaml::read(&std::fs::read_to_string(path).unwrap(), SourceId(0)).unwrap();
-    serde_json::from_str(&yaml::json::write(&documents[0].root)).unwrap()
+    data("readiness.yaml").as_array().unwrap().clone()
 }
 
 /// Formats a readiness as in the table.
