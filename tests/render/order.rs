@@ -1,6 +1,6 @@
 //! Run levels: which objects wait for which.
 
-use crate::support::{TestProject, names, object, plans};
+use crate::support::{TestProject, names, object, plan};
 
 /// Renders a payload with one object in each of these files. Returns its stages, with each chunk as `level[files]`.
 fn stages(files: &[&str]) -> Vec<String> {
@@ -10,7 +10,7 @@ fn stages(files: &[&str]) -> Vec<String> {
             if file.contains("job") { ("batch/v1", "Job") } else { ("v1", "ConfigMap") };
         project = project.manifest(file, &object(api_version, kind, "ns", &format!("o{index}"), ""));
     }
-    let plan = plans(project.path()).remove(0);
+    let plan = plan(project.path(), "test");
     let mut stages = Vec::new();
     for stage in &plan.stages {
         let mut chunks = Vec::new();

@@ -13,6 +13,11 @@ pub(crate) fn repository() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
+/// Reads a YAML file below `tests/data/`.
+pub(crate) fn data(path: &str) -> Value {
+    run_in(&repository(), &["fmt", "-o", "json", &format!("tests/data/{path}")], "").json().remove(0)
+}
+
 /// A folder that goes away with the test.
 pub(crate) struct Folder(tempfile::TempDir);
 
@@ -294,16 +299,11 @@ pub(crate) fn find<'o>(objects: &'o [Value], kind: &str, name: &str) -> &'o Valu
     panic!("there is no {kind}/{name}, only {:?}", names(objects));
 }
 
-/// Reads a YAML file below `tests/data/`.
-pub(crate) fn data(path: &str) -> Value {
-    run_in(&repository(), &["fmt", "-o", "json", &format!("tests/data/{path}")], "").json().remove(0)
-}
-
-/// Renders every profile of a project to a plan.
-pub(crate) fn plans(folder: &Path) -> Vec<Plan> {
+/// Renders a profile of a project to a plan.
+pub(crate) fn plan(folder: &Path, profile: &str) -> Plan {
     let project = Project::load(folder).unwrap();
-    let profiles = project.profiles.named(None).unwrap();
-    transship::render_unchecked(&project.context(), &profiles).unwrap()
+    let profiles = project.profiles.named(Some(profile)).unwrap();
+    transship::render_unchecked(&project.context(), &profiles).unwrap().remove(0)
 }
 
 /// Namespaces are somebody else's.
