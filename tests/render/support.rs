@@ -1,4 +1,4 @@
-//! Shared by the tests: projects to build, and the command to run.
+//! Helpers of all tests: a builder for projects, and functions that run the command.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -18,7 +18,7 @@ pub(crate) fn data(path: &str) -> Value {
     run_in(&repository(), &["fmt", "-o", "json", &format!("tests/data/{path}")], "").json().remove(0)
 }
 
-/// A folder that goes away with the test.
+/// A temporary folder, which is deleted at the end of the test.
 pub(crate) struct Folder(tempfile::TempDir);
 
 impl Folder {
@@ -26,7 +26,7 @@ impl Folder {
         Self(tempfile::tempdir().unwrap())
     }
 
-    /// A folder with a payload of these files and a profile that takes in what is annotated for it.
+    /// Creates a folder with a payload of these files and the profile `test`, which selects by cluster profile.
     pub(crate) fn with_payload(files: &[(&str, &str)]) -> Self {
         let folder = Self::new();
         std::fs::create_dir_all(folder.path().join("payload")).unwrap();
@@ -52,7 +52,7 @@ impl Folder {
         std::fs::read_to_string(self.path().join(path)).unwrap()
     }
 
-    /// Renders the only profile there is.
+    /// Renders the only profile of the project.
     pub(crate) fn render(&self) -> Result<Plan, Diagnostics> {
         let project = Project::load(self.path())?;
         let only = project.profiles.named(None)?[0];
@@ -306,10 +306,10 @@ pub(crate) fn plan(folder: &Path, profile: &str) -> Plan {
     transship::render_unchecked(&project.context(), &profiles).unwrap().remove(0)
 }
 
-/// Namespaces are somebody else's.
+/// A Checks file that declares all namespaces as external.
 pub(crate) const CHECKS: &str = "apiVersion: transship.openshift.io/v1\nkind: Checks\nmetadata: {name: checks}\nexternals: [{objects: [Namespace/*], reason: a test}]\n";
 
-/// A profile that selects by the annotation `include.release.openshift.io/test`.
+/// Returns a profile that selects the cluster profile `test`. It continues with more fields of `select`.
 pub(crate) fn profile(name: &str, more: &str) -> String {
     format!(
         "apiVersion: transship.openshift.io/v1\nkind: Profile\nmetadata:\n  name: {name}\ntopology: {name}\n\
@@ -317,7 +317,7 @@ pub(crate) fn profile(name: &str, more: &str) -> String {
     )
 }
 
-/// A ConfigMap that the test profile takes in.
+/// Returns a ConfigMap of the cluster profile `test`.
 pub(crate) fn config_map(name: &str, data: &str) -> String {
     format!(
         "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\n  namespace: ns\n  annotations:\n    \
@@ -341,21 +341,21 @@ impl Run {
         }
     }
 
-    /// The lines of JSON that it printed, which must have worked.
+    /// Returns the objects that a successful run printed, one in each line.
     pub(crate) fn json(&self) -> Vec<Value> {
         assert_eq!(self.code, 0, "{}", self.stderr);
         self.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// Why nothing was printed, as bad input is answered.
+    /// Returns the error of a run that rejected its input and printed nothing.
     pub(crate) fn refusal(self) -> String {
         assert_eq!((self.code, self.stdout.as_str()), (2, ""), "{}", self.stderr);
         self.stderr
     }
 }
 
-/// Runs the command in a folder, with a text on standard input. The manifests of tests say what the test is about and no
-/// more, so they are not checked; those of the repository are, and what is checked has tests of its own.
+/// Runs the command in a folder, with a text on standard input. Outside the repository, `render` does not check the objects,
+/// because the manifests of most tests are incomplete.
 pub(crate) fn run_in(folder: &Path, arguments: &[&str], input: &str) -> Run {
     let unchecked = arguments.first() == Some(&"render") && folder != repository();
     run_checked(folder, &[arguments, if unchecked { &["--no-check"] } else { &[] }].concat(), input)
@@ -372,12 +372,12 @@ pub(crate) fn run_checked(folder: &Path, arguments: &[&str], input: &str) -> Run
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // A command that does not read its input closes the pipe; that is its right.
+    // A command that does not read its input closes the pipe, and writing to it fails.
     let _ = std::io::Write::write_all(&mut child.stdin.take().unwrap(), input.as_bytes());
     Run::of(&child.wait_with_output().unwrap())
 }
 
-/// Runs a line in a shell that finds our command.
+/// Runs a line in a shell, with the built `transship` in its path.
 pub(crate) fn shell_in(folder: &Path, line: &str) -> Run {
     let binary = Path::new(env!("CARGO_BIN_EXE_transship")).parent().unwrap();
     let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap());
