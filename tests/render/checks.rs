@@ -41,7 +41,14 @@ fn two_clusters_with_page(manifests: &str, page: &str) -> TestProject {
     TestProject::new()
         .manifest("op/0000_50_op_01.yaml", manifests)
         .page("op", &format!("{PLACE}{page}"))
-        .profile("mc", "topology: two\ncluster: management\nnamespace: clusters-a\n")
+        .profile(
+            "mc",
+            r"
+            topology: two
+            cluster: management
+            namespace: clusters-a
+            ",
+        )
         .profile("guest", "topology: two\ncluster: guest\n")
 }
 

@@ -196,12 +196,31 @@ no        -        Deployment/bare          ns         0000_50_op_a.yaml     no-
 #[test]
 fn orphans_are_in_no_profile_or_only_in_standalone_profiles() {
     let project = TestProject::new()
-        .profile("guest", "topology: two\ncluster: guest\nselect: {clusterProfile: guest}\n")
+        .profile(
+            "guest",
+            r"
+            topology: two
+            cluster: guest
+            select: {clusterProfile: guest}
+            ",
+        )
         .profile(
             "mc",
-            "topology: two\ncluster: management\nnamespace: hosted\nselect: {clusterProfile: mc}\n",
+            r"
+            topology: two
+            cluster: management
+            namespace: hosted
+            select: {clusterProfile: mc}
+            ",
         )
-        .profile("alone", "topology: one\ncluster: both\nselect: {clusterProfile: alone}\n")
+        .profile(
+            "alone",
+            r"
+            topology: one
+            cluster: both
+            select: {clusterProfile: alone}
+            ",
+        )
         .manifest(
             "a.yaml",
             r"

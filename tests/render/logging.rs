@@ -9,7 +9,14 @@ fn included_and_excluded() -> TestProject {
     TestProject::standalone()
         .manifest("op/1.yaml", &config_map("included", "{}"))
         .manifest("op/2.yaml", &config_map("excluded", "{}").replace("/test", "/other"))
-        .profile("test", "topology: test\ncluster: both\nselect: {clusterProfile: test}\n")
+        .profile(
+            "test",
+            r"
+            topology: test
+            cluster: both
+            select: {clusterProfile: test}
+            ",
+        )
 }
 
 fn render_with_flags(project: &TestProject, flags: &[&str]) -> Run {

@@ -9,7 +9,14 @@ fn moved(documents: &str) -> TestProject {
     TestProject::new()
         .manifest("op/1.yaml", documents)
         .page("op", "annotations: {include.release.openshift.io/x: 'true'}\n")
-        .profile("one", "topology: t\ncluster: both\nnamespace: hosted\n")
+        .profile(
+            "one",
+            r"
+            topology: t
+            cluster: both
+            namespace: hosted
+            ",
+        )
 }
 
 /// Renders objects beside a ServiceAccount `sa` and a Service `metrics`. All are in the namespace `old` before.

@@ -267,7 +267,14 @@ fn names_are_checked_because_they_become_paths() {
 
 #[test]
 fn the_namespace_must_be_a_valid_name() {
-    let project = without_profiles().profile("p", "topology: p\ncluster: both\nnamespace: Not A/Name\n");
+    let project = without_profiles().profile(
+        "p",
+        r"
+        topology: p
+        cluster: both
+        namespace: Not A/Name
+        ",
+    );
     assert_eq!(
         project.render_error("p"),
         "\
@@ -300,8 +307,14 @@ error: profiles/p.yaml:4:10: `cluster` cannot be `bth`
 
 #[test]
 fn selecting_nothing_is_an_error() {
-    let project =
-        without_profiles().profile("p", "topology: p\ncluster: both\nselect: {clusterProfile: tset}\n");
+    let project = without_profiles().profile(
+        "p",
+        r"
+        topology: p
+        cluster: both
+        select: {clusterProfile: tset}
+        ",
+    );
     assert_eq!(
         project.render_error("p"),
         "\
@@ -316,8 +329,22 @@ error: the profile `p` selects none of the payload's 1 manifests
 #[test]
 fn errors_of_all_profiles_are_reported_together() {
     let project = without_profiles()
-        .profile("one", "topology: one\ncluster: both\nselect: {clusterProfile: nobody}\n")
-        .profile("two", "topology: two\ncluster: both\nselect: {clusterProfile: nobody}\n");
+        .profile(
+            "one",
+            r"
+            topology: one
+            cluster: both
+            select: {clusterProfile: nobody}
+            ",
+        )
+        .profile(
+            "two",
+            r"
+            topology: two
+            cluster: both
+            select: {clusterProfile: nobody}
+            ",
+        );
     assert_eq!(
         project.run(&["golden", "check"]).refusal(),
         "\

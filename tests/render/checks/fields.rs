@@ -43,10 +43,23 @@ fn fields_are_checked_against_the_selected_variant_of_a_crd() {
     .manifest("op/0000_10_op_a.yaml", CRD)
     .manifest("op/0000_10_op_b.yaml", &tech_preview)
     .checks("");
-    let project =
-        project.profile("one", "topology: one\ncluster: both\nselect: {featureSet: TechPreviewNoUpgrade}\n");
+    let project = project.profile(
+        "one",
+        r"
+        topology: one
+        cluster: both
+        select: {featureSet: TechPreviewNoUpgrade}
+        ",
+    );
     assert_no_findings(&project);
-    let project = project.profile("one", "topology: one\ncluster: both\nselect: {featureSet: Default}\n");
+    let project = project.profile(
+        "one",
+        r"
+        topology: one
+        cluster: both
+        select: {featureSet: Default}
+        ",
+    );
     assert_eq!(
         project.lint(&[]).stdout,
         "\
