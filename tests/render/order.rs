@@ -1,32 +1,31 @@
 //! Run levels: which objects wait for which.
 
-use transship::Plan;
+use crate::support::{TestProject, names, object, plan};
 
-use crate::support::Folder;
-
-/// The stages of a payload, each chunk as `level:objects`.
+/// Renders a payload with one object in each of these files. Returns its stages, with each chunk as `level[files]`.
 fn stages(files: &[&str]) -> Vec<String> {
-    let text = |file: &str, index: usize| {
-        let (api, kind) = if file.contains("job") { ("batch/v1", "Job") } else { ("v1", "ConfigMap") };
-        format!(
-            "apiVersion: {api}\nkind: {kind}\nmetadata:\n  name: o{index}\n  annotations:\n    include.release.openshift.io/test: 'true'\n"
-        )
-    };
-    let files: Vec<(&str, String)> =
-        files.iter().enumerate().map(|(index, file)| (*file, text(file, index))).collect();
-    let folder =
-        Folder::with_payload(&files.iter().map(|(path, text)| (*path, text.as_str())).collect::<Vec<_>>());
-    let plan: Plan = folder.render().unwrap();
-    let chunk = |chunk: &transship::Chunk| {
-        let files: Vec<_> =
-            plan.objects[chunk.objects.clone()].iter().map(|object| object.file.as_str()).collect();
-        format!("{}[{}]", chunk.run_level.as_deref().unwrap_or("-"), files.join(" "))
-    };
-    plan.stages.iter().map(|stage| stage.chunks.iter().map(chunk).collect::<Vec<_>>().join(" | ")).collect()
+    let mut project = TestProject::standalone();
+    for (index, file) in files.iter().enumerate() {
+        let (api_version, kind) =
+            if file.contains("job") { ("batch/v1", "Job") } else { ("v1", "ConfigMap") };
+        project = project.manifest(file, &object(api_version, kind, "ns", &format!("o{index}"), ""));
+    }
+    let plan = plan(project.path(), "test");
+    let mut stages = Vec::new();
+    for stage in &plan.stages {
+        let mut chunks = Vec::new();
+        for chunk in &stage.chunks {
+            let objects = &plan.objects[chunk.objects.clone()];
+            let files: Vec<&str> = objects.iter().map(|object| object.file.as_str()).collect();
+            chunks.push(format!("{}[{}]", chunk.run_level.as_deref().unwrap_or("-"), files.join(" ")));
+        }
+        stages.push(chunks.join(" | "));
+    }
+    stages
 }
 
 #[test]
-fn levels_run_in_turn_and_components_of_a_level_together() {
+fn run_levels_are_stages_in_which_components_are_independent() {
     assert_eq!(
         stages(&["0000_20_a_1.yaml", "0000_10_a_1.yaml", "0000_10_a_2.yaml", "0000_10_b_1.yaml"]),
         ["10[0000_10_a_1.yaml 0000_10_a_2.yaml] | 10[0000_10_b_1.yaml]", "20[0000_20_a_1.yaml]"]
@@ -34,7 +33,7 @@ fn levels_run_in_turn_and_components_of_a_level_together() {
 }
 
 #[test]
-fn levels_are_compared_as_text() {
+fn run_levels_are_compared_as_text() {
     assert_eq!(
         stages(&["0000_5_a_1.yaml", "0000_05_a_1.yaml"]),
         ["05[0000_05_a_1.yaml]", "5[0000_5_a_1.yaml]"]
@@ -66,29 +65,10 @@ fn nested_folders_are_ordered_by_base_name_then_path() {
 }
 
 #[test]
-fn a_release_puts_the_operators_own_manifests_first() {
-    let folder = Folder::new();
-    let object = |name: &str| {
-        format!(
-            "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, annotations: {{include.release.openshift.io/test: 'true'}}}}\n"
-        )
-    };
-    folder.write("payload/manifests/0000_90_own_x.yaml", object("own"));
-    folder.write("payload/release-manifests/0000_03_other_x.yaml", object("other"));
-    folder.write(
-        "payload/release-manifests/release-metadata",
-        "{\"kind\":\"cincinnati-metadata-v0\",\"version\":\"4.22.0\"}",
-    );
-    folder.write(
-        "payload/release-manifests/image-references",
-        "{\"kind\":\"ImageStream\",\"apiVersion\":\"image.openshift.io/v1\",\"metadata\":{\"name\":\"4.22.0\"}}",
-    );
-    folder.write("profiles/test.yaml", crate::support::profile("test", ""));
-    let run = folder.run(&["render", "--profile", "test", "-o", "json"]);
-    let names: Vec<_> = run
-        .stdout
-        .lines()
-        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["metadata"]["name"].clone())
-        .collect();
-    assert_eq!(names, ["own", "other"]);
+fn a_release_applies_the_manifests_of_the_cluster_version_operator_first() {
+    let project = TestProject::standalone()
+        .release_image("payload")
+        .manifest("manifests/0000_90_own_x.yaml", &object("v1", "ConfigMap", "ns", "own", ""))
+        .manifest("release-manifests/0000_03_other_x.yaml", &object("v1", "ConfigMap", "ns", "other", ""));
+    assert_eq!(names(&project.render("test")), ["ConfigMap/own", "ConfigMap/other"]);
 }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::support::{CHECKS, Run, TestProject, image_references, object};
+use crate::support::{Run, TestProject, image_references, object};
 
 const DECLARED: &str = r"parameters:
   region: {type: string, description: d, default: none, pattern: '[a-z0-9-]+', read: {object: Infrastructure, path: /status/platformStatus/aws/region}}
@@ -19,7 +19,7 @@ fn two_profiles() -> TestProject {
     TestProject::new()
         .manifest("op/1.yaml", &object("v1", "ConfigMap", "ns", "a", "data: {kept: text}\n"))
         .parameters(DECLARED)
-        .file("profiles/checks.yaml", CHECKS)
+        .checks("externals: [{objects: [Namespace/*], reason: a test}]\n")
         .profile("one", &profile("one"))
         .profile("two", &profile("two"))
 }

@@ -4,16 +4,16 @@ use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
 use crate::generate;
-use crate::support::{Folder, Run, run_in};
+use crate::support::{Run, TestProject};
 
 const OBJECTS: usize = 400;
 
-fn render(folder: &Folder) -> Run {
-    run_in(folder.path(), &["render", "--profile", "bench"], "")
+fn render(project: &TestProject) -> Run {
+    project.run(&["render", "--profile", "bench"])
 }
 
 /// Renders on one core: the process inherits the CPU affinity of the thread that starts it.
-fn render_on_one_core(folder: &Folder) -> Run {
+fn render_on_one_core(project: &TestProject) -> Run {
     std::thread::scope(|scope| {
         let bound = scope.spawn(|| {
             let allowed = sched_getaffinity(Pid::from_raw(0)).unwrap();
@@ -21,7 +21,7 @@ fn render_on_one_core(folder: &Folder) -> Run {
             let mut one = CpuSet::new();
             one.set(first).unwrap();
             sched_setaffinity(Pid::from_raw(0), &one).unwrap();
-            render(folder)
+            render(project)
         });
         bound.join().unwrap()
     })
@@ -29,18 +29,18 @@ fn render_on_one_core(folder: &Folder) -> Run {
 
 #[test]
 fn rendering_twice_or_on_one_core_gives_the_same_bytes() {
-    let folder = Folder::new();
-    generate::write(folder.path(), OBJECTS).unwrap();
-    let first = render(&folder);
+    let project = TestProject::new();
+    generate::write(project.path(), OBJECTS).unwrap();
+    let first = render(&project);
     assert_eq!(first.code, 0, "{}", first.stderr);
     assert_eq!(first.stdout.matches("\nkind: ").count(), OBJECTS);
-    assert!(first.stdout == render(&folder).stdout, "a second run differs");
-    assert!(first.stdout == render_on_one_core(&folder).stdout, "one core gives other bytes");
+    assert!(first.stdout == render(&project).stdout, "a second run differs");
+    assert!(first.stdout == render_on_one_core(&project).stdout, "one core gives other bytes");
 }
 
 #[test]
 fn the_order_in_which_a_file_system_lists_files_does_not_matter() {
-    let (one, other) = (Folder::new(), Folder::new());
+    let (one, other) = (TestProject::new(), TestProject::new());
     generate::write(one.path(), 100).unwrap();
     generate::write(other.path(), 100).unwrap();
     // Most file systems list files that were created again in another order.

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use serde_json::{Value, json};
 
 use crate::storage::{GUEST, MANAGEMENT, containers, find, named, render};
-use crate::support::{Folder, repository, run_in};
+use crate::support::{TestProject, repository, run_in};
 
 /// The numbers of the required changes of each actor, as the design document lists them.
 const OUTLINE: [(&str, &str, &[&str]); 9] = [
@@ -377,30 +377,19 @@ fn operators_wait_for_the_guest() {
 /// In a standalone cluster, the specs are those of the manifests.
 #[test]
 fn the_profile_pins_the_specs_of_operators() {
-    let folder = Folder::new();
+    let project = TestProject::new();
     for entry in walkdir::WalkDir::new(repository().join("payload")) {
         let path = entry.unwrap().into_path();
         if path.is_file() {
             let text = std::fs::read_to_string(&path).unwrap();
             let text = text.replace("\n  logLevel: Normal", "\n  logLevel: Trace");
-            folder.write(path.strip_prefix(repository()).unwrap().to_str().unwrap(), text);
+            project.write(path.strip_prefix(repository()).unwrap().to_str().unwrap(), text);
         }
     }
     let profiles = repository().join("profiles");
-    let rendered = |profile| -> Vec<Value> {
-        let run = folder.run(&[
-            "render",
-            "--profile",
-            profile,
-            "--profiles",
-            profiles.to_str().unwrap(),
-            "-o",
-            "json",
-        ]);
-        assert_eq!(run.code, 0, "{}", run.stderr);
-        run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-    };
-    let (edited, held) = (rendered("standalone"), rendered(GUEST));
+    let bundled = ["--profiles", profiles.to_str().unwrap()];
+    let edited = project.render_with("standalone", &bundled);
+    let pinned = project.render_with(GUEST, &bundled);
     for (kind, name) in [
         ("CSISnapshotController", "cluster"),
         ("Storage", "cluster"),
@@ -409,7 +398,7 @@ fn the_profile_pins_the_specs_of_operators() {
         assert_eq!(find(&edited, kind, name)["spec"]["logLevel"], "Trace", "{kind}");
         let expected =
             json!({"logLevel": "Normal", "managementState": "Managed", "operatorLogLevel": "Normal"});
-        assert_eq!(find(&held, kind, name)["spec"], expected, "{kind}");
+        assert_eq!(find(&pinned, kind, name)["spec"], expected, "{kind}");
     }
 }
 

@@ -1,260 +1,356 @@
 //! The cluster-version-operator's filters: which manifests each includes and excludes, with the operator's own messages.
 
-use transship::Manifest;
-use transship::cvo::{Capabilities, Filters, Override, cvo_hash, implicitly_enabled, include};
+use serde_json::Value;
 
-use crate::support::Folder;
+use crate::support::{Run, TestProject};
 
-fn manifest_of(kind: &str, annotations: &str) -> Manifest {
-    let text = format!("{kind}metadata:\n  name: a\n  namespace: ns\n{annotations}");
-    Folder::with_payload(&[("x.yaml", &text)]).payload().unwrap().manifests.remove(0)
+/// Returns what `list` says about each manifest: its file, and `included` or the code and the message of the reason.
+fn decisions(project: &TestProject, flags: &[&str]) -> Vec<(String, String)> {
+    let run = project.run(&[&["list", "-o", "json"][..], flags].concat());
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let rows: Vec<Value> = serde_json::from_str(&run.stdout).unwrap();
+    let mut decisions = Vec::new();
+    for row in rows {
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let reason = &row["reason"];
+        let decision = if row["included"] == true {
+            "included".to_owned()
+        } else {
+            text(&reason["code"]) + ": " + &text(&reason["message"])
+        };
+        decisions.push((text(&row["file"]), decision));
+    }
+    decisions
 }
 
-fn manifest(annotations: &[(&str, &str)]) -> Manifest {
-    let lines = annotations
-        .iter()
-        .fold(String::new(), |lines, (key, value)| format!("{lines}    {key}: '{value}'\n"));
-    manifest_of("apiVersion: v1\nkind: ConfigMap\n", &format!("  annotations:\n    x: ''\n{lines}"))
+/// Returns the decision about one manifest.
+fn decision(manifest: &str, flags: &[&str]) -> String {
+    let project = TestProject::new().manifest("x.yaml", manifest);
+    let (_, decision) = decisions(&project, flags).remove(0);
+    decision
 }
 
-/// Nothing if the manifest is in, else the code and the message.
-fn verdict(manifest: &Manifest, filters: &Filters) -> Option<(String, String)> {
-    include(manifest, filters).err().map(|reason| (reason.filter.name().to_owned(), reason.message))
-}
-
-#[expect(clippy::unnecessary_wraps, reason = "it stands beside what may be nothing")]
-fn out(code: &str, message: &str) -> Option<(String, String)> {
-    Some((code.to_owned(), message.to_owned()))
-}
-
-fn set(names: &[&str]) -> std::collections::BTreeSet<String> {
-    names.iter().map(|name| (*name).to_owned()).collect()
+/// Returns a ConfigMap with these annotations, in YAML's flow style.
+fn config_map(annotations: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a, namespace: ns, annotations: {{{annotations}}}}}\n"
+    )
 }
 
 #[test]
 fn a_manifest_without_annotations_is_excluded() {
-    let kind = "apiVersion: v1\nkind: ConfigMap\n";
-    let none = out("no-annotations", "no annotations");
-    assert_eq!(verdict(&manifest_of(kind, ""), &Filters::default()), none);
-    assert_eq!(verdict(&manifest_of(kind, "  annotations:\n"), &Filters::default()), none);
-    assert_eq!(verdict(&manifest_of(kind, "  annotations: {a: b, c: 1}\n"), &Filters::default()), none);
-    assert_eq!(verdict(&manifest_of(kind, "  annotations: {}\n"), &Filters::default()), None);
+    for (metadata, expected) in [
+        ("{name: a, namespace: ns}", "no-annotations: no annotations"),
+        ("{name: a, namespace: ns, annotations: }", "no-annotations: no annotations"),
+        // The operator ignores annotations of which one is not text.
+        ("{name: a, namespace: ns, annotations: {a: b, c: 1}}", "no-annotations: no annotations"),
+        ("{name: a, namespace: ns, annotations: {}}", "included"),
+    ] {
+        let manifest = format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {metadata}\n");
+        assert_eq!(decision(&manifest, &[]), expected, "{metadata}");
+    }
 }
 
 #[test]
-fn exclude_identifier() {
-    let filters = Filters { exclude_identifier: Some("internal".into()), ..Filters::default() };
-    let key = "exclude.release.openshift.io/internal";
-    assert_eq!(
-        verdict(&manifest(&[(key, "true")]), &filters),
-        out("excluded", "exclude.release.openshift.io/internal=true")
-    );
-    assert_eq!(verdict(&manifest(&[(key, "True")]), &filters), None);
-    assert_eq!(verdict(&manifest(&[(key, "true")]), &Filters::default()), None);
+fn a_manifest_with_the_exclude_annotation_is_excluded() {
+    for (annotations, flags, expected) in [
+        (
+            "exclude.release.openshift.io/internal: 'true'",
+            &["--exclude-id", "internal"][..],
+            "excluded: exclude.release.openshift.io/internal=true",
+        ),
+        ("exclude.release.openshift.io/internal: 'True'", &["--exclude-id", "internal"], "included"),
+        ("exclude.release.openshift.io/internal: 'true'", &[], "included"),
+    ] {
+        assert_eq!(decision(&config_map(annotations), flags), expected, "{annotations} {flags:?}");
+    }
 }
 
 #[test]
-fn feature_set() {
-    let key = "release.openshift.io/feature-set";
-    let filters = |set: &str| Filters { feature_set: Some(set.into()), ..Filters::default() };
-    assert_eq!(verdict(&manifest(&[]), &filters("OKD")), None);
-    assert_eq!(verdict(&manifest(&[(key, "Default")]), &filters("")), None);
-    assert_eq!(verdict(&manifest(&[(key, "Default,OKD")]), &filters("OKD")), None);
-    assert_eq!(
-        verdict(&manifest(&[(key, "TechPreviewNoUpgrade,CustomNoUpgrade")]), &filters("")),
-        out(
-            "feature-set",
-            "\"Default\" is required, and release.openshift.io/feature-set=CustomNoUpgrade,TechPreviewNoUpgrade"
-        )
-    );
-    assert_eq!(
-        verdict(&manifest(&[(key, "Default, OKD")]), &filters("Default")),
-        out(
-            "feature-set",
-            "unrecognized value \" OKD\" in release.openshift.io/feature-set=Default, OKD; known values are: \
-             CustomNoUpgrade,Default,DevPreviewNoUpgrade,OKD,TechPreviewNoUpgrade"
-        )
-    );
-    assert_eq!(verdict(&manifest(&[(key, "nonsense")]), &Filters::default()), None);
+fn a_manifest_of_another_feature_set_is_excluded() {
+    for (annotations, flags, expected) in [
+        ("", &["--feature-set", "OKD"][..], "included"),
+        ("release.openshift.io/feature-set: Default", &["--feature-set", ""], "included"),
+        ("release.openshift.io/feature-set: 'Default,OKD'", &["--feature-set", "OKD"], "included"),
+        (
+            "release.openshift.io/feature-set: 'TechPreviewNoUpgrade,CustomNoUpgrade'",
+            &["--feature-set", ""],
+            "feature-set: \"Default\" is required, \
+             and release.openshift.io/feature-set=CustomNoUpgrade,TechPreviewNoUpgrade",
+        ),
+        (
+            "release.openshift.io/feature-set: 'Default, OKD'",
+            &["--feature-set", "Default"],
+            "feature-set: unrecognized value \" OKD\" in release.openshift.io/feature-set=Default, OKD; \
+             known values are: CustomNoUpgrade,Default,DevPreviewNoUpgrade,OKD,TechPreviewNoUpgrade",
+        ),
+        ("release.openshift.io/feature-set: nonsense", &[], "included"),
+    ] {
+        assert_eq!(decision(&config_map(annotations), flags), expected, "{annotations} {flags:?}");
+    }
 }
 
 #[test]
-fn feature_gates() {
-    let key = "release.openshift.io/feature-gate";
-    let filters = |gates: &[&str]| Filters { feature_gates: Some(set(gates)), ..Filters::default() };
-    assert_eq!(verdict(&manifest(&[(key, " A , -B ,,")]), &filters(&["A"])), None);
-    assert_eq!(
-        verdict(&manifest(&[(key, "A,C")]), &filters(&["A"])),
-        out("feature-gate", "feature gate C is required but not enabled")
-    );
-    assert_eq!(
-        verdict(&manifest(&[(key, "-A")]), &filters(&["A"])),
-        out("feature-gate", "feature gate A is enabled but manifest requires it to be disabled")
-    );
-    let both = manifest(&[(key, "A"), ("release.openshift.io/feature-set", "Default")]);
-    let filters = Filters { feature_set: Some(String::new()), ..filters(&["A"]) };
-    assert_eq!(verdict(&both, &filters).unwrap().0, "set-and-gate");
-    assert_eq!(verdict(&both, &Filters { feature_set: None, ..filters }), None);
+fn a_manifest_with_unmet_feature_gates_is_excluded() {
+    for (annotations, expected) in [
+        ("release.openshift.io/feature-gate: ' A , -B ,,'", "included"),
+        (
+            "release.openshift.io/feature-gate: 'A,C'",
+            "feature-gate: feature gate C is required but not enabled",
+        ),
+        (
+            "release.openshift.io/feature-gate: -A",
+            "feature-gate: feature gate A is enabled but manifest requires it to be disabled",
+        ),
+    ] {
+        assert_eq!(decision(&config_map(annotations), &["--feature-gate", "A"]), expected, "{annotations}");
+    }
 }
 
 #[test]
-fn major_version() {
-    let crd = |value: &str| {
-        manifest_of(
-            "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n",
-            &format!("  annotations:\n    release.openshift.io/major-version: '{value}'\n"),
-        )
-    };
-    let filters = Filters { major_version: Some(4), ..Filters::default() };
-    for (value, message) in [
-        ("4", None),
-        ("4,5", None),
-        ("-5", None),
-        ("", None),
-        ("5", Some("major version 4 does not match any required versions")),
-        ("-4", Some("major version 4 matches excluded version 4")),
-        ("4,-4", Some("inclusion and exclusion requirements overlap: [4]")),
+fn a_manifest_cannot_require_a_feature_set_and_a_feature_gate() {
+    let manifest =
+        config_map("release.openshift.io/feature-gate: A, release.openshift.io/feature-set: Default");
+    assert_eq!(
+        decision(&manifest, &["--feature-gate", "A", "--feature-set", ""]),
+        "set-and-gate: both feature set and feature gate annotations are present: \
+         manifests may specify either a feature set or a feature gate, but not both"
+    );
+    assert_eq!(decision(&manifest, &["--feature-gate", "A"]), "included");
+}
+
+#[test]
+fn a_crd_of_another_major_version_is_excluded() {
+    for (value, expected) in [
+        ("4", "included"),
+        ("4,5", "included"),
+        ("-5", "included"),
+        ("", "included"),
+        ("5", "major-version: major version 4 does not match any required versions"),
+        ("-4", "major-version: major version 4 matches excluded version 4"),
+        ("4,-4", "major-version: inclusion and exclusion requirements overlap: [4]"),
         (
             "x",
-            Some(
-                "invalid included major version \"x\" in annotation: strconv.ParseUint: parsing \"x\": invalid syntax",
-            ),
+            "major-version: invalid included major version \"x\" in annotation: \
+             strconv.ParseUint: parsing \"x\": invalid syntax",
         ),
         (
             "-x",
-            Some(
-                "invalid excluded major version \"x\" in annotation: strconv.ParseUint: parsing \"x\": invalid syntax",
-            ),
+            "major-version: invalid excluded major version \"x\" in annotation: \
+             strconv.ParseUint: parsing \"x\": invalid syntax",
         ),
     ] {
-        assert_eq!(
-            verdict(&crd(value), &filters),
-            message.and_then(|message| out("major-version", message)),
-            "{value}"
+        let crd = format!(
+            "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n\
+             metadata: {{name: a, annotations: {{release.openshift.io/major-version: '{value}'}}}}\n"
         );
+        assert_eq!(decision(&crd, &["--major-version", "4"]), expected, "{value}");
     }
+}
+
+#[test]
+fn only_feature_gates_and_crds_can_have_a_major_version() {
     assert_eq!(
-        verdict(&manifest(&[("release.openshift.io/major-version", "4")]), &filters),
-        out(
-            "major-version",
-            "major version filtering is only supported for feature gates and custom resources"
+        decision(&config_map("release.openshift.io/major-version: '4'"), &["--major-version", "4"]),
+        "major-version: major version filtering is only supported for feature gates and custom resources"
+    );
+}
+
+#[test]
+fn a_manifest_of_another_cluster_profile_is_excluded() {
+    for (annotations, expected) in [
+        ("include.release.openshift.io/hypershift: 'true'", "included"),
+        ("", "cluster-profile: include.release.openshift.io/hypershift unset"),
+        (
+            "include.release.openshift.io/hypershift: 'yes'",
+            "cluster-profile: unrecognized value include.release.openshift.io/hypershift=yes",
+        ),
+    ] {
+        let flags = ["--cluster-profile", "hypershift"];
+        assert_eq!(decision(&config_map(annotations), &flags), expected, "{annotations}");
+    }
+}
+
+#[test]
+fn a_manifest_of_a_disabled_or_unknown_capability_is_excluded() {
+    for (value, expected) in [
+        ("A+B", "included"),
+        ("", "included"),
+        ("A+C", "capability: disabled capabilities: C"),
+        ("X+C+Y", "capability: unrecognized capability names: X, Y"),
+    ] {
+        let manifest = config_map(&format!("capability.openshift.io/name: '{value}'"));
+        let flags = ["--capability", "A", "--capability", "B", "--known-capability", "C"];
+        assert_eq!(decision(&manifest, &flags), expected, "{value}");
+    }
+}
+
+#[test]
+fn an_override_excludes_an_object_by_group_kind_namespace_and_name() {
+    let project = TestProject::new()
+        .manifest(
+            "ns.yaml",
+            r"
+            apiVersion: v1
+            kind: ConfigMap
+            metadata: {name: a, namespace: ns, annotations: {}}
+            ",
         )
-    );
+        .manifest(
+            "other-namespace.yaml",
+            r"
+            apiVersion: v1
+            kind: ConfigMap
+            metadata: {name: a, namespace: other, annotations: {}}
+            ",
+        )
+        .manifest(
+            "other-group.yaml",
+            r"
+            apiVersion: apps/v1
+            kind: ConfigMap
+            metadata: {name: a, namespace: ns, annotations: {}}
+            ",
+        )
+        .manifest(
+            "no-namespace.yaml",
+            r"
+            apiVersion: v1
+            kind: ConfigMap
+            metadata: {name: a, annotations: {}}
+            ",
+        );
+    for (entry, expected) in [
+        ("/ConfigMap/ns/a", &["no-namespace.yaml", "ns.yaml"][..]),
+        ("/ConfigMap/other/a", &["no-namespace.yaml", "other-namespace.yaml"]),
+        ("apps/ConfigMap/ns/a", &["other-group.yaml"]),
+        ("/ConfigMap/ignored/a", &["no-namespace.yaml"]),
+    ] {
+        let mut overridden = Vec::new();
+        for (file, decision) in decisions(&project, &["--override", entry]) {
+            if decision != "included" {
+                assert_eq!(decision, "override: overridden");
+                overridden.push(file);
+            }
+        }
+        assert_eq!(overridden, expected, "{entry}");
+    }
 }
 
 #[test]
-fn cluster_profile() {
-    let key = "include.release.openshift.io/hypershift";
-    let filters = Filters { cluster_profile: Some("hypershift".into()), ..Filters::default() };
-    assert_eq!(verdict(&manifest(&[(key, "true")]), &filters), None);
-    assert_eq!(verdict(&manifest(&[]), &filters), out("cluster-profile", &format!("{key} unset")));
+fn an_override_needs_four_parts() {
     assert_eq!(
-        verdict(&manifest(&[(key, "yes")]), &filters),
-        out("cluster-profile", &format!("unrecognized value {key}=yes"))
-    );
-}
+        TestProject::new().run(&["list", "--override", "ConfigMap/a"]).refusal(),
+        "\
+error: invalid value 'ConfigMap/a' for '--override <GROUP/KIND/NAMESPACE/NAME>': write group/kind/namespace/name, such as apps/Deployment/ns/name or /Namespace//name
 
-#[test]
-fn capabilities() {
-    let key = "capability.openshift.io/name";
-    let on = Capabilities::new(["A".to_owned(), "B".to_owned()], ["C".to_owned()]);
-    let filters = Filters { capabilities: Some(on), ..Filters::default() };
-    assert_eq!(verdict(&manifest(&[(key, "A+B")]), &filters), None);
-    assert_eq!(verdict(&manifest(&[(key, "")]), &filters), None);
-    assert_eq!(verdict(&manifest(&[(key, "A+C")]), &filters), out("capability", "disabled capabilities: C"));
-    assert_eq!(
-        verdict(&manifest(&[(key, "X+C+Y")]), &filters),
-        out("capability", "unrecognized capability names: X, Y")
+For more information, try '--help'.
+"
     );
-}
-
-#[test]
-fn overrides() {
-    let entry =
-        |text: &str| Filters { overrides: vec![text.parse::<Override>().unwrap()], ..Filters::default() };
-    let namespaced = manifest(&[]);
-    assert_eq!(verdict(&namespaced, &entry("/ConfigMap/ns/a")), out("override", "overridden"));
-    assert_eq!(verdict(&namespaced, &entry("apps/ConfigMap/ns/a")), None);
-    assert_eq!(verdict(&namespaced, &entry("/ConfigMap/other/a")), None);
-    let mut cluster = namespaced;
-    cluster.id.namespace = String::new();
-    assert_eq!(verdict(&cluster, &entry("/ConfigMap/ignored/a")), out("override", "overridden"));
-    assert!("ConfigMap/a".parse::<Override>().is_err());
 }
 
 #[test]
 fn the_first_filter_that_fails_gives_the_reason() {
-    let annotated =
-        manifest(&[("capability.openshift.io/name", "X"), ("exclude.release.openshift.io/i", "true")]);
-    let mut filters = Filters {
-        exclude_identifier: Some("i".into()),
-        cluster_profile: Some("p".into()),
-        capabilities: Some(Capabilities::default()),
-        overrides: vec!["/ConfigMap/ns/a".parse().unwrap()],
-        ..Filters::default()
-    };
-    let mut code = |change: fn(&mut Filters)| {
-        change(&mut filters);
-        verdict(&annotated, &filters).map(|(code, _)| code)
-    };
-    assert_eq!(code(|_| {}).as_deref(), Some("excluded"));
-    assert_eq!(code(|filters| filters.exclude_identifier = None).as_deref(), Some("cluster-profile"));
-    assert_eq!(code(|filters| filters.cluster_profile = None).as_deref(), Some("capability"));
-    assert_eq!(code(|filters| filters.capabilities = None).as_deref(), Some("override"));
-    assert_eq!(code(|filters| filters.overrides.clear()), None);
+    let manifest = config_map("capability.openshift.io/name: X, exclude.release.openshift.io/i: 'true'");
+    let exclude = "--exclude-id=i";
+    let profile = "--cluster-profile=p";
+    let capability = "--capability=";
+    let r#override = "--override=/ConfigMap/ns/a";
+    for (flags, expected) in [
+        (&[exclude, profile, capability, r#override][..], "excluded: exclude.release.openshift.io/i=true"),
+        (&[profile, capability, r#override], "cluster-profile: include.release.openshift.io/p unset"),
+        (&[capability, r#override], "capability: unrecognized capability names: X"),
+        (&[r#override], "override: overridden"),
+        (&[], "included"),
+    ] {
+        assert_eq!(decision(&manifest, flags), expected, "{flags:?}");
+    }
 }
 
-/// A payload of ConfigMaps, each with the capabilities it is under.
-fn payload(manifests: &[(&str, &str)]) -> Folder {
-    let text = |(name, capability): &(&str, &str)| {
-        let capability = if capability.is_empty() {
-            String::new()
-        } else {
-            format!(", capability.openshift.io/name: '{capability}'")
-        };
-        (
-            format!("{name}.yaml"),
-            format!(
-                "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, annotations: {{p: ''{capability}}}}}\n"
-            ),
-        )
-    };
-    let files: Vec<(String, String)> = manifests.iter().map(text).collect();
-    Folder::with_payload(&files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect::<Vec<_>>())
+/// Lists the payload of an update. The cluster runs the first manifest, enables the capability `Enabled` and not the
+/// capability `Disabled`.
+fn update_from(current: &str, update: &str) -> Run {
+    let project = TestProject::new().manifest("x.yaml", update).file("current/x.yaml", current);
+    project.run(&[
+        "list",
+        "--previous-payload=current",
+        "--capability=Enabled",
+        "--known-capability=Disabled",
+        "-o=json",
+    ])
 }
 
 #[test]
 fn an_update_enables_capabilities_of_objects_that_the_cluster_runs() {
-    let filters = Filters {
-        capabilities: Some(Capabilities::new(["On".to_owned()], ["Off".to_owned()])),
-        ..Filters::default()
-    };
-    for (what, current, update, expected) in [
-        ("no capability before, a new one now", ("a", ""), ("a", "New"), &["New"][..]),
-        ("on before, joined by new ones", ("a", "On"), ("a", "On+New+Off"), &["New", "Off"]),
-        ("off before and now", ("a", "Off"), ("a", "Off+New"), &[]),
-        ("on before and now", ("a", "On"), ("a", "On"), &[]),
-        ("another object", ("b", ""), ("a", "New"), &[]),
-        ("moved to one that is on", ("a", ""), ("a", "On"), &[]),
+    for (case, current, update, expected) in [
+        ("a new capability", "", "capability.openshift.io/name: New", "New"),
+        (
+            "further capabilities",
+            "capability.openshift.io/name: Enabled",
+            "capability.openshift.io/name: Enabled+New+Disabled",
+            "Disabled, New",
+        ),
+        (
+            "disabled before and after the update",
+            "capability.openshift.io/name: Disabled",
+            "capability.openshift.io/name: Disabled+New",
+            "",
+        ),
+        (
+            "enabled before and after the update",
+            "capability.openshift.io/name: Enabled",
+            "capability.openshift.io/name: Enabled",
+            "",
+        ),
+        ("an enabled capability", "", "capability.openshift.io/name: Enabled", ""),
     ] {
-        let (current, update) = (payload(&[current]), payload(&[update]));
-        let implied = implicitly_enabled(&update.payload().unwrap(), &current.payload().unwrap(), &filters);
-        assert_eq!(implied, set(expected), "{what}");
+        let run = update_from(&config_map(current), &config_map(update));
+        let message = match expected {
+            "" => String::new(),
+            names => format!("implicitly enabled capabilities: {names}\n"),
+        };
+        assert_eq!((run.code, run.stderr), (0, message), "{case}");
     }
 }
 
 #[test]
+fn an_update_enables_no_capabilities_of_objects_that_the_cluster_does_not_run() {
+    let other = config_map("").replace("name: a,", "name: b,");
+    let run = update_from(&other, &config_map("capability.openshift.io/name: New"));
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+}
+
+/// Returns the hash of the included manifests.
+fn version_hash(project: &TestProject, flags: &[&str]) -> String {
+    let summary = project.run(&[&["list"][..], flags].concat()).stderr;
+    let line = summary.lines().last().unwrap();
+    line.strip_prefix("ClusterVersion status.versionHash ").expect(line).to_owned()
+}
+
+/// A manifest as it is in a JSON file of a release.
+const JSON: &str = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"annotations":{"include.release.openshift.io/self-managed-high-availability":"true"},"name":"a"}}"#;
+
+#[test]
 fn the_hash_equals_that_of_a_live_cluster() {
-    assert_eq!(cvo_hash([]), "y_Kc5IQiIyU=");
-    let json = "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"annotations\":\
-                {\"include.release.openshift.io/self-managed-high-availability\":\"true\"},\"name\":\"a\"}}";
-    let yaml = "kind: ConfigMap\napiVersion: v1\nmetadata:\n  name: a\n  annotations:\n    \
-                include.release.openshift.io/self-managed-high-availability: \"true\"\n";
-    for (file, text) in [("a.json", json), ("a.yaml", yaml)] {
-        let payload = Folder::with_payload(&[(file, text)]).payload().unwrap();
-        assert_eq!(cvo_hash(&payload.manifests), "NBD0u-yTvDw=", "{file}");
-    }
-    // JSON files count as they are written, spaces and all.
-    let payload = Folder::with_payload(&[("a.json", &json.replace(':', ": "))]).payload().unwrap();
-    assert_ne!(cvo_hash(&payload.manifests), "NBD0u-yTvDw=");
+    let json = TestProject::new().manifest("a.json", JSON);
+    let yaml = TestProject::new().manifest(
+        "a.yaml",
+        r#"
+        kind: ConfigMap
+        apiVersion: v1
+        metadata:
+          name: a
+          annotations:
+            include.release.openshift.io/self-managed-high-availability: "true"
+        "#,
+    );
+    assert_eq!(version_hash(&json, &[]), "NBD0u-yTvDw=");
+    assert_eq!(version_hash(&yaml, &[]), "NBD0u-yTvDw=");
+    assert_eq!(version_hash(&json, &["--cluster-profile", "other"]), "y_Kc5IQiIyU=", "of no manifests");
+}
+
+#[test]
+fn the_hash_of_a_json_file_depends_on_its_spaces() {
+    let project = TestProject::new().manifest("a.json", &JSON.replace(':', ": "));
+    assert_ne!(version_hash(&project, &[]), "NBD0u-yTvDw=");
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::support::{repository, run_in};
+use crate::support::{TestProject, repository, run_in};
 
 /// Kind and name.
 pub(crate) type Named = (String, String);
@@ -338,10 +338,13 @@ fn the_proxy_comes_from_the_hosted_control_plane_or_the_cluster_csi_driver() {
     let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     let observed = [pair("HTTP_PROXY", "http://observed.example:3128"), pair("NO_PROXY", ".cluster.local")];
     assert_eq!(variables(&[]), observed);
-    let folder = crate::support::Folder::new();
-    let hosted =
-        "kind: HostedControlPlane\nspec: {configuration: {proxy: {httpProxy: 'http://hosted.example'}}}\n";
-    folder.write("hosted.yaml", hosted);
-    let file = folder.path().join("hosted.yaml").display().to_string();
+    let project = TestProject::new().file(
+        "hosted.yaml",
+        r"
+        kind: HostedControlPlane
+        spec: {configuration: {proxy: {httpProxy: 'http://hosted.example'}}}
+        ",
+    );
+    let file = project.path().join("hosted.yaml").display().to_string();
     assert_eq!(variables(&["--hosted-control-plane", &file])[0], pair("HTTP_PROXY", "http://hosted.example"));
 }

@@ -1,13 +1,11 @@
-//! Shared by the tests: projects to build, and the command to run.
+//! Helpers of all tests: a builder for projects, and functions that run the command.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
 use transship::Diagnostics;
-use transship::Payload;
 use transship::Plan;
-use transship::Profiles;
 use transship::Project;
 
 /// The repository.
@@ -15,7 +13,12 @@ pub(crate) fn repository() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// A folder that goes away with the test.
+/// Reads a YAML file below `tests/data/`.
+pub(crate) fn data(path: &str) -> Value {
+    run_in(&repository(), &["fmt", "-o", "json", &format!("tests/data/{path}")], "").json().remove(0)
+}
+
+/// A temporary folder, which is deleted at the end of the test.
 pub(crate) struct Folder(tempfile::TempDir);
 
 impl Folder {
@@ -23,7 +26,7 @@ impl Folder {
         Self(tempfile::tempdir().unwrap())
     }
 
-    /// A folder with a payload of these files and a profile that takes in what is annotated for it.
+    /// Creates a folder with a payload of these files and the profile `test`, which selects by cluster profile.
     pub(crate) fn with_payload(files: &[(&str, &str)]) -> Self {
         let folder = Self::new();
         std::fs::create_dir_all(folder.path().join("payload")).unwrap();
@@ -49,24 +52,11 @@ impl Folder {
         std::fs::read_to_string(self.path().join(path)).unwrap()
     }
 
-    pub(crate) fn payload(&self) -> Result<Payload, Diagnostics> {
-        Payload::load(&self.path().join("payload"))
-    }
-
-    pub(crate) fn profiles(&self) -> Result<Profiles, Diagnostics> {
-        Profiles::load(&self.path().join("profiles"))
-    }
-
-    /// Renders the only profile there is.
+    /// Renders the only profile of the project.
     pub(crate) fn render(&self) -> Result<Plan, Diagnostics> {
         let project = Project::load(self.path())?;
         let only = project.profiles.named(None)?[0];
         Ok(transship::render_unchecked(&project.context(), &[only])?.remove(0))
-    }
-
-    /// A diagnostic as it is printed, with this folder's own path left out.
-    pub(crate) fn shown(&self, diagnostics: &Diagnostics) -> String {
-        self.without_path(&diagnostics.to_string())
     }
 
     pub(crate) fn without_path(&self, text: &str) -> String {
@@ -94,6 +84,8 @@ impl Folder {
 /// that starts with a line break is unindented, so that YAML in raw strings can be indented like the code around it.
 pub(crate) struct TestProject(Folder);
 
+const RELEASE_METADATA: &str = r#"{"kind":"cincinnati-metadata-v0","version":"4.22.0"}"#;
+
 const HEADER: &str = "apiVersion: transship.openshift.io/v1\n";
 
 impl TestProject {
@@ -102,14 +94,22 @@ impl TestProject {
         Self(Folder::new())
     }
 
+    /// Creates a project with the profile `test` for both clusters. Namespaces are declared as external, so that `golden`
+    /// and `lint` do not report them.
+    pub(crate) fn standalone() -> Self {
+        Self::new()
+            .profile("test", "topology: test\ncluster: both\n")
+            .checks("externals: [{objects: [Namespace/*], reason: a test}]\n")
+    }
+
     /// Creates a project with one Deployment, which lives in the management cluster, and the profiles `mc` and `guest`. The
     /// page of its component `op` and the profile `mc` continue with these bodies.
     pub(crate) fn with_deployment(page: &str, mc: &str) -> Self {
+        let page = unindent(page);
         Self::new()
             .manifest("op/1.yaml", &object("apps/v1", "Deployment", "ns", "d", DEPLOYMENT_SPEC))
             .page("op", &format!("place: {{management: [Deployment]}}\n{page}"))
-            .profile("mc", &format!("topology: t\ncluster: management\n{mc}"))
-            .profile("guest", "topology: t\ncluster: guest\n")
+            .mc_and_guest(mc, "")
     }
 
     /// Adds a file of the payload.
@@ -132,6 +132,13 @@ impl TestProject {
     /// Adds a profile.
     pub(crate) fn profile(self, name: &str, body: &str) -> Self {
         self.language_file(&format!("profiles/{name}.yaml"), "Profile", name, body)
+    }
+
+    /// Adds the profiles `mc` and `guest` of one topology, which continue with these bodies at line 6.
+    pub(crate) fn mc_and_guest(self, mc: &str, guest: &str) -> Self {
+        let (mc, guest) = (unindent(mc), unindent(guest));
+        self.profile("mc", &format!("topology: t\ncluster: management\n{mc}"))
+            .profile("guest", &format!("topology: t\ncluster: guest\n{guest}"))
     }
 
     /// Adds declarations of parameters. The body starts with `parameters:`.
@@ -167,7 +174,13 @@ impl TestProject {
     /// Makes the payload the release 4.22.0 with these images, each with its tag and its pull spec.
     pub(crate) fn release(self, images: &[(&str, &str)]) -> Self {
         self.file("payload/image-references", &image_references("4.22.0", images))
-            .file("payload/release-metadata", r#"{"kind":"cincinnati-metadata-v0","version":"4.22.0"}"#)
+            .file("payload/release-metadata", RELEASE_METADATA)
+    }
+
+    /// Gives a payload the layout of the release image 4.22.0, with a folder `release-manifests`.
+    pub(crate) fn release_image(self, payload: &str) -> Self {
+        self.file(&format!("{payload}/release-manifests/image-references"), &image_references("4.22.0", &[]))
+            .file(&format!("{payload}/release-manifests/release-metadata"), RELEASE_METADATA)
     }
 
     /// Adds or replaces any file.
@@ -196,9 +209,19 @@ impl TestProject {
         self.run(&[&["render", "--profile", profile][..], arguments].concat()).refusal()
     }
 
-    /// Runs the command in the folder of the project.
+    /// Checks all profiles, or those of the arguments.
+    pub(crate) fn lint(&self, arguments: &[&str]) -> Run {
+        self.run_checked(&[&["lint"][..], arguments].concat())
+    }
+
+    /// Runs the command in the folder of the project. `render` does not check the objects.
     pub(crate) fn run(&self, arguments: &[&str]) -> Run {
         self.0.run(arguments)
+    }
+
+    /// Runs the command in the folder of the project, exactly as it is given.
+    pub(crate) fn run_checked(&self, arguments: &[&str]) -> Run {
+        run_checked(self.path(), arguments, "")
     }
 
     fn language_file(self, path: &str, kind: &str, name: &str, body: &str) -> Self {
@@ -250,7 +273,7 @@ pub(crate) fn image_references(version: &str, images: &[(&str, &str)]) -> String
 }
 
 /// Removes the indentation of the first line from all lines of a text that starts with a line break.
-fn unindent(text: &str) -> String {
+pub(crate) fn unindent(text: &str) -> String {
     let Some(text) = text.strip_prefix('\n') else { return text.to_owned() };
     let indentation = text.len() - text.trim_start_matches(' ').len();
     let mut lines = Vec::new();
@@ -266,10 +289,27 @@ pub(crate) fn names(objects: &[Value]) -> Vec<String> {
     objects.iter().map(|object| text(&object["kind"]) + "/" + &text(&object["metadata"]["name"])).collect()
 }
 
-/// Namespaces are somebody else's.
+/// Returns the object of this kind and name.
+pub(crate) fn find<'o>(objects: &'o [Value], kind: &str, name: &str) -> &'o Value {
+    for object in objects {
+        if object["kind"] == kind && object["metadata"]["name"] == name {
+            return object;
+        }
+    }
+    panic!("there is no {kind}/{name}, only {:?}", names(objects));
+}
+
+/// Renders a profile of a project to a plan.
+pub(crate) fn plan(folder: &Path, profile: &str) -> Plan {
+    let project = Project::load(folder).unwrap();
+    let profiles = project.profiles.named(Some(profile)).unwrap();
+    transship::render_unchecked(&project.context(), &profiles).unwrap().remove(0)
+}
+
+/// A Checks file that declares all namespaces as external.
 pub(crate) const CHECKS: &str = "apiVersion: transship.openshift.io/v1\nkind: Checks\nmetadata: {name: checks}\nexternals: [{objects: [Namespace/*], reason: a test}]\n";
 
-/// A profile that selects by the annotation `include.release.openshift.io/test`.
+/// Returns a profile that selects the cluster profile `test`. It continues with more fields of `select`.
 pub(crate) fn profile(name: &str, more: &str) -> String {
     format!(
         "apiVersion: transship.openshift.io/v1\nkind: Profile\nmetadata:\n  name: {name}\ntopology: {name}\n\
@@ -277,7 +317,7 @@ pub(crate) fn profile(name: &str, more: &str) -> String {
     )
 }
 
-/// A ConfigMap that the test profile takes in.
+/// Returns a ConfigMap of the cluster profile `test`.
 pub(crate) fn config_map(name: &str, data: &str) -> String {
     format!(
         "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\n  namespace: ns\n  annotations:\n    \
@@ -301,21 +341,21 @@ impl Run {
         }
     }
 
-    /// The lines of JSON that it printed, which must have worked.
+    /// Returns the objects that a successful run printed, one in each line.
     pub(crate) fn json(&self) -> Vec<Value> {
         assert_eq!(self.code, 0, "{}", self.stderr);
         self.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// Why nothing was printed, as bad input is answered.
+    /// Returns the error of a run that rejected its input and printed nothing.
     pub(crate) fn refusal(self) -> String {
         assert_eq!((self.code, self.stdout.as_str()), (2, ""), "{}", self.stderr);
         self.stderr
     }
 }
 
-/// Runs the command in a folder, with a text on standard input. The manifests of tests say what the test is about and no
-/// more, so they are not checked; those of the repository are, and what is checked has tests of its own.
+/// Runs the command in a folder, with a text on standard input. Outside the repository, `render` does not check the objects,
+/// because the manifests of most tests are incomplete.
 pub(crate) fn run_in(folder: &Path, arguments: &[&str], input: &str) -> Run {
     let unchecked = arguments.first() == Some(&"render") && folder != repository();
     run_checked(folder, &[arguments, if unchecked { &["--no-check"] } else { &[] }].concat(), input)
@@ -332,12 +372,12 @@ pub(crate) fn run_checked(folder: &Path, arguments: &[&str], input: &str) -> Run
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // A command that does not read its input closes the pipe; that is its right.
+    // A command that does not read its input closes the pipe, and writing to it fails.
     let _ = std::io::Write::write_all(&mut child.stdin.take().unwrap(), input.as_bytes());
     Run::of(&child.wait_with_output().unwrap())
 }
 
-/// Runs a line in a shell that finds our command.
+/// Runs a line in a shell, with the built `transship` in its path.
 pub(crate) fn shell_in(folder: &Path, line: &str) -> Run {
     let binary = Path::new(env!("CARGO_BIN_EXE_transship")).parent().unwrap();
     let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap());
