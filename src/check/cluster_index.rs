@@ -2,8 +2,10 @@
 //! the declared externals, and those that every cluster has.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt;
 
 use crate::diagnostic::Diagnostic;
+use crate::glob;
 use crate::language::unmet;
 use crate::object::SelectorPattern;
 use crate::object::{Object, ReferenceRule, SERVING_CERT, TargetNamespace};
@@ -29,11 +31,26 @@ pub(super) struct ClusterIndex<'a> {
 
 /// One pattern under `externals` that applies to this cluster.
 pub(super) struct DeclaredExternal<'a> {
-    pub(super) pattern: &'a SelectorPattern,
+    pub(super) pattern: ExternalPattern<'a>,
     pub(super) mark: Mark,
     pub(super) reason: &'a str,
     /// Whether the `when` of the entry holds with the current parameters.
     is_active: bool,
+}
+
+/// The objects or images that an external declares.
+pub(super) enum ExternalPattern<'a> {
+    Objects(&'a SelectorPattern),
+    Images(&'a str),
+}
+
+impl fmt::Display for ExternalPattern<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Objects(pattern) => pattern.fmt(f),
+            Self::Images(pattern) => f.write_str(pattern),
+        }
+    }
 }
 
 /// The position of an external in [`ClusterIndex::externals`].
@@ -128,11 +145,28 @@ impl<'a> ClusterIndex<'a> {
         }
         let mut matching = Vec::new();
         for (position, external) in self.externals.iter().enumerate() {
-            if external.is_active && external.pattern.matches(kind, group, namespace, name) {
+            if external.is_active
+                && let ExternalPattern::Objects(pattern) = external.pattern
+                && pattern.matches(kind, group, namespace, name)
+            {
                 matching.push(ExternalId(position));
             }
         }
         if matching.is_empty() { None } else { Some(ExistingObject::External(matching)) }
+    }
+
+    /// Returns the externals that declare an image.
+    pub(super) fn find_image(&self, image: &str) -> Vec<ExternalId> {
+        let mut matching = Vec::new();
+        for (position, external) in self.externals.iter().enumerate() {
+            if external.is_active
+                && let ExternalPattern::Images(pattern) = external.pattern
+                && glob::matches(pattern, image)
+            {
+                matching.push(ExternalId(position));
+            }
+        }
+        matching
     }
 
     /// Returns `None` if a namespace does not exist, and otherwise the externals that declare it. The list is empty if the
@@ -213,13 +247,12 @@ fn declared_externals<'a>(cluster: &'a Rendered<'a>) -> Result<Vec<DeclaredExter
         if !cluster.view.profile.is_in(&external.profiles) {
             continue;
         }
-        for pattern in &external.objects {
-            declared.push(DeclaredExternal {
-                pattern: &pattern.value,
-                mark: pattern.mark,
-                reason: &external.reason,
-                is_active,
-            });
+        let objects =
+            external.objects.iter().map(|objects| (ExternalPattern::Objects(&objects.value), objects.mark));
+        let images =
+            external.images.iter().map(|images| (ExternalPattern::Images(&images.value), images.mark));
+        for (pattern, mark) in objects.chain(images) {
+            declared.push(DeclaredExternal { pattern, mark, reason: &external.reason, is_active });
         }
     }
     Ok(declared)

@@ -24,6 +24,8 @@ pub(super) struct CheckContext<'a> {
     pub(super) bound_accounts: BoundAccounts<'a>,
     /// The fields in which objects of declared kinds reference other objects.
     pub(super) reference_rules: Vec<ReferenceRule<'a>>,
+    /// The pullspecs of the releases of all clusters.
+    pub(super) release_images: HashSet<&'a str>,
     /// Namespace and name of each Service of the payload, before a profile moves it to its namespace.
     payload_services: HashSet<(&'a str, &'a str)>,
 }
@@ -49,6 +51,7 @@ impl<'a> CheckContext<'a> {
             labels: LabelIndex::new(&rendered.objects),
             bound_accounts: rbac::bound_accounts(&rendered.objects),
             reference_rules: rendered.view.context.profiles.checks.reference_rules(),
+            release_images: rendered.view.payload.pullspecs().collect(),
             payload_services,
         }
     }

@@ -18,7 +18,7 @@ pub(super) fn check_externals(
             checked.used.insert(Declaration { mark: external.mark, profile: Some(checked.profile.clone()) });
             continue;
         }
-        let message = format!("no object references the external `{}`", external.pattern);
+        let message = format!("no object uses the external `{}`", external.pattern);
         let mut finding = Finding::in_file(Check::UnusedExternal, external.mark, message)
             .note(format!("its reason is: {}", external.reason))
             .help("remove it, or limit it to some profiles with `in`");

@@ -34,11 +34,13 @@ mod field;
 mod fields;
 mod finding;
 mod guest_secrets;
+mod images;
 mod label_index;
 mod management_pods;
 mod merge;
 mod namespaces;
 mod one_of;
+mod placeholders;
 mod pods;
 mod rbac;
 mod references;
@@ -47,6 +49,7 @@ mod scope;
 mod selectors;
 mod served_kinds;
 mod service_dns;
+mod texts;
 
 use std::collections::BTreeSet;
 
@@ -153,9 +156,10 @@ fn check_object(object: &Object, context: &CheckContext<'_>) -> Report {
         one_of::check_containers(pod, &mut report);
         pods::check_container_names(pod, &mut report);
         pods::check_volume_mounts(root, pod, &mut report);
+        images::check(pod, context, &mut report);
     }
     references::check(root, pod, context, &mut report);
-    service_dns::check(root, context, &mut report);
+    texts::check(root, context, &mut report);
     selectors::check(root, context, &mut report);
     rbac::check_users_of_other_cluster(root, context, &mut report);
     rbac::check_guest_admin(root, context, &mut report);

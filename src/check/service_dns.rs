@@ -5,35 +5,12 @@ use super::context::CheckContext;
 use super::field::Field;
 use super::finding::{Finding, Report};
 use crate::language::Check;
-use crate::yaml::Value;
 
-/// Fields that are not checked. The API server itself resolves the URL in a `clientConfig`, and the API server of a
-/// hosted cluster runs in the management cluster. A schema contains only descriptions.
-const SKIPPED_FIELDS: [&str; 2] = ["clientConfig", "openAPIV3Schema"];
-
-/// Checks that no text names a Service that only the other cluster has, such as `metrics.some-namespace.svc`.
-pub(super) fn check(root: &Field<'_>, context: &CheckContext<'_>, report: &mut Report) {
-    if !context.others.is_empty() {
-        check_field(root, context, report);
+/// Checks that a text does not name a Service that only the other cluster has, such as `metrics.some-namespace.svc`.
+pub(super) fn check_text(field: &Field<'_>, text: &str, context: &CheckContext<'_>, report: &mut Report) {
+    if !text.contains(".svc") {
+        return;
     }
-}
-
-fn check_field(field: &Field<'_>, context: &CheckContext<'_>, report: &mut Report) {
-    match &field.node.value {
-        Value::String(text) if text.contains(".svc") => check_text(field, text, context, report),
-        Value::List(_) => field.items("").for_each(|item| check_field(&item, context, report)),
-        Value::Map(map) => {
-            for entry in map {
-                if !SKIPPED_FIELDS.contains(&entry.key.as_str()) {
-                    check_field(&field.entry(entry), context, report);
-                }
-            }
-        }
-        _ => {}
-    }
-}
-
-fn check_text(field: &Field<'_>, text: &str, context: &CheckContext<'_>, report: &mut Report) {
     let is_in_host = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '.';
     for host in text.split(|letter| !is_in_host(letter)) {
         let Some((namespace, name)) = service_of(host) else { continue };

@@ -54,6 +54,12 @@ string_enum! {
         "selects-nothing" => SelectsNothing,
         /// A reference to an object in the other cluster of the topology.
         "wrong-cluster" => WrongCluster,
+        /// An image that is not of the release and that no external declares.
+        "unpinned-image" => UnpinnedImage,
+        /// The placeholder `0.0.1-snapshot` instead of a version.
+        "placeholder-version" => PlaceholderVersion,
+        /// `${name}` in a rendered object: nobody inserted a value.
+        "unfilled-placeholder" => UnfilledPlaceholder,
         /// Credentials, key material or a kubeconfig in the guest, whose users can read them.
         "secret-in-guest" => SecretInGuest,
         /// Permissions for a subject in a namespace of the other cluster.
@@ -98,10 +104,10 @@ impl Check {
 
     /// Returns the severity of its findings.
     pub fn severity(self) -> Severity {
-        if self.is_about_declarations() || self == Self::MissingOptionalObject {
-            Severity::Warning
-        } else {
-            Severity::Error
+        match self {
+            Self::MissingOptionalObject | Self::UnfilledPlaceholder => Severity::Warning,
+            _ if self.is_about_declarations() => Severity::Warning,
+            _ => Severity::Error,
         }
     }
 }
@@ -175,10 +181,12 @@ string_enum! {
 }
 
 typed! {
-    /// Objects that someone else creates.
+    /// Objects that someone else creates, or images that are not of the release.
     pub(crate) struct External ("an external") {
         /// The objects, as `Kind/name` or `Kind.group/namespace/name`. `*` matches any text.
         "objects" objects: Vec<Marked<SelectorPattern>>,
+        /// Images that are not of the release, such as `registry.example.com/*`. `*` matches any text.
+        "images" images: Vec<Marked<String>>,
         /// The profiles in whose clusters they exist. The default is all profiles.
         "in" profiles: Vec<Marked<String>>,
         /// They exist only if these conditions hold.
@@ -252,9 +260,9 @@ impl Checks {
         }
         for external in &file.externals {
             check_reason(&external.value.reason, external.mark, reader);
-            if external.value.objects.is_empty() {
-                reader.error(external.mark, "the external names no objects").help =
-                    Some("name them under `objects`, as Kind/name or Kind/namespace/name".into());
+            if external.value.objects.is_empty() && external.value.images.is_empty() {
+                reader.error(external.mark, "the external names no objects and no images").help =
+                    Some("name objects under `objects`, as Kind/name or Kind/namespace/name, or images under `images`".into());
             }
         }
         for allowance in &file.allow {

@@ -19,7 +19,7 @@ use crate::yaml::{Node, Sources, Text};
 
 pub(crate) use digest::Sha256;
 pub use digest::cvo_hash;
-pub(crate) use release::{Images, Release};
+pub(crate) use release::{BuildVersions, Images, Release};
 pub(crate) use run_level::RunLevel;
 pub(crate) use with_fragments::ExpandedManifest;
 
@@ -211,6 +211,13 @@ impl Payload {
     /// Returns the images of the release that a cluster runs.
     pub(crate) fn images(&self, cluster: Cluster) -> Option<&Images> {
         self.images_of_cluster.get(&cluster).or(self.release.as_ref().map(|release| &release.images))
+    }
+
+    /// Returns the pullspecs of the releases of all clusters.
+    pub(crate) fn pullspecs(&self) -> impl Iterator<Item = &str> {
+        let releases =
+            self.release.iter().map(|release| &release.images).chain(self.images_of_cluster.values());
+        releases.flat_map(|images| images.tags.values().map(String::as_str))
     }
 
     /// Returns the version that the cluster reports, which is the guest's if it runs another release.

@@ -9,6 +9,9 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::file;
 use crate::yaml::{Mark, Node, SourceId};
 
+/// The annotation with the versions of programs in an image.
+const BUILD_VERSIONS: &str = "io.openshift.build.versions";
+
 /// The version and the images of a release.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Release {
@@ -18,14 +21,20 @@ pub(crate) struct Release {
     pub(crate) images: Images,
 }
 
-/// The tags of an `image-references` file. In a release each tag has a pullspec, in a component's folder a source
-/// repository.
+/// Versions of programs, by the name of the program, such as `kubernetes`.
+pub(crate) type BuildVersions = BTreeMap<String, String>;
+
+/// The tags of an `image-references` file. In a release each tag has a pullspec, in a component's folder a source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Images {
     /// The name of the image stream. In a release it is the version.
     pub(crate) name: String,
-    /// The pullspec or source repository of each tag.
+    /// The pullspec or source of each tag.
     pub(crate) tags: BTreeMap<String, String>,
+    /// The versions of programs in the image of each tag.
+    pub(crate) builds: BTreeMap<String, BuildVersions>,
+    /// The versions of programs that no tag declares.
+    pub(crate) default_builds: BuildVersions,
     /// The file, as messages show it.
     pub(crate) file: String,
     marks: BTreeMap<String, Mark>,
@@ -120,13 +129,49 @@ pub(super) fn load_images(path: &Path) -> Result<Images, Diagnostic> {
         ..Images::default()
     };
     let tags = root.get("spec").and_then(|spec| spec.get("tags")).and_then(Node::as_list);
+    images.default_builds = build_versions(root.get("metadata"), &images.file)?;
     for tag in tags.unwrap_or_default() {
-        if let Some((name, image)) = image_tag(tag) {
-            images.marks.insert(name.to_owned(), tag.mark);
-            images.tags.insert(name.to_owned(), image.to_owned());
+        let Some((name, image)) = image_tag(tag) else { continue };
+        images.marks.insert(name.to_owned(), tag.mark);
+        if image.is_empty() {
+            return Err(Diagnostic::error(format!("the tag `{name}` has no image"))
+                .at(images.location(name))
+                .help("write the image under `from.name`"));
         }
+        images.builds.insert(name.to_owned(), build_versions(Some(tag), &images.file)?);
+        images.tags.insert(name.to_owned(), image.to_owned());
     }
     Ok(images)
+}
+
+/// Reads the annotation `io.openshift.build.versions`, such as `kubernetes=1.33.2,etcd=3.5.21`.
+fn build_versions(annotated: Option<&Node>, file: &str) -> Result<BuildVersions, Diagnostic> {
+    let annotations = annotated.and_then(|node| node.get("annotations"));
+    let Some(node) = annotations.and_then(|annotations| annotations.get(BUILD_VERSIONS)) else {
+        return Ok(BuildVersions::new());
+    };
+    let mut versions = BuildVersions::new();
+    let text = node.as_str().unwrap_or_default().trim();
+    for pair in text.split(',').map(str::trim).filter(|_| !text.is_empty()) {
+        let Some((name, version)) = pair.split_once('=').filter(|pair| is_build_version(*pair)) else {
+            return Err(Diagnostic::error(format!("`{pair}` is not a version of a program"))
+                .at(Location::in_file(node.mark, file))
+                .help("write name=version, such as kubernetes=1.33.2"));
+        };
+        let version = version.split_once('+').map_or(version, |(version, _)| version);
+        versions.insert(name.to_owned(), version.to_owned());
+    }
+    Ok(versions)
+}
+
+/// Returns whether a name has two or more lower-case letters, digits and inner hyphens, and its version is semantic.
+fn is_build_version((name, version): (&str, &str)) -> bool {
+    let is_inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    name.len() >= 2
+        && name.bytes().all(is_inner)
+        && !name.starts_with('-')
+        && !name.ends_with('-')
+        && is_semantic_version(version)
 }
 
 /// Returns the name and the image of a tag, if it is a `DockerImage`.

@@ -31,7 +31,7 @@ pub(crate) fn assemble(selected: Selected<'_>) -> Result<Assembled<'_>, Diagnost
     }
     let contributions = contribute::by_owner(contributions.into_iter(), view);
     let components = parallel::map(MIN_COMPONENTS_PER_THREAD, &selection.components, |name: &String| {
-        let mut objects = selected_objects(view, name, &selection, &images);
+        let mut objects = selected_objects(view, name, &selection, &images)?;
         let tombstones = tombstones::tombstones(view, name, &selection)?;
         if let Some(contributions) = contributions.get(name) {
             let context = ComponentContext { name, expanded: &expanded, scopes: &scopes };
@@ -50,12 +50,16 @@ fn selected_objects(
     component: &str,
     selection: &Selection,
     images: &ImageReplacements,
-) -> Vec<Object> {
+) -> Result<Vec<Object>, Diagnostics> {
+    let mut errors = Diagnostics::default();
     let mut objects = Vec::new();
     for (index, _) in view.payload.of_component(component) {
         if selection.exclusions[index].is_none() {
-            objects.push(from_manifest(index, view, images));
+            match from_manifest(index, view, images) {
+                Ok(object) => objects.push(object),
+                Err(more) => errors.append(more),
+            }
         }
     }
-    objects
+    errors.into_result(objects)
 }

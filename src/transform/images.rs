@@ -1,56 +1,32 @@
-//! Inserts the images and the version of the release, as `oc adm release new` does, but in parsed values instead of text.
+//! Inserts the images and the versions of the release, as `oc adm release new` does, but in parsed values instead of text.
 //!
-//! An `image-references` file maps repositories to tags of the release, for the manifests of its folder and of the folders
-//! below it. Such a repository in a value, with any tag or digest, is replaced by the pullspec of the release. The
-//! placeholder version is replaced by the version of the release.
+//! An `image-references` file maps the sources of images to tags of the release, for the manifests of its folder and of the
+//! folders below it.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
+use super::image_mapper::ImageMapper;
+use super::version_mapper::{BuildVersion, NoVersion, VersionMapper};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::language::{ImageReleases, Marked};
 use crate::object::Cluster;
-use crate::payload::{Images, Payload};
-use crate::yaml::Node;
-
-const PLACEHOLDER_VERSION: &str = "0.0.1-snapshot";
+use crate::payload::{BuildVersions, Images, Payload};
+use crate::yaml::{Mark, Node, Sources, Value};
 
 /// The replacements for the manifests of a payload.
 #[derive(Debug)]
 pub(super) struct ImageReplacements {
-    by_folder: BTreeMap<String, Vec<Replacement>>,
-    version: Option<Replacement>,
+    by_folder: BTreeMap<String, Replacements>,
+    /// The replacements for folders without `image-references`.
+    outside: Replacements,
 }
 
-/// A text that is replaced in all values in which it occurs as a whole word.
-#[derive(Debug)]
-struct Replacement {
-    old: String,
-    new: String,
-    /// Returns how many of the bytes after it are replaced too, such as the tag of an image.
-    suffix_length: fn(&str) -> usize,
-}
-
-impl Replacement {
-    fn new(old: &str, new: &str, suffix_length: fn(&str) -> usize) -> Self {
-        Self { old: old.to_owned(), new: new.to_owned(), suffix_length }
-    }
-
-    /// Returns the text after the replacement, or `None` if it does not contain `old` as a whole word.
-    fn apply(&self, text: &str) -> Option<String> {
-        // Most texts are shorter; comparing lengths first is much cheaper than searching.
-        if text.len() < self.old.len() {
-            return None;
-        }
-        let in_word = |character: char| character.is_ascii_alphanumeric() || "-_./".contains(character);
-        for (start, _) in text.match_indices(&self.old) {
-            let end = start + self.old.len();
-            let end = end + (self.suffix_length)(&text[end..]);
-            if !text[..start].ends_with(in_word) && !text[end..].starts_with(in_word) {
-                return Some(format!("{}{}{}", &text[..start], self.new, &text[end..]));
-            }
-        }
-        None
-    }
+/// The replacements for the manifests of one folder.
+#[derive(Debug, Default)]
+struct Replacements {
+    images: ImageMapper,
+    versions: VersionMapper,
 }
 
 impl ImageReplacements {
@@ -58,6 +34,7 @@ impl ImageReplacements {
     pub(super) fn of(payload: &Payload, cluster: Cluster) -> Result<Self, Diagnostics> {
         let mut errors = Diagnostics::default();
         let no_images = Images::default();
+        let release = payload.version().map(without_build);
         let mut by_folder = BTreeMap::new();
         for (folder, sources) in &payload.image_sources {
             let component = folder.split('/').next().unwrap_or_default();
@@ -66,28 +43,46 @@ impl ImageReplacements {
             let release_of = |tag: &str| {
                 payload.images(declared_cluster(&declared, tag).unwrap_or(cluster)).unwrap_or(&no_images)
             };
-            by_folder.insert(folder.clone(), image_replacements(sources, release_of, &mut errors));
+            let images = image_mapper(sources, release_of, &mut errors);
+            let builds = errors.ok_or_record(build_versions(sources, release_of)).unwrap_or_default();
+            let versions = VersionMapper { release: release.clone(), builds };
+            by_folder.insert(folder.clone(), Replacements { images, versions });
         }
-        let version = payload.version();
-        let version = version.map(|version| Replacement::new(PLACEHOLDER_VERSION, version, |_| 0));
-        errors.into_result(Self { by_folder, version })
+        let versions = VersionMapper { release, ..VersionMapper::default() };
+        let outside = Replacements { versions, ..Replacements::default() };
+        errors.into_result(Self { by_folder, outside })
     }
 
     /// Replaces images and versions in the values of the manifest from `path`.
-    pub(super) fn replace(&self, root: &mut Node, path: &str) {
-        let replacements: Vec<&Replacement> = self.version.iter().chain(self.for_path(path)).collect();
-        if replacements.is_empty() {
-            return;
+    pub(super) fn replace(&self, root: &mut Node, path: &str, sources: &Sources) -> Result<(), Diagnostics> {
+        let Replacements { images, versions } = self.for_path(path);
+        let errors = RefCell::new(Vec::new());
+        let replaced = root.with_texts(&|text| {
+            let with_images = images.replace(text);
+            match versions.replace(with_images.as_deref().unwrap_or(text)) {
+                Ok(with_versions) => with_versions.or(with_images),
+                Err(error) => {
+                    errors.borrow_mut().push((text.to_owned(), error));
+                    None
+                }
+            }
+        });
+        let errors = errors.into_inner();
+        if !errors.is_empty() {
+            let errors = errors.iter().map(|(text, error)| {
+                let mark = mark_of(root, text).unwrap_or(root.mark);
+                no_version(error, Location::of(mark, sources))
+            });
+            return Err(Diagnostics(errors.collect()));
         }
-        let replaced =
-            root.with_texts(&|text| replacements.iter().find_map(|replacement| replacement.apply(text)));
         if let Some(changed) = replaced {
             *root = changed;
         }
+        Ok(())
     }
 
     /// Returns the replacements of the innermost folder around a file that has any.
-    fn for_path(&self, path: &str) -> &[Replacement] {
+    fn for_path(&self, path: &str) -> &Replacements {
         let mut folder = path;
         while let Some((parent, _)) = folder.rsplit_once('/') {
             if let Some(replacements) = self.by_folder.get(parent) {
@@ -95,7 +90,81 @@ impl ImageReplacements {
             }
             folder = parent;
         }
-        &[]
+        &self.outside
+    }
+}
+
+/// Returns a version without its build metadata, the part behind `+`.
+fn without_build(version: &str) -> String {
+    version.split_once('+').map_or(version, |(version, _)| version).to_owned()
+}
+
+fn no_version(error: &NoVersion, location: Location) -> Diagnostic {
+    let help = match error {
+        NoVersion::WithoutName => "write a name after it, or remove the `-`",
+        NoVersion::Unknown(_) => {
+            "add it to the annotation `io.openshift.build.versions` of a tag in the release's image-references"
+        }
+        NoVersion::Ambiguous(..) => {
+            "remove all but one of these tags from the image-references of the component"
+        }
+    };
+    Diagnostic::error(error.to_string())
+        .at(location)
+        .note("`oc adm release new` refuses such a manifest")
+        .help(help)
+}
+
+/// Returns the position of the first value with this text.
+fn mark_of(node: &Node, text: &str) -> Option<Mark> {
+    match &node.value {
+        Value::String(value) if **value == *text => Some(node.mark),
+        Value::List(items) => items.iter().find_map(|item| mark_of(item, text)),
+        Value::Map(map) => map.iter().find_map(|entry| mark_of(&entry.value, text)),
+        _ => None,
+    }
+}
+
+/// Returns the versions of programs in the images of a component, and the release's defaults for the others.
+fn build_versions<'i>(
+    sources: &Images,
+    release_of: impl Fn(&str) -> &'i Images,
+) -> Result<BTreeMap<String, BuildVersion>, Diagnostic> {
+    let mut builds: BTreeMap<String, BuildVersion> = BTreeMap::new();
+    for tag in sources.tags.keys() {
+        let release = release_of(tag);
+        let Some(declared) = release.builds.get(tag) else { continue };
+        for (name, version) in declared {
+            // Many images contain kubectl. Its version is that of the `cli` image.
+            if name == "kubectl" && tag != "cli" && tag != "cli-artifacts" {
+                continue;
+            }
+            let build = builds
+                .entry(name.clone())
+                .or_insert_with(|| BuildVersion { version: version.clone(), tags: Vec::new() });
+            if build.version != *version {
+                return Err(Diagnostic::error(format!(
+                    "the images `{}` and `{tag}` declare different versions of `{name}`: {} and {version}",
+                    build.tags.join(", "),
+                    build.version
+                ))
+                .at(release.location(tag))
+                .help("take all images from one release"));
+            }
+            build.tags.push(tag.clone());
+        }
+    }
+    if let Some(tag) = sources.tags.keys().next() {
+        add_defaults(&mut builds, &release_of(tag).default_builds);
+    }
+    Ok(builds)
+}
+
+fn add_defaults(builds: &mut BTreeMap<String, BuildVersion>, defaults: &BuildVersions) {
+    for (name, version) in defaults {
+        builds
+            .entry(name.clone())
+            .or_insert_with(|| BuildVersion { version: version.clone(), tags: Vec::new() });
     }
 }
 
@@ -130,11 +199,12 @@ fn refuse_unknown_tags(
     }
 }
 
-fn image_replacements<'i>(
+fn image_mapper<'i>(
     sources: &Images,
     release_of: impl Fn(&str) -> &'i Images,
     errors: &mut Diagnostics,
-) -> Vec<Replacement> {
+) -> ImageMapper {
+    let mut tags: BTreeMap<&str, &str> = BTreeMap::new();
     let mut pullspecs = BTreeMap::new();
     for (tag, source) in &sources.tags {
         let Some(pullspec) = release_of(tag).tags.get(tag) else {
@@ -146,79 +216,14 @@ fn image_replacements<'i>(
             );
             continue;
         };
-        let repository = repository(source);
-        if pullspecs.insert(repository.to_owned(), pullspec.clone()).is_some() {
+        if let Some(other) = tags.insert(source, tag) {
             errors.0.push(
-                Diagnostic::error(format!("two tags have the repository `{repository}`"))
+                Diagnostic::error(format!("the tags `{other}` and `{tag}` have the same source `{source}`"))
                     .at(sources.location(tag))
-                    .help("give each tag a repository of its own"),
+                    .help("give each tag a source of its own: another repository, or another tag of it"),
             );
         }
+        pullspecs.insert(source.clone(), pullspec.clone());
     }
-    let new = |(repository, pullspec): (&String, &String)| Replacement::new(repository, pullspec, tag_length);
-    pullspecs.iter().map(new).collect()
-}
-
-/// Returns the length of the tag and digest after a repository.
-fn tag_length(rest: &str) -> usize {
-    let word_length = |text: &str| {
-        text.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(byte)).count()
-    };
-    let mut length = 0;
-    if let Some(tag) = rest.strip_prefix(':')
-        && word_length(tag) > 0
-    {
-        length += 1 + word_length(tag);
-    }
-    if let Some(digest) = rest[length..].strip_prefix("@sha256:") {
-        length += "@sha256:".len() + word_length(digest);
-    }
-    length
-}
-
-/// Returns an image without its tag and digest.
-fn repository(image: &str) -> &str {
-    let image = image.split_once('@').map_or(image, |(image, _)| image);
-    match image.rsplit_once(':') {
-        // `localhost:5000/a` has a port, not a tag.
-        Some((repository, tag)) if !tag.contains('/') => repository,
-        _ => image,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{PLACEHOLDER_VERSION, Replacement, repository, tag_length};
-
-    #[test]
-    fn a_port_is_not_a_tag() {
-        assert_eq!(repository("quay.io/a/b"), "quay.io/a/b");
-        assert_eq!(repository("quay.io/a/b:latest"), "quay.io/a/b");
-        assert_eq!(repository("quay.io/a/b:4.22@sha256:00"), "quay.io/a/b");
-        assert_eq!(repository("localhost:5000/a"), "localhost:5000/a");
-    }
-
-    #[test]
-    fn images_and_versions_are_replaced_as_whole_words() {
-        let all = [
-            Replacement::new("quay.io/o/a", "R@sha256:1", tag_length),
-            Replacement::new(PLACEHOLDER_VERSION, "4.22.0", |_| 0),
-        ];
-        for (text, expected) in [
-            ("quay.io/o/a", Some("R@sha256:1")),
-            ("quay.io/o/a:latest", Some("R@sha256:1")),
-            ("quay.io/o/a:v1@sha256:00ff", Some("R@sha256:1")),
-            ("--image=quay.io/o/a:v1", Some("--image=R@sha256:1")),
-            ("use quay.io/o/a:v1, please", Some("use R@sha256:1, please")),
-            ("quay.io/o/a-b:v1", None),
-            ("quay.io/o/a/b", None),
-            ("x.quay.io/o/a", None),
-            ("--v=0.0.1-snapshot", Some("--v=4.22.0")),
-            ("0.0.1-snapshot", Some("4.22.0")),
-            ("0.0.1-snapshot-kubernetes", None),
-        ] {
-            let replaced = all.iter().find_map(|replacement| replacement.apply(text));
-            assert_eq!(replaced.as_deref(), expected, "{text}");
-        }
-    }
+    ImageMapper::new(pullspecs)
 }

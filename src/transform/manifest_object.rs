@@ -1,19 +1,24 @@
 //! Objects that come from manifests of the payload.
 
 use super::images::ImageReplacements;
+use crate::diagnostic::Diagnostics;
 use crate::expand::View;
 use crate::object::{Cause, History, Object, PayloadPosition, RelativePosition};
 use crate::yaml::Node;
 
 /// Returns a manifest as an object with the release's images.
-pub(super) fn from_manifest(index: usize, view: &View<'_>, images: &ImageReplacements) -> Object {
+pub(super) fn from_manifest(
+    index: usize,
+    view: &View<'_>,
+    images: &ImageReplacements,
+) -> Result<Object, Diagnostics> {
     let manifest = &view.payload.manifests[index];
     let mut history = History::new(view.context.recording);
     let mut root = manifest.object();
     history.record(&root, || Cause::Manifest);
-    images.replace(&mut root, &view.payload.file(manifest).path);
+    images.replace(&mut root, &view.payload.file(manifest).path, view.context.sources)?;
     history.record(&root, || Cause::Release);
-    Object { manifest: Some(index), ..at_manifest_position(index, root, history, view) }
+    Ok(Object { manifest: Some(index), ..at_manifest_position(index, root, history, view) })
 }
 
 /// Returns an object with the identity, the file and the position of a manifest.

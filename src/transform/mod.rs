@@ -17,6 +17,7 @@ mod component;
 mod contribute;
 mod finish;
 mod handle_intents;
+mod image_mapper;
 mod images;
 mod intents;
 mod issued;
@@ -31,7 +32,9 @@ mod policy;
 mod strip_annotations;
 mod tombstones;
 mod unknown_containers;
+mod version_mapper;
 
 pub(crate) use assemble::assemble;
 pub(crate) use finish::{Rendered, finish};
 pub(crate) use handle_intents::handle_intents;
+pub(crate) use version_mapper::PLACEHOLDER as PLACEHOLDER_VERSION;
