@@ -105,11 +105,58 @@ impl TestProject {
     /// Creates a project with one Deployment, which lives in the management cluster, and the profiles `mc` and `guest`. The
     /// page of its component `op` and the profile `mc` continue with these bodies.
     pub(crate) fn with_deployment(page: &str, mc: &str) -> Self {
+        let page = unindent(page);
         Self::new()
             .manifest("op/1.yaml", &object("apps/v1", "Deployment", "ns", "d", DEPLOYMENT_SPEC))
             .page("op", &format!("place: {{management: [Deployment]}}\n{page}"))
-            .profile("mc", &format!("topology: t\ncluster: management\n{mc}"))
-            .profile("guest", "topology: t\ncluster: guest\n")
+            .mc_and_guest(mc, "")
+    }
+
+    /// Creates a project with the profiles of the repository and one component `op`, which all these profiles select. Its
+    /// page continues with this body at line 5.
+    pub(crate) fn with_bundled_profiles(manifests: &str, page: &str) -> Self {
+        let mut project = Self::new();
+        for entry in walkdir::WalkDir::new(repository().join("profiles")) {
+            let entry = entry.unwrap();
+            if entry.file_type().is_file() {
+                let path = entry.path().strip_prefix(repository()).unwrap();
+                project =
+                    project.file(path.to_str().unwrap(), &std::fs::read_to_string(entry.path()).unwrap());
+            }
+        }
+        let annotations = "annotations: {include.release.openshift.io/hypershift: 'true', include.release.openshift.io/self-managed-high-availability: 'true'}";
+        let page = unindent(page);
+        project
+            .manifest("op/0000_50_op_1.yaml", manifests)
+            .page("op", &format!("{annotations}\n{page}"))
+            .release(&[
+                ("token-minter", "q/token-minter"),
+                ("transship", "q/transship"),
+                ("kube-rbac-proxy", "q/kube-rbac-proxy"),
+                ("csi-external-attacher", "q/csi-external-attacher"),
+                ("csi-livenessprobe", "q/csi-livenessprobe"),
+            ])
+            // The profiles pin fields of these objects and declare these parameters. It is an error if nothing uses them.
+            .manifest(
+                "csi/9.yaml",
+                r"
+                apiVersion: operator.openshift.io/v1
+                kind: CSISnapshotController
+                metadata: {name: cluster, annotations: {x: x}}
+                ---
+                apiVersion: operator.openshift.io/v1
+                kind: Storage
+                metadata: {name: cluster, annotations: {x: x}}
+                ---
+                apiVersion: operator.openshift.io/v1
+                kind: ClusterCSIDriver
+                metadata: {name: ebs.csi.aws.com, annotations: {x: x}}
+                ",
+            )
+            .page(
+                "csi",
+                "values: {a: '${platform.type}', b: '${aws.region}', c: '${infrastructure.name}', d: '${operands}'}",
+            )
     }
 
     /// Adds a file of the payload.
@@ -132,6 +179,13 @@ impl TestProject {
     /// Adds a profile.
     pub(crate) fn profile(self, name: &str, body: &str) -> Self {
         self.language_file(&format!("profiles/{name}.yaml"), "Profile", name, body)
+    }
+
+    /// Adds the profiles `mc` and `guest` of one topology, which continue with these bodies at line 6.
+    pub(crate) fn mc_and_guest(self, mc: &str, guest: &str) -> Self {
+        let (mc, guest) = (unindent(mc), unindent(guest));
+        self.profile("mc", &format!("topology: t\ncluster: management\n{mc}"))
+            .profile("guest", &format!("topology: t\ncluster: guest\n{guest}"))
     }
 
     /// Adds declarations of parameters. The body starts with `parameters:`.
@@ -189,6 +243,12 @@ impl TestProject {
     /// Returns the error of rendering a profile.
     pub(crate) fn render_error(&self, profile: &str) -> String {
         self.render_error_with(profile, &[])
+    }
+
+    /// Checks that rendering a profile fails with exactly this error.
+    #[track_caller]
+    pub(crate) fn assert_render_error(&self, profile: &str, expected: &str) {
+        assert_eq!(self.render_error(profile), unindent(expected));
     }
 
     /// Returns the error of rendering a profile, with further arguments.
@@ -250,7 +310,7 @@ pub(crate) fn image_references(version: &str, images: &[(&str, &str)]) -> String
 }
 
 /// Removes the indentation of the first line from all lines of a text that starts with a line break.
-fn unindent(text: &str) -> String {
+pub(crate) fn unindent(text: &str) -> String {
     let Some(text) = text.strip_prefix('\n') else { return text.to_owned() };
     let indentation = text.len() - text.trim_start_matches(' ').len();
     let mut lines = Vec::new();
@@ -264,6 +324,39 @@ fn unindent(text: &str) -> String {
 pub(crate) fn names(objects: &[Value]) -> Vec<String> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     objects.iter().map(|object| text(&object["kind"]) + "/" + &text(&object["metadata"]["name"])).collect()
+}
+
+/// Returns the object of this kind and name.
+pub(crate) fn find<'o>(objects: &'o [Value], kind: &str, name: &str) -> &'o Value {
+    for object in objects {
+        if object["kind"] == kind && object["metadata"]["name"] == name {
+            return object;
+        }
+    }
+    panic!("there is no {kind}/{name}, only {:?}", names(objects));
+}
+
+/// Returns the spec of the pods of a Deployment.
+pub(crate) fn pod_spec<'o>(objects: &'o [Value], deployment: &str) -> &'o Value {
+    &find(objects, "Deployment", deployment)["spec"]["template"]["spec"]
+}
+
+/// Returns the item of a list with this name, such as a container or a volume.
+pub(crate) fn item<'o>(list: &'o Value, name: &str) -> &'o Value {
+    let Some(items) = list.as_array() else { panic!("this is not a list: {list}") };
+    for item in items {
+        if item["name"] == name {
+            return item;
+        }
+    }
+    panic!("there is no item {name} in {list}");
+}
+
+/// Renders a profile of a project to a plan.
+pub(crate) fn plan(folder: &Path, profile: &str) -> Plan {
+    let project = Project::load(folder).unwrap();
+    let profiles = project.profiles.named(Some(profile)).unwrap();
+    transship::render_unchecked(&project.context(), &profiles).unwrap().remove(0)
 }
 
 /// Namespaces are somebody else's.
