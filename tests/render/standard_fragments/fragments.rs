@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{DEPLOYMENT, GUEST, MC, PLACE, STANDALONE, deployment_with_token, project_with_uses};
+use crate::misuse::assert_error;
 use crate::support::{TestProject, find, item, names, pod_spec};
 
 #[test]
@@ -258,12 +259,13 @@ fn two_sidecars_with_the_same_port_name_conflict() {
         - metrics-proxy: {proxy: b, port: m, local: 2, exposed: 9204}
         ",
     );
-    project.assert_render_error(
+    assert_error(
+        &project,
         MC,
         r"
-        error: profiles/fragments/metrics-proxy.yaml:53:15: this field already has a different value
+        error: profiles/fragments/metrics-proxy.yaml(${exposed}): this field already has a different value
           object: Service/d-metrics in old
-          note: the other value is at profiles/fragments/metrics-proxy.yaml:53:15
+          note: the other value is at profiles/fragments/metrics-proxy.yaml(${exposed})
           note: used at payload/op/component.yaml:9:3
           help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
         ",
@@ -352,12 +354,13 @@ fn proxy_cabundle_mounts_the_trusted_ca_bundle() {
         );
     }
     let manifest = manifest.replace("cabundle: driver", "cabundle: drivr");
-    TestProject::with_bundled_profiles(&manifest, PLACE).assert_render_error(
+    assert_error(
+        &TestProject::with_bundled_profiles(&manifest, PLACE),
         STANDALONE,
         r"
-        error: profiles/fragments/proxy-cabundle.yaml:16:15: there is no container `drivr` to add to
+        error: profiles/fragments/proxy-cabundle.yaml(${container}): there is no container `drivr` to add to
           object: Deployment.apps/d in old
-          note: used at profiles/standalone.yaml:16:3
+          note: used at profiles/standalone.yaml(proxy-cabundle: proxy-cabundle)
           help: did you mean `driver`?
         ",
     );
