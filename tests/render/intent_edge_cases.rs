@@ -5,7 +5,14 @@ use serde_json::{Value, json};
 use crate::support::{TestProject, find, object, unindent};
 
 /// The spec of a Deployment with a projected token for another service.
-const TOKEN_SPEC: &str = "spec: {template: {spec: {serviceAccountName: sa, containers: [{name: c}], volumes: [{name: v, projected: {sources: [{serviceAccountToken: {audience: a, path: t}}]}}]}}}";
+const TOKEN_SPEC: &str = r"spec:
+  template:
+    spec:
+      serviceAccountName: sa
+      containers: [{name: c}]
+      volumes:
+      - {name: v, projected: {sources: [{serviceAccountToken: {audience: a, path: t}}]}}
+";
 
 /// A fragment that replaces the volume of a token.
 const MEMORY: &str = r"
@@ -68,7 +75,7 @@ fn a_token_is_found_behind_one_for_the_cluster_itself() {
     project.assert_render_error(
         "mc",
         r"
-        error: payload/op/2.yaml:4:85: the fragment `memory` cannot replace this `projected-token`: its volume has other sources, which would be removed with it
+        error: payload/op/2.yaml:10:9: the fragment `memory` cannot replace this `projected-token`: its volume has other sources, which would be removed with it
           object: Deployment.apps/e in zz
           note: the rule is at profiles/mc.yaml:6:11
           help: give the token a volume of its own

@@ -1,5 +1,7 @@
 //! Intents: what manifests ask for in fields that exist, and how profiles handle it.
 
+mod from_parameters;
+
 use serde_json::{Value, json};
 
 use crate::support::{TestProject, find, unindent};
@@ -33,7 +35,11 @@ const MINTER: &str = r"
     inputs: {workload: workload, container: container, volume: name, mountPath: path, serviceAccount: name, file: string, audience: string}
     adds:
     - {in: [guest], objects: [{apiVersion: v1, kind: ServiceAccount, metadata: {name: '${serviceAccount}', namespace: '${workload.namespace}'}}]}
-    - {in: [mc], pod: {spec: {volumes: [{name: '${volume}', emptyDir: {medium: Memory}}], containers: [{name: minter, image: x, args: ['${audience}', '${mountPath}/${file}', '${container}']}]}}}
+    - in: [mc]
+      pod:
+        spec:
+          volumes: [{name: '${volume}', emptyDir: {medium: Memory}}]
+          containers: [{name: minter, image: x, args: ['${audience}', '${mountPath}/${file}', '${container}']}]
     ";
 
 fn volumes(deployment: &Value) -> &Value {
@@ -76,7 +82,7 @@ fn explain_names_the_intent_that_removed_a_field() {
             r#"
             Deployment.apps/a in ns (profile mc)
             /spec/template/spec/volumes/[name=token]/emptyDir/medium: "Memory"
-              from profiles/fragments/minter.yaml:8:76, set by the fragment minter: a test, used at profiles/mc.yaml:6:11
+              from profiles/fragments/minter.yaml:11:56, set by the fragment minter: a test, used at profiles/mc.yaml:6:11
             /spec/template/spec/volumes/[name=token]/name: "token"
               from payload/op/1.yaml:13:15
             /spec/template/spec/volumes/[name=token]/projected is not set
@@ -282,121 +288,6 @@ fn a_fragment_replaces_a_webhook_whose_service_lives_in_the_other_cluster() {
     );
 }
 
-const PARAMETERS: &str = r"
-    parameters:
-      p.httpProxy: {type: string, description: d, optional: true}
-      p.httpsProxy: {type: string, description: d, optional: true}
-      p.noProxy: {type: string, description: d, optional: true}
-      t.minVersion: {type: string, description: d, optional: true}
-      t.cipherSuites: {type: list, description: d, optional: true}
-    ";
-
-const FROM_PARAMETERS: &str = "intents: {proxy: '${p}', tls: '${t}'}";
-
-const PROXY: &str = r"
-    apiVersion: apps/v1
-    kind: Deployment
-    metadata: {name: a, namespace: ns, annotations: {config.openshift.io/inject-proxy: 'c, i'}}
-    spec:
-      template:
-        spec:
-          initContainers: [{name: i}]
-          containers: [{name: c, env: [{name: NO_PROXY, value: mine}]}, {name: d}]
-    ";
-
-#[test]
-fn proxy_variables_are_added_to_the_containers_that_the_annotation_names() {
-    let project = TestProject::new()
-        .manifest("op/1.yaml", PROXY)
-        .page("op", "place: {management: [Deployment]}")
-        .mc_and_guest(FROM_PARAMETERS, FROM_PARAMETERS)
-        .parameters(PARAMETERS);
-    assert_eq!(
-        project.render("mc")[0]["spec"]["template"]["spec"],
-        json!({
-            "initContainers": [{"name": "i"}],
-            "containers": [{"name": "c", "env": [{"name": "NO_PROXY", "value": "mine"}]}, {"name": "d"}],
-        }),
-        "absent parameters add nothing"
-    );
-    let settings = ["--set", "p.httpProxy=http://p", "--set", "p.noProxy=x"];
-    assert_eq!(
-        project.render_with("mc", &settings)[0]["spec"]["template"]["spec"],
-        json!({
-            "initContainers": [
-                {"name": "i", "env": [{"name": "HTTP_PROXY", "value": "http://p"}, {"name": "NO_PROXY", "value": "x"}]},
-            ],
-            "containers": [
-                {"name": "c", "env": [{"name": "NO_PROXY", "value": "mine"}, {"name": "HTTP_PROXY", "value": "http://p"}]},
-                {"name": "d"},
-            ],
-        }),
-        "variables that a container has stay unchanged"
-    );
-    let project = project.manifest("op/1.yaml", &PROXY.replace("'c, i'", "e"));
-    project.assert_render_error(
-        "mc",
-        r"
-        error: payload/op/1.yaml:3:84: there is no container `e` for the proxy variables
-          object: Deployment.apps/a in ns
-          help: list the names of containers in the annotation, separated by commas
-        ",
-    );
-}
-
-const TLS: &str = r"
-    apiVersion: v1
-    kind: ConfigMap
-    metadata: {name: a, namespace: ns, annotations: {config.openshift.io/inject-tls: 'true'}}
-    data:
-      config.yaml: |
-        apiVersion: operator.openshift.io/v1alpha1
-        kind: GenericOperatorConfig
-        servingInfo: {bindAddress: x}
-      other.yaml: |
-        kind: Other
-      text: 'a: : b'
-    ";
-
-#[test]
-fn tls_settings_are_written_only_into_the_configuration_of_operators() {
-    let project = TestProject::new()
-        .manifest("op/1.yaml", TLS)
-        .page("op", "place: {management: [ConfigMap]}")
-        .mc_and_guest(FROM_PARAMETERS, FROM_PARAMETERS)
-        .parameters(PARAMETERS);
-    assert_eq!(
-        project.render("mc")[0]["data"]["config.yaml"],
-        unindent(
-            r"
-            apiVersion: operator.openshift.io/v1alpha1
-            kind: GenericOperatorConfig
-            servingInfo: {bindAddress: x}
-            "
-        ),
-        "absent parameters change nothing"
-    );
-    let settings = ["--set", "t.minVersion=VersionTLS12", "--set", "t.cipherSuites=[A, B]"];
-    let data = &project.render_with("mc", &settings)[0]["data"];
-    assert_eq!(
-        data["config.yaml"],
-        unindent(
-            r"
-            apiVersion: operator.openshift.io/v1alpha1
-            kind: GenericOperatorConfig
-            servingInfo:
-              bindAddress: x
-              cipherSuites:
-              - A
-              - B
-              minTLSVersion: VersionTLS12
-            "
-        )
-    );
-    assert_eq!(data["other.yaml"], "kind: Other\n");
-    assert_eq!(data["text"], "a: : b");
-}
-
 #[test]
 fn a_label_asks_for_the_trusted_ca_bundle() {
     let config_map = r"
@@ -457,17 +348,4 @@ fn mistakes_in_rules_for_intents_are_reported_with_their_line() {
         let project = project_with_token(rules).fragment("minter", MINTER);
         assert_eq!(project.render_error("mc"), unindent(message), "{rules}");
     }
-}
-
-#[test]
-fn not_every_intent_can_be_fulfilled_from_parameters() {
-    let project = project_with_token("intents: {projected-token: '${p}'}")
-        .parameters("parameters: {p.x: {type: string, description: d, default: x}}");
-    project.assert_render_error(
-        "mc",
-        r"
-        error: profiles/mc.yaml:6:11: the intent `projected-token` cannot be fulfilled from parameters
-          help: write `keep`, a fragment, or `refuse: <reason>`
-        ",
-    );
 }
