@@ -350,8 +350,8 @@ const USES: [&str; 4] = [
 
 const SIDECAR_ADDITIONS: [&str; 4] = [
     "{in: [guest], nothing: it runs elsewhere}",
-    "{in: [mc], pod: {spec: {containers: [{name: '${container}', volumeMounts: [{name: v, mountPath: /v}]}, {name: '${name}', image: '${workload.serviceAccount}'}]}}}",
-    "{in: [mc], pod: {spec: {initContainers: [{name: first, image: x}]}}}",
+    "{in: [mc], pod: {spec: {containers: [{name: '${container}', volumeMounts: [{name: v, mountPath: /v}]}]}}}",
+    "{in: [mc], pod: {spec: {initContainers: [{name: first, image: x}], containers: [{name: '${name}', image: '${workload.serviceAccount}'}]}}}",
     "{in: [mc], when: {arg: present}, pod: {spec: {containers: [{name: '${container}', args: ['${arg}=1']}]}}}",
 ];
 
