@@ -1,6 +1,6 @@
 //! `transship explain`: the line that set each field, why, and its earlier values.
 
-use crate::support::{Run, repository, run_in};
+use crate::support::{Run, repository, run_in, unindent};
 
 const OBJECT: &str = "deployment/csi-snapshot-controller-operator";
 const MANIFEST: &str = "payload/csi-snapshot-controller/0000_50_csi-snapshot-controller_07_deployment.yaml";
@@ -30,16 +30,17 @@ fn line(file: &str, text: &str) -> usize {
 #[test]
 fn a_field_that_policy_replaced_names_the_entry_and_the_value_before() {
     let profile = "profiles/hypershift-mc.yaml";
-    let (entry, set) = (line(profile, "- for: pod"), line(profile, "priorityClassName"));
+    let entry = line(profile, "- for: pod");
+    let set = line(profile, "priorityClassName");
     let was = line(MANIFEST, "priorityClassName");
-    assert_eq!(
-        explain_field("/spec/template/spec/priorityClassName"),
-        format!(
-            "/spec/template/spec/priorityClassName: \"hypershift-control-plane\"\n  \
-             from {profile}:{set}:26, set by the policy entry for every pod at {profile}:{entry}:3\n  \
-             was \"system-cluster-critical\" at {MANIFEST}:{was}:26\n"
-        )
+    let expected = format!(
+        r#"
+        /spec/template/spec/priorityClassName: "hypershift-control-plane"
+          from {profile}:{set}:26, set by the policy entry for every pod at {profile}:{entry}:3
+          was "system-cluster-critical" at {MANIFEST}:{was}:26
+        "#
     );
+    assert_eq!(explain_field("/spec/template/spec/priorityClassName"), unindent(&expected));
 }
 
 #[test]
@@ -47,78 +48,109 @@ fn a_field_that_a_fragment_added_names_the_fragment_and_its_use() {
     let fragment = "profiles/fragments/guest-api.yaml";
     let page = "payload/csi-snapshot-controller/component.yaml";
     let path = "/spec/template/spec/containers/[name=csi-snapshot-controller-operator]/args/3";
-    assert_eq!(
-        explain_field(path),
-        format!(
-            "{path}: \"--guest-kubeconfig=/etc/guest-kubeconfig/kubeconfig\"\n  \
-             from {fragment}:{}:11, set by the fragment guest-api: a container uses the guest's API as the ServiceAccount of its \
-             workload in the guest, used at {page}:{}:3\n",
-            line(fragment, "- ${arg}="),
-            line(page, "- guest-api:"),
-        )
+    let set = line(fragment, "- ${arg}=");
+    let used = line(page, "- guest-api:");
+    let expected = format!(
+        r#"
+        {path}: "--guest-kubeconfig=/etc/guest-kubeconfig/kubeconfig"
+          from {fragment}:{set}:11, set by the fragment guest-api: a container uses the guest's API as the ServiceAccount of its workload in the guest, used at {page}:{used}:3
+        "#
     );
+    assert_eq!(explain_field(path), unindent(&expected));
 }
 
 #[test]
 fn a_removed_field_names_the_policy_entry_and_the_value_before() {
-    assert_eq!(
-        explain_field("/spec/template/spec/nodeSelector"),
-        format!(
-            "/spec/template/spec/nodeSelector is not set\n  \
-             removed by the policy entry for every pod at profiles/hypershift-mc.yaml:{}:3\n  \
-             was {{\"node-role.kubernetes.io/master\":\"\"}} at {MANIFEST}:{}:9\n",
-            line("profiles/hypershift-mc.yaml", "priorityClassName") - 12,
-            line(MANIFEST, "nodeSelector") + 1
-        )
+    let profile = "profiles/hypershift-mc.yaml";
+    let entry = line(profile, "priorityClassName") - 12;
+    let was = line(MANIFEST, "nodeSelector") + 1;
+    let expected = format!(
+        r#"
+        /spec/template/spec/nodeSelector is not set
+          removed by the policy entry for every pod at {profile}:{entry}:3
+          was {{"node-role.kubernetes.io/master":""}} at {MANIFEST}:{was}:9
+        "#
     );
+    assert_eq!(explain_field("/spec/template/spec/nodeSelector"), unindent(&expected));
 }
 
 #[test]
-fn unchanged_fields_moved_objects_and_whole_objects_are_explained() {
+fn an_unchanged_field_names_its_manifest() {
     let replicas = line(MANIFEST, "replicas: 1");
-    assert_eq!(
-        explain_field("/spec/replicas"),
-        format!("/spec/replicas: 1\n  from {MANIFEST}:{replicas}:13\n")
+    let expected = format!(
+        r"
+        /spec/replicas: 1
+          from {MANIFEST}:{replicas}:13
+        "
     );
-    let namespace = explain_field("/metadata/namespace");
-    let profile = format!(
-        "from profiles/hypershift-mc.yaml:{}:12, set by the namespace of the profile",
-        line("profiles/hypershift-mc.yaml", "namespace: ${")
+    assert_eq!(explain_field("/spec/replicas"), unindent(&expected));
+}
+
+#[test]
+fn the_namespace_of_a_moved_object_names_the_profile_and_the_namespace_before() {
+    let profile = "profiles/hypershift-mc.yaml";
+    let set = line(profile, "namespace: ${");
+    let was = line(MANIFEST, "namespace: openshift-cluster-storage-operator");
+    let expected = format!(
+        r#"
+        /metadata/namespace: "clusters-example"
+          from {profile}:{set}:12, set by the namespace of the profile
+          was "openshift-cluster-storage-operator" at {MANIFEST}:{was}:14
+        "#
     );
-    assert!(
-        namespace.contains(&profile) && namespace.contains("was \"openshift-cluster-storage-operator\""),
-        "{namespace}"
-    );
+    assert_eq!(explain_field("/metadata/namespace"), unindent(&expected));
+}
+
+#[test]
+fn every_field_of_an_object_has_an_origin() {
     let all = explain_field("");
     assert!(all.lines().filter(|line| line.starts_with('/')).count() > 60, "{all}");
-    assert!(
-        all.lines().filter(|line| line.starts_with("  from ?")).count() == 0,
-        "every field has an origin"
-    );
+    assert!(!all.contains("\n  from ?"), "{all}");
 }
 
 #[test]
 fn the_values_of_a_secret_are_hidden() {
     let run = explain("secret/csi-snapshot-controller-operator-kubeconfig", "/data");
-    assert!(run.stdout.contains("/data/kubeconfig: <hidden>\n"), "{}{}", run.stdout, run.stderr);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(run.stdout.contains("/data/kubeconfig: <hidden>\n"), "{}", run.stdout);
 }
 
 #[test]
-fn an_unknown_object_path_or_profile_is_an_error_with_a_suggestion() {
-    let run = explain("deployment/csi-snapshot-controller-operatr", "");
-    assert_eq!(run.code, 2);
-    assert!(
-        run.stderr.contains("help: did you mean `Deployment/csi-snapshot-controller-operator`?"),
-        "{}",
-        run.stderr
+fn an_unknown_object_is_an_error_with_a_suggestion() {
+    assert_eq!(
+        explain("deployment/csi-snapshot-controller-operatr", "").refusal(),
+        unindent(
+            r"
+            error: the profile `hypershift-mc` has no object `deployment/csi-snapshot-controller-operatr`
+              help: did you mean `Deployment/csi-snapshot-controller-operator`?
+            "
+        )
     );
-    let run = explain(OBJECT, "/spec/template/spec/containes");
-    assert!(run.code == 2 && run.stderr.contains("did you mean `containers`?"), "{}", run.stderr);
-    let run = run_in(&repository(), &["explain", OBJECT], "");
-    assert!(
-        run.code == 2
-            && run.stderr.contains("choose one with --profile: hypershift-guest, hypershift-mc, standalone"),
-        "{}",
-        run.stderr
+}
+
+#[test]
+fn an_unknown_path_is_an_error_with_a_suggestion() {
+    assert_eq!(
+        explain(OBJECT, "/spec/template/spec/containes").refusal(),
+        unindent(
+            r"
+            error: payload/csi-snapshot-controller/0000_50_csi-snapshot-controller_07_deployment.yaml:1:1: the object has no field `/spec/template/spec/containes`
+              object: Deployment.apps/csi-snapshot-controller-operator in clusters-example
+              help: did you mean `containers`?
+            "
+        )
+    );
+}
+
+#[test]
+fn explain_needs_a_profile_if_there_are_several() {
+    assert_eq!(
+        run_in(&repository(), &["explain", OBJECT], "").refusal(),
+        unindent(
+            r"
+            error: `explain` needs one profile
+              help: choose one with --profile: hypershift-guest, hypershift-mc, standalone
+            "
+        )
     );
 }

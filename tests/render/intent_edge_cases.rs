@@ -1,98 +1,139 @@
 //! Intents in objects that are easily confused, and intents that appear late.
 
-use crate::support::{DEPLOYMENT_SPEC, TestProject, object};
+use serde_json::{Value, json};
+
+use crate::support::{TestProject, find, object, unindent};
+
+/// The spec of a Deployment with a projected token for another service.
+const TOKEN_SPEC: &str = r"spec:
+  template:
+    spec:
+      serviceAccountName: sa
+      containers: [{name: c}]
+      volumes:
+      - {name: v, projected: {sources: [{serviceAccountToken: {audience: a, path: t}}]}}
+";
+
+/// A fragment that replaces the volume of a token.
+const MEMORY: &str = r"
+    inputs: {workload: workload, volume: name}
+    adds:
+    - {in: [guest], nothing: x}
+    - {in: [mc], pod: {spec: {volumes: [{name: '${volume}', emptyDir: {medium: Memory}}]}}}
+    ";
+
+/// Creates the Deployments `ns/d`, without a token, and `zz/d`, with a token that a fragment replaces.
+fn project_with_two_namespaces() -> TestProject {
+    TestProject::with_deployment("", "intents: {projected-token: memory}")
+        .manifest("op/2.yaml", &object("apps/v1", "Deployment", "zz", "d", TOKEN_SPEC))
+        .fragment("memory", MEMORY)
+}
+
+fn volumes(deployment: &Value) -> &Value {
+    &deployment["spec"]["template"]["spec"]["volumes"]
+}
 
 #[test]
 fn an_intent_applies_to_the_object_in_its_own_namespace() {
-    let token = DEPLOYMENT_SPEC.replace("emptyDir: {}", "projected: {sources: [{serviceAccountToken: {path: kube}}, {serviceAccountToken: {audience: a, path: t}}]}");
-    let project = TestProject::with_deployment("", "intents: {projected-token: w}\n").manifest(
-        "op/2.yaml",
-        &object(
-            "apps/v1",
-            "Deployment",
-            "zz",
-            "d",
-            &token.replace("{serviceAccountToken: {path: kube}}, ", ""),
-        ),
-    );
-    let body = r"
-        inputs: {workload: workload, volume: name}
-        adds:
-        - {in: [guest], nothing: x}
-        - {in: [mc], pod: {spec: {volumes: [{name: '${volume}', emptyDir: {medium: Memory}}]}}}
-        ";
-    let project = project.fragment("w", body);
-    let volumes =
-        |index: usize| project.render("mc")[index]["spec"]["template"]["spec"]["volumes"].to_string();
-    assert_eq!(
-        (volumes(0).as_str(), volumes(1).as_str()),
-        (r#"[{"emptyDir":{},"name":"v"}]"#, r#"[{"emptyDir":{"medium":"Memory"},"name":"v"}]"#)
-    );
-    // A page must say which one it means.
-    let project = project.page(
+    let mc = project_with_two_namespaces().render("mc");
+    assert_eq!(*volumes(&mc[0]), json!([{"name": "v", "emptyDir": {}}]));
+    assert_eq!(*volumes(&mc[1]), json!([{"name": "v", "emptyDir": {"medium": "Memory"}}]));
+}
+
+#[test]
+fn a_page_must_name_the_namespace_of_a_workload_if_two_have_the_same_name() {
+    let project = project_with_two_namespaces().page(
         "op",
         r"
-            place: {management: [Deployment]}
-            uses: [{w: {workload: Deployment/d, volume: v}}]
-            ",
+        place: {management: [Deployment]}
+        uses: [{memory: {workload: Deployment/d, volume: v}}]
+        ",
     );
-    let shown = project.render_error("mc");
-    assert!(shown.contains("component.yaml:5:23: several objects are `Deployment/d`"), "{shown}");
-    assert!(shown.contains("help: write `Kind/namespace/name`"), "{shown}");
+    project.assert_render_error(
+        "mc",
+        r"
+        error: payload/op/component.yaml:5:28: several objects are `Deployment/d`
+          object: Deployment.apps/d in zz
+          help: write `Kind/namespace/name`
+        ",
+    );
     let project = project.page(
         "op",
         r"
         place: {management: [Deployment]}
-        uses: [{w: {workload: Deployment/ns/d, volume: v}}]
+        uses: [{memory: {workload: Deployment/ns/d, volume: v}}]
         ",
     );
-    assert_eq!(
-        project.render("mc")[0]["spec"]["template"]["spec"]["volumes"].to_string(),
-        r#"[{"emptyDir":{"medium":"Memory"},"name":"v"}]"#
-    );
-    // A token behind one that is for the cluster itself is still found.
-    let project = project
-        .manifest("op/2.yaml", &object("apps/v1", "Deployment", "zz", "e", &token))
-        .page("op", "place: {management: [Deployment]}\n");
-    assert!(
-        project
-            .render_error("mc")
-            .contains("cannot replace this `projected-token`: its volume has other sources")
+    assert_eq!(*volumes(&project.render("mc")[0]), json!([{"name": "v", "emptyDir": {"medium": "Memory"}}]));
+}
+
+#[test]
+fn a_token_is_found_behind_one_for_the_cluster_itself() {
+    let two_tokens = TOKEN_SPEC.replace("sources: [", "sources: [{serviceAccountToken: {path: kube}}, ");
+    let project = project_with_two_namespaces()
+        .manifest("op/2.yaml", &object("apps/v1", "Deployment", "zz", "e", &two_tokens));
+    project.assert_render_error(
+        "mc",
+        r"
+        error: payload/op/2.yaml:10:9: the fragment `memory` cannot replace this `projected-token`: its volume has other sources, which would be removed with it
+          object: Deployment.apps/e in zz
+          note: the rule is at profiles/mc.yaml:6:11
+          help: give the token a volume of its own
+        ",
     );
 }
 
-const HOOKS: &str = r"apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingWebhookConfiguration
-metadata: {name: v, annotations: {service.beta.openshift.io/inject-cabundle: 'true'}}
-webhooks: [{name: a.x.y, clientConfig: {service: {name: far, namespace: ns}}}, {name: b.x.y, clientConfig: {service: {name: near, namespace: ns}}}]
-";
+/// Creates the Services `far`, in the management cluster, and `near`, in the guest, and a component in the guest with this
+/// manifest. A fragment labels the Services that webhooks of the guest call.
+fn project_with_two_services(manifest: &str) -> TestProject {
+    TestProject::new()
+        .manifest("hook/1.yaml", manifest)
+        .manifest("op/2.yaml", &object("v1", "Service", "ns", "far", ""))
+        .manifest("op/3.yaml", &object("v1", "Service", "ns", "near", ""))
+        .page("op", "place: {management: [Service/far], guest: [Service/near]}")
+        .mc_and_guest("", "intents: {webhook: label}")
+        .fragment(
+            "label",
+            r"
+            inputs: {service: object}
+            adds:
+            - {in: [guest], nothing: x}
+            - in: [mc]
+              objects:
+              - apiVersion: v1
+                kind: Service
+                metadata: {name: '${service.name}', namespace: '${service.namespace}', labels: {hook: 'true'}}
+            ",
+        )
+}
 
 #[test]
 fn a_webhook_of_another_component_is_handled_for_one_of_two_services() {
-    let project = TestProject::with_deployment("", "")
-        .profile("guest", "topology: t\ncluster: guest\nintents: {webhook: w}\n")
-        .manifest("hook/1.yaml", HOOKS)
-        .manifest("op/2.yaml", &object("v1", "Service", "ns", "far", ""))
-        .manifest("op/3.yaml", &object("v1", "Service", "ns", "near", ""))
-        .page("op", "place: {management: [Deployment, Service/far], guest: [Service/near]}\n");
-    let body = r"
-        inputs: {service: object}
-        adds:
-        - {in: [guest], nothing: x}
-        - {in: [mc], objects: [{apiVersion: v1, kind: Service, metadata: {name: '${service.name}', namespace: '${service.namespace}', labels: {hook: 'true'}}}]}
-        ";
-    let project = project.fragment("w", body);
-    let mc = project.render("mc");
-    assert_eq!((mc.len(), mc[1]["metadata"]["labels"]["hook"].as_str()), (2, Some("true")));
-    let guest = project.render("guest");
-    let config = guest.iter().find(|object| object["metadata"]["name"] == "v").unwrap();
-    assert_eq!(config["webhooks"][1]["clientConfig"]["service"]["name"], "near");
-    assert_eq!(
-        config["metadata"]["annotations"]["service.beta.openshift.io/inject-cabundle"], "true",
-        "the near one still needs it"
+    let project = project_with_two_services(
+        r"
+        apiVersion: admissionregistration.k8s.io/v1
+        kind: ValidatingWebhookConfiguration
+        metadata: {name: v, annotations: {service.beta.openshift.io/inject-cabundle: 'true'}}
+        webhooks:
+        - {name: a.x.y, clientConfig: {service: {name: far, namespace: ns}}}
+        - {name: b.x.y, clientConfig: {service: {name: near, namespace: ns}}}
+        ",
     );
-    let project = project.manifest(
-        "hook/1.yaml",
+    let mc = project.render("mc");
+    assert_eq!(mc.len(), 1);
+    assert_eq!(find(&mc, "Service", "far")["metadata"]["labels"], json!({"hook": "true"}));
+    let guest = project.render("guest");
+    let configuration = find(&guest, "ValidatingWebhookConfiguration", "v");
+    assert_eq!(configuration["webhooks"][1]["clientConfig"]["service"]["name"], "near");
+    assert_eq!(
+        configuration["metadata"]["annotations"]["service.beta.openshift.io/inject-cabundle"], "true",
+        "the Service `near` still needs its CA bundle"
+    );
+}
+
+#[test]
+fn an_aggregated_api_cannot_be_replaced_by_a_fragment() {
+    let project = project_with_two_services(
         r"
         apiVersion: apiregistration.k8s.io/v1
         kind: APIService
@@ -100,54 +141,99 @@ fn a_webhook_of_another_component_is_handled_for_one_of_two_services() {
         spec: {service: {name: far, namespace: ns}}
         ",
     );
-    assert!(project.render_error("guest").contains(
-        "the fragment `w` cannot replace this `webhook`: an aggregated API needs a Service in its own cluster"
-    ));
+    project.assert_render_error(
+        "guest",
+        r"
+        error: payload/hook/1.yaml:4:17: the fragment `label` cannot replace this `webhook`: an aggregated API needs a Service in its own cluster
+          object: APIService.apiregistration.k8s.io/v1.x.y
+          note: the rule is at profiles/guest.yaml:6:11
+          help: write `intents: {webhook: keep}` in an `adds` entry of its page, and add a Service there
+        ",
+    );
 }
 
 #[test]
-fn an_intent_that_a_patch_adds_is_an_error() {
-    let patch = "patches: [{reason: x, in: [mc], target: {kind: Deployment}, patch: {metadata: {annotations: {config.openshift.io/inject-proxy: c}}}}]\n";
-    let project = TestProject::with_deployment(patch, "intents: {proxy: '${p}'}\n");
-    let optional = |name: &str| format!("p.{name}: {{type: string, description: d, optional: true}}");
-    let project = project.parameters(&format!(
-        "parameters: {{{}, {}, {}}}\n",
-        optional("httpProxy"),
-        optional("httpsProxy"),
-        optional("noProxy")
-    ));
-    assert!(project.render_error("mc").contains("the intent `proxy` is added too late to be handled"));
+fn an_annotation_that_a_patch_adds_is_an_error() {
+    let project = TestProject::with_deployment(
+        r"
+        patches:
+        - {reason: x, in: [mc], target: {kind: Deployment}, patch: {metadata: {annotations: {config.openshift.io/inject-proxy: c}}}}
+        ",
+        "intents: {proxy: '${p}'}",
+    )
+    .parameters(
+        r"
+        parameters:
+          p.httpProxy: {type: string, description: d, optional: true}
+          p.httpsProxy: {type: string, description: d, optional: true}
+          p.noProxy: {type: string, description: d, optional: true}
+        ",
+    );
+    project.assert_render_error(
+        "mc",
+        r"
+        error: payload/op/component.yaml:6:120: the intent `proxy` is added too late to be handled
+          object: Deployment.apps/d in ns
+          note: profiles/mc.yaml:6:11 handles it with `p`, before policy and patches are applied
+          help: add it in the manifest or in an `adds` entry, not in a patch or in `policy`
+        ",
+    );
 }
 
 #[test]
 fn every_document_of_a_tls_configuration_is_kept() {
-    let project = TestProject::with_deployment("", "intents: {tls: '${t}'}\n");
-    let config =
-        "data:\n  c.yaml: |\n    kind: GenericOperatorConfig\n    servingInfo:\n    ---\n    kind: Other\n";
-    let project = project.manifest("op/2.yaml", &("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: ns, annotations: {config.openshift.io/inject-tls: 'true'}}\n".to_owned() + config))
-        .page("op", "place: {management: [Deployment, ConfigMap]}\n")
-        .parameters("parameters: {t.minVersion: {type: string, description: d, default: V}, t.cipherSuites: {type: list, description: d, optional: true}}\n");
+    let project = TestProject::with_deployment("", "intents: {tls: '${t}'}")
+        .manifest(
+            "op/2.yaml",
+            r"
+            apiVersion: v1
+            kind: ConfigMap
+            metadata: {name: c, namespace: ns, annotations: {config.openshift.io/inject-tls: 'true'}}
+            data:
+              c.yaml: |
+                kind: GenericOperatorConfig
+                servingInfo:
+                ---
+                kind: Other
+            ",
+        )
+        .page("op", "place: {management: [Deployment, ConfigMap]}")
+        .parameters(
+            r"
+            parameters:
+              t.minVersion: {type: string, description: d, default: V}
+              t.cipherSuites: {type: list, description: d, optional: true}
+            ",
+        );
     assert_eq!(
         project.render("mc")[1]["data"]["c.yaml"],
-        "kind: GenericOperatorConfig\nservingInfo:\n  minTLSVersion: V\n---\nkind: Other\n"
+        unindent(
+            r"
+            kind: GenericOperatorConfig
+            servingInfo:
+              minTLSVersion: V
+            ---
+            kind: Other
+            "
+        )
     );
 }
 
 #[test]
 fn additions_for_an_intent_are_merged_together() {
-    let project = TestProject::with_deployment("", "intents: {projected-token: w}\n");
-    let token = DEPLOYMENT_SPEC
-        .replace("emptyDir: {}", "projected: {sources: [{serviceAccountToken: {audience: a, path: t}}]}");
-    let project = project.manifest("op/1.yaml", &object("apps/v1", "Deployment", "ns", "d", &token));
-    let body = r"
-        inputs: {workload: workload}
-        adds:
-        - {in: [guest], nothing: x}
-        - {in: [mc], pod: {spec: {containers: [{name: minter, image: q}]}}}
-        - {in: [mc], pod: {spec: {initContainers: [{name: minter}]}}}
-        ";
-    let project = project.fragment("w", body);
-    let spec = project.render("mc")[0]["spec"]["template"]["spec"].clone();
-    assert_eq!(spec["initContainers"].to_string(), r#"[{"image":"q","name":"minter"}]"#);
-    assert_eq!(spec["containers"].as_array().unwrap().len(), 1);
+    let project = TestProject::with_deployment("", "intents: {projected-token: minter}")
+        .manifest("op/1.yaml", &object("apps/v1", "Deployment", "ns", "d", TOKEN_SPEC))
+        .fragment(
+            "minter",
+            r"
+            inputs: {workload: workload}
+            adds:
+            - {in: [guest], nothing: x}
+            - {in: [mc], pod: {spec: {containers: [{name: minter, image: q}]}}}
+            - {in: [mc], pod: {spec: {initContainers: [{name: minter}]}}}
+            ",
+        );
+    let spec = &project.render("mc")[0]["spec"]["template"]["spec"];
+    assert_eq!(spec["initContainers"], json!([{"name": "minter", "image": "q"}]));
+    assert_eq!(spec["containers"], json!([{"name": "c"}]));
 }

@@ -2,15 +2,17 @@
 //! else is changed.
 
 mod csi_fragments;
-mod fragments;
+mod guest_access_fragments;
 mod intents;
+mod pod_fragments;
 mod policy;
+mod service_fragments;
 
 use std::fmt::Write as _;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::support::{CONFLICT, Run, TestProject, repository};
+use crate::support::{CONFLICT, TestProject, find, item, names, pod_spec, repository, unindent};
 
 const DEPLOYMENT: &str = r"apiVersion: apps/v1
 kind: Deployment
@@ -68,146 +70,90 @@ rules: [{apiGroups: [''], resources: [pods], verbs: [get]}]
 ---
 ";
 
+const TRUSTED: &str = r"apiVersion: v1
+kind: ConfigMap
+metadata: {name: trusted, namespace: old}
+---
+";
+
 const MC: &str = "hypershift-mc";
 const GUEST: &str = "hypershift-guest";
+const STANDALONE: &str = "standalone";
 
-/// A payload of these manifests, with all namespaced ones in the management cluster, and a page that continues with this.
-fn project(manifests: &str, page: &str) -> TestProject {
-    let kinds = [
-        "ConfigMap",
-        "Deployment",
-        "PodDisruptionBudget",
-        "Role",
-        "RoleBinding",
-        "Secret",
-        "Service",
-        "ServiceAccount",
-        "ServiceMonitor",
-    ];
-    let present = kinds.iter().filter(|kind| manifests.contains(&format!("\nkind: {kind}\n")));
-    let place = present.copied().collect::<Vec<_>>().join(", ");
-    project_with_page(manifests, &format!("place: {{management: [{place}]}}\n{page}"))
+const NAMESPACED_KINDS: [&str; 9] = [
+    "ConfigMap",
+    "Deployment",
+    "PodDisruptionBudget",
+    "Role",
+    "RoleBinding",
+    "Secret",
+    "Service",
+    "ServiceAccount",
+    "ServiceMonitor",
+];
+
+/// Creates a project whose namespaced objects are all in the management cluster. The page continues with this at line 6.
+fn project_in_management(manifests: &str, page: &str) -> TestProject {
+    let mut kinds = NAMESPACED_KINDS.to_vec();
+    kinds.retain(|kind| manifests.contains(&format!("\nkind: {kind}\n")));
+    let page = unindent(page);
+    let page = format!("place: {{management: [{}]}}\n{page}", kinds.join(", "));
+    TestProject::with_bundled_profiles(manifests, &page)
 }
 
-/// A payload of these manifests, with a page that continues with this.
-fn project_with_page(manifests: &str, page: &str) -> TestProject {
-    let annotations = "annotations: {include.release.openshift.io/hypershift: 'true', include.release.openshift.io/self-managed-high-availability: 'true'}\n";
-    let tags = ["token-minter", "transship", "kube-rbac-proxy", "csi-external-attacher", "csi-livenessprobe"];
-    let images = tags.map(|tag| (tag, format!("q/{tag}")));
-    TestProject::new()
-        .manifest("op/0000_50_op_1.yaml", manifests)
-        .page("op", &format!("{annotations}{page}"))
-        // The bundled profiles pin fields of these objects, and an unused parameter would be an error.
-        .page(
-            "csi",
-            "values: {a: '${platform.type}', b: '${aws.region}', c: '${infrastructure.name}', d: '${operands}'}\n",
-        )
-        .manifest(
-            "csi/9.yaml",
-            r"
-            apiVersion: operator.openshift.io/v1
-            kind: CSISnapshotController
-            metadata: {name: cluster, annotations: {x: x}}
-            ---
-            apiVersion: operator.openshift.io/v1
-            kind: Storage
-            metadata: {name: cluster, annotations: {x: x}}
-            ---
-            apiVersion: operator.openshift.io/v1
-            kind: ClusterCSIDriver
-            metadata: {name: ebs.csi.aws.com, annotations: {x: x}}
-            ",
-        )
-        .release(&images.each_ref().map(|(tag, pullspec)| (*tag, pullspec.as_str())))
+/// Creates a project in which the page uses one fragment, at line 7.
+fn project_with_use(manifests: &str, usage: &str) -> TestProject {
+    project_in_management(manifests, &format!("uses:\n- {usage}"))
 }
 
-/// Renders a profile with the bundled profiles.
-fn run(project: &TestProject, profile: &str, arguments: &[&str]) -> Run {
-    let profiles = repository().join("profiles").display().to_string();
-    let render = ["render", "--profile", profile, "-o", "json", "--profiles", &profiles];
-    project.run(&[&render[..], arguments].concat())
-}
-
-fn render(project: &TestProject, profile: &str, arguments: &[&str]) -> Vec<Value> {
-    run(project, profile, arguments).json()
-}
-
-/// Returns the error of rendering a profile with the bundled profiles.
-fn render_error(project: &TestProject, profile: &str) -> String {
-    with_text_instead_of_lines(&run(project, profile, &[]).refusal())
-}
-
-/// Replaces each position in a bundled file by the text at that position, because lines move when the file is edited.
-fn with_text_instead_of_lines(stderr: &str) -> String {
-    let profiles = repository().join("profiles");
-    let prefix = format!("{}/", profiles.display());
-    let mut pieces = stderr.split(&prefix);
+/// Returns the error of rendering a profile. Each position in a bundled file is replaced by the text there, because lines
+/// move when the file is edited.
+pub(crate) fn error_quoting_profiles(project: &TestProject, profile: &str) -> String {
+    let error = project.render_error(profile);
+    let mut pieces = error.split("profiles/");
     let mut replaced = pieces.next().unwrap().to_owned();
     for piece in pieces {
         let (file, rest) = piece.split_once(".yaml:").unwrap();
         let (line, rest) = rest.split_once(':').unwrap();
         let (column, rest) = rest.split_at(rest.find(|digit: char| !digit.is_ascii_digit()).unwrap());
-        let text = std::fs::read_to_string(profiles.join(format!("{file}.yaml"))).unwrap();
+        let file = format!("profiles/{file}.yaml");
+        let text = project.read(&file);
         let line = text.lines().nth(line.parse::<usize>().unwrap() - 1).unwrap();
         let text = &line[column.parse::<usize>().unwrap() - 1..];
         let text = text.split(" #").next().unwrap().trim_end();
-        write!(replaced, "{file}.yaml({text}){rest}").unwrap();
+        write!(replaced, "{file}({text}){rest}").unwrap();
     }
     replaced
 }
 
+/// Checks the error of rendering a profile, with [texts instead of positions](error_quoting_profiles) in bundled files.
+#[track_caller]
+pub(crate) fn assert_error(project: &TestProject, profile: &str, expected: &str) {
+    assert_eq!(error_quoting_profiles(project, profile), unindent(expected));
+}
+
 /// Checks uses of fragments, each at line 7 of its page and followed by its error. Cases are separated by an empty line.
+#[track_caller]
 fn assert_misuse(manifests: &str, profile: &str, cases: &str) {
-    for case in cases.trim().split("\n\n") {
+    for case in unindent(cases).trim().split("\n\n") {
         let (usage, message) = case.split_once('\n').unwrap();
-        let shown = render_error(&project(manifests, &format!("uses:\n- {usage}\n")), profile);
-        assert_eq!(shown, format!("{message}\n"), "{usage}");
+        let project = project_with_use(manifests, usage);
+        assert_eq!(error_quoting_profiles(&project, profile), format!("{message}\n"), "{usage}");
     }
 }
 
-/// Checks two uses, of which the second, at line 8, contradicts the first. The first alone is valid.
-fn assert_contradiction(manifests: &str, profile: &str, uses: [&str; 2], at: &str, object: &str) {
+/// Checks the error for two uses, of which the second, at line 8, contradicts the first. The first alone is valid.
+#[track_caller]
+fn assert_contradiction(manifests: &str, profile: &str, uses: [&str; 2], expected: &str) {
     let [first, second] = uses;
-    assert!(!render(&project(manifests, &format!("uses:\n- {first}\n")), profile, &[]).is_empty());
-    let shown = render_error(&project(manifests, &format!("uses:\n- {first}\n- {second}\n")), profile);
-    let message = format!("error: {at}: {CONFLICT}\n  object: {object}\n");
-    assert!(
-        shown.starts_with(&message) && shown.contains("used at payload/op/component.yaml:8:3\n"),
-        "{shown}"
-    );
+    assert!(!project_with_use(manifests, first).render(profile).is_empty());
+    let page = format!("uses:\n- {first}\n- {second}");
+    assert_error(&project_in_management(manifests, &page), profile, expected);
 }
 
-/// Returns the error for a fragment that sets a field to another value than the manifest at this position.
-fn conflict_with_manifest(at: &str, object: &str, manifest: &str) -> String {
-    format!(
-        "error: {at}: {CONFLICT}\n  object: {object}\n  \
-         note: the other value is at payload/op/0000_50_op_1.yaml:{manifest}\n  note: used at payload/op/component.yaml:7:3\n  \
-         help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch\n"
-    )
-}
-
-fn no_container(at: &str) -> String {
-    format!(
-        "error: {at}: there is no container `drivr` to add to\n  object: Deployment.apps/d in old\n  \
-         note: used at payload/op/component.yaml:7:3\n  help: did you mean `driver`?\n"
-    )
-}
-
-fn find<'o>(objects: &'o [Value], kind: &str, name: &str) -> &'o Value {
-    objects
-        .iter()
-        .find(|object| object["kind"] == kind && object["metadata"]["name"] == name)
-        .unwrap_or_else(|| panic!("{kind}/{name}"))
-}
-
-fn pod(objects: &[Value]) -> &Value {
-    &find(objects, "Deployment", "d")["spec"]["template"]["spec"]
-}
-
-/// A container or volume of the Deployment `d`.
-fn named<'o>(objects: &'o [Value], list: &str, name: &str) -> &'o Value {
-    let items = pod(objects)[list].as_array().unwrap_or_else(|| panic!("no {list}"));
-    items.iter().find(|item| item["name"] == name).unwrap_or_else(|| panic!("no {name}"))
+/// Returns a container or a volume of the Deployment `d`.
+fn pod_item<'o>(objects: &'o [Value], list: &str, name: &str) -> &'o Value {
+    item(&pod_spec(objects, "d")[list], name)
 }
 
 /// One valid use of every fragment.
@@ -232,6 +178,16 @@ const USES: [&str; 18] = [
     "trusted-ca: {config: ConfigMap/trusted}",
 ];
 
+/// Returns the valid use of a fragment.
+fn use_of(fragment: &str) -> &'static str {
+    for usage in USES {
+        if usage.split_once(':').unwrap().0 == fragment {
+            return usage;
+        }
+    }
+    panic!("there is no use of {fragment}");
+}
+
 #[test]
 fn every_fragment_has_a_use_here() {
     let mut files: Vec<String> = std::fs::read_dir(repository().join("profiles/fragments"))
@@ -251,47 +207,72 @@ fn a_fragment_changes_nothing_else() {
     let bystander =
         DEPLOYMENT.replace("name: d, namespace", "name: b, namespace").replace("{app: d}", "{app: b}");
     let role = ROLE.replace("name: r,", "name: s,");
-    let trusted = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: trusted, namespace: old}\n---\n";
-    let manifests = format!("{DEPLOYMENT}{bystander}{SERVICE}{WEBHOOKS}{MONITORED}{ROLE}{trusted}{role}");
+    let manifests = format!("{DEPLOYMENT}{bystander}{SERVICE}{WEBHOOKS}{MONITORED}{ROLE}{TRUSTED}{role}");
+    let other = json!({
+        "args": ["--own=1"],
+        "image": "i",
+        "imagePullPolicy": "IfNotPresent",
+        "name": "other",
+        "securityContext": {"readOnlyRootFilesystem": true},
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+        "volumeMounts": [{"mountPath": "/data", "name": "data"}, {"mountPath": "/tmp", "name": "tmp-dir"}],
+    });
+    let bystander_driver = json!({
+        "args": ["run"],
+        "image": "i",
+        "imagePullPolicy": "IfNotPresent",
+        "name": "driver",
+        "securityContext": {"readOnlyRootFilesystem": true},
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+        "volumeMounts": [{"mountPath": "/tmp", "name": "tmp-dir"}],
+    });
     for usage in USES {
-        let project = project(&manifests, &format!("uses:\n- {usage}\n"));
-        let mc = render(&project, MC, &[]);
-        let other = r#"{"args":["--own=1"],"image":"i","imagePullPolicy":"IfNotPresent","name":"other","securityContext":{"readOnlyRootFilesystem":true},"terminationMessagePolicy":"FallbackToLogsOnError","volumeMounts":[{"mountPath":"/data","name":"data"},{"mountPath":"/tmp","name":"tmp-dir"}]}"#;
-        assert_eq!(named(&mc, "containers", "other").to_string(), other, "{usage}");
-        assert_eq!(named(&mc, "volumes", "data").to_string(), r#"{"emptyDir":{},"name":"data"}"#, "{usage}");
-        assert_eq!(named(&mc, "containers", "driver")["args"][0], "run", "{usage}");
-        let spec = &find(&mc, "Deployment", "b")["spec"]["template"]["spec"];
-        assert_eq!(spec["containers"][0].to_string(), other, "{usage}");
+        let project = project_with_use(&manifests, usage);
+        let mc = project.render(MC);
+        assert_eq!(*pod_item(&mc, "containers", "other"), other, "{usage}");
+        assert_eq!(*pod_item(&mc, "volumes", "data"), json!({"emptyDir": {}, "name": "data"}), "{usage}");
+        assert_eq!(pod_item(&mc, "containers", "driver")["args"][0], "run", "{usage}");
+        let bystander = pod_spec(&mc, "b");
+        assert_eq!(bystander["containers"], json!([other, bystander_driver]), "{usage}");
+        assert_eq!(bystander.get("initContainers"), None, "{usage}");
         assert_eq!(
-            spec["containers"][1].to_string(),
-            r#"{"args":["run"],"image":"i","imagePullPolicy":"IfNotPresent","name":"driver","securityContext":{"readOnlyRootFilesystem":true},"terminationMessagePolicy":"FallbackToLogsOnError","volumeMounts":[{"mountPath":"/tmp","name":"tmp-dir"}]}"#,
-            "{usage}"
-        );
-        assert!(spec.get("initContainers").is_none(), "{usage}");
-        assert_eq!(
-            spec["volumes"].to_string(),
-            r#"[{"emptyDir":{},"name":"data"},{"emptyDir":{},"name":"socket-dir"},{"name":"metrics-serving-cert","secret":{"secretName":"cert"}},{"emptyDir":{},"name":"tmp-dir"}]"#,
-            "{usage}"
-        );
-        assert_eq!(
-            find(&mc, "Service", "hook")["spec"].to_string(),
-            r#"{"ports":[{"name":"https","port":443}],"selector":{"app":"d"}}"#,
+            bystander["volumes"],
+            json!([
+                {"emptyDir": {}, "name": "data"},
+                {"emptyDir": {}, "name": "socket-dir"},
+                {"name": "metrics-serving-cert", "secret": {"secretName": "cert"}},
+                {"emptyDir": {}, "name": "tmp-dir"},
+            ]),
             "{usage}"
         );
         assert_eq!(
-            find(&mc, "Role", "r").to_string(),
-            r#"{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"Role","metadata":{"name":"r","namespace":"clusters-example"},"rules":[{"apiGroups":[""],"resources":["pods"],"verbs":["get"]}]}"#,
+            find(&mc, "Service", "hook")["spec"],
+            json!({"ports": [{"name": "https", "port": 443}], "selector": {"app": "d"}}),
             "{usage}"
         );
         assert_eq!(
-            find(&render(&project, GUEST, &[]), "ValidatingWebhookConfiguration", "v")["webhooks"][1]
-                .to_string(),
-            r#"{"clientConfig":{"url":"https://elsewhere"},"name":"d.e.f"}"#,
+            *find(&mc, "Role", "r"),
+            json!({
+                "apiVersion": "rbac.authorization.k8s.io/v1",
+                "kind": "Role",
+                "metadata": {"name": "r", "namespace": "clusters-example"},
+                "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}],
+            }),
             "{usage}"
         );
         assert_eq!(
-            named(&render(&project, "standalone", &[]), "containers", "other").to_string(),
-            r#"{"args":["--own=1"],"image":"i","name":"other","volumeMounts":[{"mountPath":"/data","name":"data"}]}"#,
+            find(&project.render(GUEST), "ValidatingWebhookConfiguration", "v")["webhooks"][1],
+            json!({"clientConfig": {"url": "https://elsewhere"}, "name": "d.e.f"}),
+            "{usage}"
+        );
+        assert_eq!(
+            *pod_item(&project.render(STANDALONE), "containers", "other"),
+            json!({
+                "args": ["--own=1"],
+                "image": "i",
+                "name": "other",
+                "volumeMounts": [{"mountPath": "/data", "name": "data"}],
+            }),
             "{usage}"
         );
     }
@@ -301,8 +282,9 @@ fn a_fragment_changes_nothing_else() {
 #[test]
 fn a_workload_must_be_one_of_the_component() {
     let manifests = format!("{DEPLOYMENT}{SERVICE}{WEBHOOKS}{MONITORED}{ROLE}");
-    for usage in USES.iter().filter(|usage| usage.contains("Deployment/d")) {
-        let at = format!("error: payload/op/component.yaml:7:{}:", usage.find("Deployment/d").unwrap() + 3);
+    for usage in USES {
+        let Some(index) = usage.find("Deployment/d") else { continue };
+        let position = format!("payload/op/component.yaml:7:{}", index + 3);
         for (workload, message) in [
             ("Deployment/e", "the component has no `Deployment/e`\n  help: did you mean `Deployment/d`?"),
             (
@@ -311,8 +293,8 @@ fn a_workload_must_be_one_of_the_component() {
             ),
             ("5", "the input `workload` must be a workload as `Kind/name`, not the number 5"),
         ] {
-            let usage = usage.replace("Deployment/d", workload);
-            assert_misuse(&manifests, MC, &format!("{usage}\n{at} {message}"));
+            let project = project_with_use(&manifests, &usage.replace("Deployment/d", workload));
+            assert_error(&project, MC, &format!("error: {position}: {message}\n"));
         }
     }
 }
@@ -324,25 +306,25 @@ fn inputs_must_match_their_patterns() {
         DEPLOYMENT,
         MC,
         r"
-guest-api: {workload: Deployment/d, container: driver, arg: kubeconfig}
-error: payload/op/component.yaml:7:63: the input `arg` must be text that matches `--?[A-Za-z][A-Za-z0-9.-]*`, not `kubeconfig`
+        guest-api: {workload: Deployment/d, container: driver, arg: kubeconfig}
+        error: payload/op/component.yaml:7:63: the input `arg` must be text that matches `--?[A-Za-z][A-Za-z0-9.-]*`, not `kubeconfig`
 
-guest-api: {workload: Deployment/d, container: driver, arg: --kubeconfig=}
-error: payload/op/component.yaml:7:63: the input `arg` must be text that matches `--?[A-Za-z][A-Za-z0-9.-]*`, not `--kubeconfig=`
+        guest-api: {workload: Deployment/d, container: driver, arg: --kubeconfig=}
+        error: payload/op/component.yaml:7:63: the input `arg` must be text that matches `--?[A-Za-z][A-Za-z0-9.-]*`, not `--kubeconfig=`
 
-guest-api: {workload: Deployment/d, container: driver, env: A B}
-error: payload/op/component.yaml:7:63: the input `env` must be text that matches `[A-Za-z_][A-Za-z0-9_]*`, not `A B`
+        guest-api: {workload: Deployment/d, container: driver, env: A B}
+        error: payload/op/component.yaml:7:63: the input `env` must be text that matches `[A-Za-z_][A-Za-z0-9_]*`, not `A B`
 
-guest-api: {workload: Deployment/d, container: [], arg: --k}
-error: payload/op/component.yaml:7:50: the input `container` is empty, so the fragment would do nothing
-  help: remove the use, or give the input a value
+        guest-api: {workload: Deployment/d, container: [], arg: --k}
+        error: payload/op/component.yaml:7:50: the input `container` is empty, so the fragment would do nothing
+          help: remove the use, or give the input a value
 
-env: {workload: Deployment/d, container: driver, name: '', value: x}
-error: payload/op/component.yaml:7:58: the input `name` must be text that matches `[A-Za-z_][A-Za-z0-9_]*`, not ``
+        env: {workload: Deployment/d, container: driver, name: '', value: x}
+        error: payload/op/component.yaml:7:58: the input `name` must be text that matches `[A-Za-z_][A-Za-z0-9_]*`, not ``
 
-token-minter: {workload: Deployment/d, container: driver, volume: v, mountPath: /v, serviceAccount: s, file: ../x}
-error: payload/op/component.yaml:7:112: the input `file` must be text that matches `[^/]+`, not `../x`
-",
+        token-minter: {workload: Deployment/d, container: driver, volume: v, mountPath: /v, serviceAccount: s, file: ../x}
+        error: payload/op/component.yaml:7:112: the input `file` must be text that matches `[^/]+`, not `../x`
+        ",
     );
     assert_misuse(
         &format!("{DEPLOYMENT}{SERVICE}{WEBHOOKS}"),
@@ -363,28 +345,30 @@ error: payload/op/component.yaml:7:25: the input `config` must be a ValidatingWe
 /// A flag of the container conflicts with the added flag in each of its forms.
 #[test]
 fn a_flag_is_recognized_in_all_its_forms() {
+    let usage = "guest-api: {workload: Deployment/d, container: driver, arg: --kubeconfig}";
     for args in ["--kubeconfig, /mine", "-kubeconfig=/mine", "--kubeconfig=/mine"] {
         let own = DEPLOYMENT.replace("args: [run]", &format!("args: [run, {args}]"));
-        let usage = "uses:\n- guest-api: {workload: Deployment/d, container: driver, arg: --kubeconfig}\n";
-        let shown = render_error(&project(&own, usage), MC);
-        assert!(shown.contains(CONFLICT), "{args}: {shown}");
+        let error = error_quoting_profiles(&project_with_use(&own, usage), MC);
+        assert!(error.contains(CONFLICT), "{args}: {error}");
     }
 }
 
 /// A use for a workload in the guest, or for an omitted one, adds nothing to the management cluster.
 #[test]
 fn a_fragment_adds_nothing_without_its_workload() {
-    let usage = "uses: [{guest-api: {workload: Deployment/d, container: driver, arg: --k}}]\n";
-    let other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: old}\n---\n";
-    let manifests = format!("{DEPLOYMENT}{other}");
+    let manifests = format!("{DEPLOYMENT}{TRUSTED}");
     for page in [
-        "place: {guest: [Deployment], management: [ConfigMap]}\n",
-        "place: {management: [Deployment, ConfigMap]}\nomit: {Deployment/d: not needed}\n",
+        r"
+        place: {guest: [Deployment], management: [ConfigMap]}
+        uses: [{guest-api: {workload: Deployment/d, container: driver, arg: --k}}]
+        ",
+        r"
+        place: {management: [Deployment, ConfigMap]}
+        omit: {Deployment/d: not needed}
+        uses: [{guest-api: {workload: Deployment/d, container: driver, arg: --k}}]
+        ",
     ] {
-        let kinds: Vec<String> = render(&project_with_page(&manifests, &format!("{page}{usage}")), MC, &[])
-            .iter()
-            .map(|object| object["kind"].as_str().unwrap().to_owned())
-            .collect();
-        assert_eq!(kinds, ["ConfigMap"]);
+        let mc = TestProject::with_bundled_profiles(&manifests, page).render(MC);
+        assert_eq!(names(&mc), ["ConfigMap/trusted"]);
     }
 }

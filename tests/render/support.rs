@@ -112,6 +112,53 @@ impl TestProject {
             .mc_and_guest(mc, "")
     }
 
+    /// Creates a project with the profiles of the repository and one component `op`, which all these profiles select. Its
+    /// page continues with this body at line 5.
+    pub(crate) fn with_bundled_profiles(manifests: &str, page: &str) -> Self {
+        let mut project = Self::new();
+        for entry in walkdir::WalkDir::new(repository().join("profiles")) {
+            let entry = entry.unwrap();
+            if entry.file_type().is_file() {
+                let path = entry.path().strip_prefix(repository()).unwrap();
+                project =
+                    project.file(path.to_str().unwrap(), &std::fs::read_to_string(entry.path()).unwrap());
+            }
+        }
+        let annotations = "annotations: {include.release.openshift.io/hypershift: 'true', include.release.openshift.io/self-managed-high-availability: 'true'}";
+        let page = unindent(page);
+        project
+            .manifest("op/0000_50_op_1.yaml", manifests)
+            .page("op", &format!("{annotations}\n{page}"))
+            .release(&[
+                ("token-minter", "q/token-minter"),
+                ("transship", "q/transship"),
+                ("kube-rbac-proxy", "q/kube-rbac-proxy"),
+                ("csi-external-attacher", "q/csi-external-attacher"),
+                ("csi-livenessprobe", "q/csi-livenessprobe"),
+            ])
+            // The profiles pin fields of these objects and declare these parameters. It is an error if nothing uses them.
+            .manifest(
+                "csi/9.yaml",
+                r"
+                apiVersion: operator.openshift.io/v1
+                kind: CSISnapshotController
+                metadata: {name: cluster, annotations: {x: x}}
+                ---
+                apiVersion: operator.openshift.io/v1
+                kind: Storage
+                metadata: {name: cluster, annotations: {x: x}}
+                ---
+                apiVersion: operator.openshift.io/v1
+                kind: ClusterCSIDriver
+                metadata: {name: ebs.csi.aws.com, annotations: {x: x}}
+                ",
+            )
+            .page(
+                "csi",
+                "values: {a: '${platform.type}', b: '${aws.region}', c: '${infrastructure.name}', d: '${operands}'}",
+            )
+    }
+
     /// Adds a file of the payload.
     pub(crate) fn manifest(self, path: &str, yaml: &str) -> Self {
         self.file(&format!("payload/{path}"), yaml)
@@ -202,6 +249,12 @@ impl TestProject {
     /// Returns the error of rendering a profile.
     pub(crate) fn render_error(&self, profile: &str) -> String {
         self.render_error_with(profile, &[])
+    }
+
+    /// Checks that rendering a profile fails with exactly this error.
+    #[track_caller]
+    pub(crate) fn assert_render_error(&self, profile: &str, expected: &str) {
+        assert_eq!(self.render_error(profile), unindent(expected));
     }
 
     /// Returns the error of rendering a profile, with further arguments.
@@ -297,6 +350,22 @@ pub(crate) fn find<'o>(objects: &'o [Value], kind: &str, name: &str) -> &'o Valu
         }
     }
     panic!("there is no {kind}/{name}, only {:?}", names(objects));
+}
+
+/// Returns the spec of the pods of a Deployment.
+pub(crate) fn pod_spec<'o>(objects: &'o [Value], deployment: &str) -> &'o Value {
+    &find(objects, "Deployment", deployment)["spec"]["template"]["spec"]
+}
+
+/// Returns the item of a list with this name, such as a container or a volume.
+pub(crate) fn item<'o>(list: &'o Value, name: &str) -> &'o Value {
+    let Some(items) = list.as_array() else { panic!("this is not a list: {list}") };
+    for item in items {
+        if item["name"] == name {
+            return item;
+        }
+    }
+    panic!("there is no item {name} in {list}");
 }
 
 /// Renders a profile of a project to a plan.

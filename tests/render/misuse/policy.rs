@@ -1,89 +1,161 @@
 //! The policy for every pod of a hosted control plane: the errors for mistakes, and the objects that it does not change.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::{DEPLOYMENT, GUEST, MC, find, named, pod, project, project_with_page, render, render_error, run};
+use super::{DEPLOYMENT, GUEST, MC, STANDALONE, assert_error, pod_item, project_in_management};
+use crate::support::{TestProject, find, pod_spec, unindent};
 
-/// One policy entry after the other, with the fields that exist already.
+const SERVICE_ACCOUNT: &str = r"apiVersion: v1
+kind: ServiceAccount
+metadata: {name: sa, namespace: old}
+imagePullSecrets: [{name: mine}]
+---
+";
+
+/// Returns the Deployment with more fields in the spec of its pods.
+fn deployment_with(fields: &str) -> String {
+    let mut manifest = DEPLOYMENT.to_owned();
+    let position = manifest.find("      serviceAccountName").unwrap();
+    manifest.insert_str(position, &indented(fields, "      "));
+    manifest
+}
+
+/// Returns fields of YAML with this indentation.
+fn indented(fields: &str, indentation: &str) -> String {
+    let mut text = String::new();
+    for line in unindent(fields).lines() {
+        text.extend([indentation, line, "\n"]);
+    }
+    text
+}
+
 #[test]
-fn policy_for_accounts_and_workloads() {
-    let account = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: sa, namespace: old}\nimagePullSecrets: [{name: mine}]\n---\n";
+fn policy_adds_a_pull_secret_and_labels_to_those_of_the_manifest() {
     let deployment = DEPLOYMENT.replacen(
         "namespace: old}",
         "namespace: old, labels: {own: stays, hypershift.openshift.io/managed-by: me}, annotations: {own: stays}}",
         1,
     );
-    let project = project(&format!("{account}{deployment}"), "owner: somebody\n");
-    let mc = render(&project, MC, &[]);
+    let project = project_in_management(&format!("{SERVICE_ACCOUNT}{deployment}"), "owner: somebody");
+    let mc = project.render(MC);
     assert_eq!(
-        find(&mc, "ServiceAccount", "sa").to_string(),
-        r#"{"apiVersion":"v1","imagePullSecrets":[{"name":"mine"},{"name":"pull-secret"}],"kind":"ServiceAccount","metadata":{"name":"sa","namespace":"clusters-example"}}"#
+        *find(&mc, "ServiceAccount", "sa"),
+        json!({
+            "apiVersion": "v1",
+            "imagePullSecrets": [{"name": "mine"}, {"name": "pull-secret"}],
+            "kind": "ServiceAccount",
+            "metadata": {"name": "sa", "namespace": "clusters-example"},
+        })
     );
     assert_eq!(
-        find(&mc, "Deployment", "d")["metadata"].to_string(),
-        r#"{"annotations":{"own":"stays","release.openshift.io/desired-version":"4.22.0"},"labels":{"hypershift.openshift.io/managed-by":"somebody","own":"stays"},"name":"d","namespace":"clusters-example"}"#
+        find(&mc, "Deployment", "d")["metadata"],
+        json!({
+            "annotations": {"own": "stays", "release.openshift.io/desired-version": "4.22.0"},
+            "labels": {"hypershift.openshift.io/managed-by": "somebody", "own": "stays"},
+            "name": "d",
+            "namespace": "clusters-example",
+        })
     );
-    let standalone = render(&project, "standalone", &[]);
+    let standalone = project.render(STANDALONE);
+    assert_eq!(find(&standalone, "ServiceAccount", "sa")["imagePullSecrets"], json!([{"name": "mine"}]));
     assert_eq!(
-        find(&standalone, "ServiceAccount", "sa")["imagePullSecrets"].to_string(),
-        r#"[{"name":"mine"}]"#
-    );
-    assert_eq!(
-        find(&standalone, "Deployment", "d")["metadata"].to_string(),
-        r#"{"annotations":{"own":"stays"},"labels":{"hypershift.openshift.io/managed-by":"me","own":"stays"},"name":"d","namespace":"old"}"#
+        find(&standalone, "Deployment", "d")["metadata"],
+        json!({
+            "annotations": {"own": "stays"},
+            "labels": {"hypershift.openshift.io/managed-by": "me", "own": "stays"},
+            "name": "d",
+            "namespace": "old",
+        })
     );
 }
 
 #[test]
-fn policy_for_rollouts() {
-    for (stated, settings, expected) in [
+fn policy_for_rollouts_depends_on_the_number_of_replicas() {
+    for (fields, availability, replicas, strategy) in [
         (
             "",
             "HighlyAvailable",
-            r#"[2,2,{"rollingUpdate":{"maxSurge":1,"maxUnavailable":0},"type":"RollingUpdate"}]"#,
+            2,
+            json!({"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}, "type": "RollingUpdate"}),
         ),
-        ("", "SingleReplica", "[1,2,null]"),
+        ("", "SingleReplica", 1, Value::Null),
         (
-            "replicas: 3\n  revisionHistoryLimit: 9\n  strategy: {type: Recreate}\n  ",
+            r"
+            replicas: 3
+            revisionHistoryLimit: 9
+            strategy: {type: Recreate}
+            ",
             "SingleReplica",
-            r#"[3,2,{"rollingUpdate":{"maxSurge":0,"maxUnavailable":1},"type":"RollingUpdate"}]"#,
+            3,
+            json!({"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}, "type": "RollingUpdate"}),
         ),
-        ("replicas: 1\n  strategy: {type: Recreate}\n  ", "HighlyAvailable", r#"[1,2,{"type":"Recreate"}]"#),
+        (
+            r"
+            replicas: 1
+            strategy: {type: Recreate}
+            ",
+            "HighlyAvailable",
+            1,
+            json!({"type": "Recreate"}),
+        ),
     ] {
-        let manifest = DEPLOYMENT.replace("selector: {match", &format!("{stated}selector: {{match"));
-        let settings = format!("hcp.availability={settings}");
-        let mc = render(&project(&manifest, ""), MC, &["--set", &settings]);
+        let manifest =
+            DEPLOYMENT.replace("  selector: {match", &(indented(fields, "  ") + "  selector: {match"));
+        let setting = format!("hcp.availability={availability}");
+        let mc = project_in_management(&manifest, "").render_with(MC, &["--set", &setting]);
         let spec = &find(&mc, "Deployment", "d")["spec"];
-        let fields = ["replicas", "revisionHistoryLimit", "strategy"].map(|field| spec[field].clone());
-        assert_eq!(Value::from(fields.to_vec()).to_string(), expected, "{stated}");
-        assert_eq!(spec["selector"].to_string(), r#"{"matchLabels":{"app":"d"}}"#);
+        assert_eq!(spec["replicas"], replicas, "{fields}");
+        assert_eq!(spec["revisionHistoryLimit"], 2, "{fields}");
+        assert_eq!(spec["strategy"], strategy, "{fields}");
+        assert_eq!(spec["selector"], json!({"matchLabels": {"app": "d"}}), "{fields}");
     }
 }
 
 #[test]
-fn policy_for_disruption_budgets() {
-    let budget = "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: d, namespace: old}\nspec: {minAvailable: 2, unhealthyPodEvictionPolicy: IfHealthyBudget, selector: {matchLabels: {app: d}}}\n";
-    let project = project(&format!("{DEPLOYMENT}{budget}"), "");
-    let spec =
-        |more: &[&str]| find(&render(&project, MC, more), "PodDisruptionBudget", "d")["spec"].to_string();
+fn policy_sets_only_the_number_of_a_disruption_budget() {
+    let budget = r"apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: d, namespace: old}
+spec: {minAvailable: 2, unhealthyPodEvictionPolicy: IfHealthyBudget, selector: {matchLabels: {app: d}}}
+";
+    let project = project_in_management(&format!("{DEPLOYMENT}{budget}"), "");
     assert_eq!(
-        spec(&[]),
-        r#"{"maxUnavailable":1,"selector":{"matchLabels":{"app":"d"}},"unhealthyPodEvictionPolicy":"IfHealthyBudget"}"#,
-        "what is stated stays, but for how many"
+        find(&project.render(MC), "PodDisruptionBudget", "d")["spec"],
+        json!({
+            "maxUnavailable": 1,
+            "selector": {"matchLabels": {"app": "d"}},
+            "unhealthyPodEvictionPolicy": "IfHealthyBudget",
+        })
     );
+    let single = project.render_with(MC, &["--set", "hcp.availability=SingleReplica"]);
     assert_eq!(
-        spec(&["--set", "hcp.availability=SingleReplica"]),
-        r#"{"minAvailable":1,"selector":{"matchLabels":{"app":"d"}},"unhealthyPodEvictionPolicy":"IfHealthyBudget"}"#
+        find(&single, "PodDisruptionBudget", "d")["spec"],
+        json!({
+            "minAvailable": 1,
+            "selector": {"matchLabels": {"app": "d"}},
+            "unhealthyPodEvictionPolicy": "IfHealthyBudget",
+        })
     );
 }
 
 #[test]
-fn policy_for_where_pods_run() {
-    let manifest = DEPLOYMENT
-        .replace("metadata: {labels: {app: d}}", "metadata: {labels: {app: d}, annotations: {own: stays, hypershift.openshift.io/restart-date: old}}")
-        .replace("serviceAccountName: sa\n", "serviceAccountName: sa\n      hostNetwork: true\n      dnsPolicy: Default\n      priorityClassName: mine\n      nodeSelector: {role: master}\n      tolerations: [{key: mine, operator: Exists}]\n      affinity: {podAntiAffinity: {own: stays}}\n");
-    let project = project(&manifest, "");
-    let mc = render(&project, MC, &[]);
+fn policy_decides_on_which_nodes_pods_run() {
+    let manifest = deployment_with(
+        r"
+        hostNetwork: true
+        dnsPolicy: Default
+        priorityClassName: mine
+        nodeSelector: {role: master}
+        tolerations: [{key: mine, operator: Exists}]
+        affinity: {podAntiAffinity: {own: stays}}
+        ",
+    )
+    .replace(
+        "metadata: {labels: {app: d}}",
+        "metadata: {labels: {app: d}, annotations: {own: stays, hypershift.openshift.io/restart-date: old}}",
+    );
+    let project = project_in_management(&manifest, "");
+    let mc = project.render(MC);
     let template = &find(&mc, "Deployment", "d")["spec"]["template"];
     let annotations = &template["metadata"]["annotations"];
     assert_eq!(
@@ -92,149 +164,230 @@ fn policy_for_where_pods_run() {
     );
     assert_eq!(annotations["own"], "stays");
     assert_eq!(annotations.get("hypershift.openshift.io/restart-date"), None);
-    assert_eq!(annotations.as_object().unwrap().len(), 3, "and the hash of what is mounted: {annotations}");
     assert_eq!(
-        template["metadata"]["labels"].to_string(),
-        r#"{"app":"d","hypershift.openshift.io/control-plane-component":"d","hypershift.openshift.io/hosted-control-plane":"clusters-example"}"#
+        annotations.as_object().unwrap().len(),
+        3,
+        "the third is the hash of the configuration: {annotations}"
+    );
+    assert_eq!(
+        template["metadata"]["labels"],
+        json!({
+            "app": "d",
+            "hypershift.openshift.io/control-plane-component": "d",
+            "hypershift.openshift.io/hosted-control-plane": "clusters-example",
+        })
     );
     let spec = &template["spec"];
+    for absent in ["hostNetwork", "nodeSelector", "securityContext"] {
+        assert_eq!(spec.get(absent), None, "{absent}");
+    }
+    assert_eq!(spec["priorityClassName"], "hypershift-control-plane");
+    assert_eq!(spec["dnsPolicy"], "Default");
     assert_eq!(
-        (spec.get("hostNetwork"), spec.get("nodeSelector"), spec.get("securityContext")),
-        (None, None, None)
+        spec["tolerations"],
+        json!([
+            {
+                "effect": "NoSchedule",
+                "key": "hypershift.openshift.io/control-plane",
+                "operator": "Equal",
+                "value": "true",
+            },
+            {
+                "effect": "NoSchedule",
+                "key": "hypershift.openshift.io/cluster",
+                "operator": "Equal",
+                "value": "clusters-example",
+            },
+        ])
     );
     assert_eq!(
-        (spec["priorityClassName"].as_str(), spec["dnsPolicy"].as_str()),
-        (Some("hypershift-control-plane"), Some("Default"))
-    );
-    assert_eq!(
-        spec["tolerations"].to_string(),
-        r#"[{"effect":"NoSchedule","key":"hypershift.openshift.io/control-plane","operator":"Equal","value":"true"},{"effect":"NoSchedule","key":"hypershift.openshift.io/cluster","operator":"Equal","value":"clusters-example"}]"#
-    );
-    assert_eq!(
-        spec["affinity"].to_string(),
-        r#"{"nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[{"preference":{"matchExpressions":[{"key":"hypershift.openshift.io/control-plane","operator":"In","values":["true"]}]},"weight":50},{"preference":{"matchExpressions":[{"key":"hypershift.openshift.io/cluster","operator":"In","values":["clusters-example"]}]},"weight":100}]},"podAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[{"podAffinityTerm":{"labelSelector":{"matchLabels":{"hypershift.openshift.io/hosted-control-plane":"clusters-example"}},"topologyKey":"kubernetes.io/hostname"},"weight":100}]},"podAntiAffinity":{"own":"stays"}}"#
+        spec["affinity"],
+        json!({
+            "nodeAffinity": {
+                "preferredDuringSchedulingIgnoredDuringExecution": [
+                    {
+                        "preference": {
+                            "matchExpressions": [
+                                {
+                                    "key": "hypershift.openshift.io/control-plane",
+                                    "operator": "In",
+                                    "values": ["true"],
+                                },
+                            ],
+                        },
+                        "weight": 50,
+                    },
+                    {
+                        "preference": {
+                            "matchExpressions": [
+                                {
+                                    "key": "hypershift.openshift.io/cluster",
+                                    "operator": "In",
+                                    "values": ["clusters-example"],
+                                },
+                            ],
+                        },
+                        "weight": 100,
+                    },
+                ],
+            },
+            "podAffinity": {
+                "preferredDuringSchedulingIgnoredDuringExecution": [
+                    {
+                        "podAffinityTerm": {
+                            "labelSelector": {
+                                "matchLabels": {
+                                    "hypershift.openshift.io/hosted-control-plane": "clusters-example",
+                                },
+                            },
+                            "topologyKey": "kubernetes.io/hostname",
+                        },
+                        "weight": 100,
+                    },
+                ],
+            },
+            "podAntiAffinity": {"own": "stays"},
+        })
     );
     let restarted =
-        render(&project, MC, &["--set", "hcp.restartDate=2026", "--set", "hcp.priorityClass=high"]);
+        project.render_with(MC, &["--set", "hcp.restartDate=2026", "--set", "hcp.priorityClass=high"]);
     let template = &find(&restarted, "Deployment", "d")["spec"]["template"];
     assert_eq!(template["metadata"]["annotations"]["hypershift.openshift.io/restart-date"], "2026");
     assert_eq!(template["spec"]["priorityClassName"], "high");
-    let standalone = render(&project, "standalone", &[]);
-    assert_eq!(pod(&standalone)["nodeSelector"].to_string(), r#"{"role":"master"}"#);
-    assert_eq!(pod(&standalone)["hostNetwork"], true);
+    let standalone = project.render(STANDALONE);
+    assert_eq!(pod_spec(&standalone, "d")["nodeSelector"], json!({"role": "master"}));
+    assert_eq!(pod_spec(&standalone, "d")["hostNetwork"], true);
 }
 
 #[test]
-fn policy_for_as_what_pods_run() {
-    let manifest = DEPLOYMENT.replace(
-        "serviceAccountName: sa\n",
-        "serviceAccountName: sa\n      securityContext: {runAsUser: 0, fsGroup: 7}\n",
-    );
-    let project = project(&manifest, "");
-    let context = |more: &[&str]| pod(&render(&project, MC, more))["securityContext"].to_string();
-    assert_eq!(context(&[]), r#"{"fsGroup":7,"runAsUser":0}"#);
-    assert_eq!(context(&["--set", "management.isOpenShift=false"]), r#"{"fsGroup":7,"runAsUser":1001}"#);
+fn policy_sets_the_user_of_pods_outside_openshift() {
+    let manifest = deployment_with("securityContext: {runAsUser: 0, fsGroup: 7}");
+    let project = project_in_management(&manifest, "");
+    assert_eq!(pod_spec(&project.render(MC), "d")["securityContext"], json!({"fsGroup": 7, "runAsUser": 0}));
+    let mc = project.render_with(MC, &["--set", "management.isOpenShift=false"]);
+    assert_eq!(pod_spec(&mc, "d")["securityContext"], json!({"fsGroup": 7, "runAsUser": 1001}));
 }
 
+const ROLE_BINDING: &str = r"apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: b, namespace: old}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: r}
+subjects: [{kind: ServiceAccount, name: sa, namespace: old}]
+";
+
 #[test]
-fn policy_for_the_token_of_the_management_cluster() {
-    let account = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: sa, namespace: old}\n---\n";
-    let binding = "apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: b, namespace: old}\nroleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: r}\nsubjects: [{kind: ServiceAccount, name: sa, namespace: old}]\n";
+fn only_pods_whose_service_account_is_bound_get_a_token_of_the_management_cluster() {
     for (manifests, label, automount) in [
-        (format!("{account}{DEPLOYMENT}"), None, Some(false)),
-        (format!("{account}{DEPLOYMENT}{binding}"), Some("true"), None),
+        (format!("{SERVICE_ACCOUNT}{DEPLOYMENT}"), Value::Null, json!(false)),
+        (format!("{SERVICE_ACCOUNT}{DEPLOYMENT}{ROLE_BINDING}"), json!("true"), Value::Null),
     ] {
-        let mc = render(&project(&manifests, ""), MC, &[]);
+        let mc = project_in_management(&manifests, "").render(MC);
         let template = &find(&mc, "Deployment", "d")["spec"]["template"];
         assert_eq!(
-            template["metadata"]["labels"]["hypershift.openshift.io/need-management-kas-access"].as_str(),
+            template["metadata"]["labels"]["hypershift.openshift.io/need-management-kas-access"],
             label
         );
-        assert_eq!(template["spec"]["automountServiceAccountToken"].as_bool(), automount);
+        assert_eq!(template["spec"]["automountServiceAccountToken"], automount);
     }
 }
 
 #[test]
-fn policy_for_containers() {
+fn policy_keeps_the_policies_and_mounts_of_a_container() {
     let manifest = DEPLOYMENT.replace(
         "args: [run]",
         "imagePullPolicy: Always, terminationMessagePolicy: File, securityContext: {readOnlyRootFilesystem: false, runAsNonRoot: true}, volumeMounts: [{name: data, mountPath: /tmp}]",
     );
-    let project = project(&manifest, "");
-    let mc = render(&project, MC, &[]);
+    let project = project_in_management(&manifest, "");
+    let mc = project.render(MC);
     assert_eq!(
-        named(&mc, "containers", "driver").to_string(),
-        r#"{"image":"i","imagePullPolicy":"Always","name":"driver","securityContext":{"readOnlyRootFilesystem":true,"runAsNonRoot":true},"terminationMessagePolicy":"File","volumeMounts":[{"mountPath":"/tmp","name":"data"}]}"#
+        *pod_item(&mc, "containers", "driver"),
+        json!({
+            "image": "i",
+            "imagePullPolicy": "Always",
+            "name": "driver",
+            "securityContext": {"readOnlyRootFilesystem": true, "runAsNonRoot": true},
+            "terminationMessagePolicy": "File",
+            "volumeMounts": [{"mountPath": "/tmp", "name": "data"}],
+        })
     );
     assert_eq!(
-        named(&mc, "containers", "other")["volumeMounts"].to_string(),
-        r#"[{"mountPath":"/data","name":"data"},{"mountPath":"/tmp","name":"tmp-dir"}]"#
+        pod_item(&mc, "containers", "other")["volumeMounts"],
+        json!([{"mountPath": "/data", "name": "data"}, {"mountPath": "/tmp", "name": "tmp-dir"}])
     );
-    assert_eq!(named(&mc, "volumes", "tmp-dir").to_string(), r#"{"emptyDir":{},"name":"tmp-dir"}"#);
+    assert_eq!(*pod_item(&mc, "volumes", "tmp-dir"), json!({"emptyDir": {}, "name": "tmp-dir"}));
     let all = manifest.replace("mountPath: /data}", "mountPath: /tmp}");
-    let volumes = pod(&render(&self::project(&all, ""), MC, &[]))["volumes"].to_string();
-    assert!(!volumes.contains("tmp-dir"), "every container has its own: {volumes}");
+    let volumes = pod_spec(&project_in_management(&all, "").render(MC), "d")["volumes"].to_string();
+    assert!(!volumes.contains("tmp-dir"), "every container mounts /tmp on its own: {volumes}");
 }
 
 #[test]
-fn a_volume_for_tmp_that_is_something_else() {
+fn a_volume_of_the_manifest_with_the_name_tmp_dir_is_a_conflict() {
     let manifest = DEPLOYMENT.replace("volumes: [", "volumes: [{name: tmp-dir, hostPath: {path: /x}}, ");
-    assert_eq!(
-        render_error(&project(&manifest, ""), MC),
-        "error: hypershift-mc.yaml(name: tmp-dir): this field already has a different value\n  object: Deployment.apps/d in old\n  \
-         note: the other value is at payload/op/0000_50_op_1.yaml:13:17\n  \
-         help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch\n"
+    assert_error(
+        &project_in_management(&manifest, ""),
+        MC,
+        r"
+        error: profiles/hypershift-mc.yaml(name: tmp-dir): this field already has a different value
+          object: Deployment.apps/d in old
+          note: the other value is at payload/op/0000_50_op_1.yaml:13:17
+          help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
+        ",
     );
 }
 
 #[test]
-fn misuse_of_the_parameters_of_the_policy() {
-    let project = project(DEPLOYMENT, "");
+fn a_parameter_of_the_policy_must_have_its_type() {
+    let project = project_in_management(DEPLOYMENT, "");
     for (setting, message) in [
-        (
-            "hcp.availability=Highly",
-            "error: --set hcp.availability:1:1: the parameter `hcp.availability` must be one of \"HighlyAvailable\", \"SingleReplica\", not `Highly`\n",
-        ),
-        (
-            "management.isOpenShift='false'",
-            "error: --set management.isOpenShift:1:1: the parameter `management.isOpenShift` must be true or false, not the text `false`\n",
-        ),
-        (
-            "hcp.runAsUser=root",
-            "error: --set hcp.runAsUser:1:1: the parameter `hcp.runAsUser` must be a whole number, not the text `root`\n",
-        ),
-        (
-            "hcp.labels=[a]",
-            "error: --set hcp.labels:1:1: the parameter `hcp.labels` must be a map, not a list\n",
-        ),
-        (
-            "hcp.tolerations={a: b}",
-            "error: --set hcp.tolerations:1:1: the parameter `hcp.tolerations` must be a list, not a map\n",
-        ),
-        (
-            "hcp.nodeSelector=a",
-            "error: --set hcp.nodeSelector:1:1: the parameter `hcp.nodeSelector` must be a map, not the text `a`\n",
-        ),
-        (
-            "hcp.namespace=A_B",
-            "error: --set hcp.namespace:1:1: the parameter `hcp.namespace` must be a name of lower-case letters, digits, `-` and `.`, not `A_B`\n",
-        ),
-        (
-            "hcp.priorityClass=",
-            "error: --set hcp.priorityClass:1:1: the parameter `hcp.priorityClass` must be a name of lower-case letters, digits, `-` and `.`, not ``\n",
-        ),
+        ("hcp.availability=Highly", r#"one of "HighlyAvailable", "SingleReplica", not `Highly`"#),
+        ("management.isOpenShift='false'", "true or false, not the text `false`"),
+        ("hcp.runAsUser=root", "a whole number, not the text `root`"),
+        ("hcp.labels=[a]", "a map, not a list"),
+        ("hcp.tolerations={a: b}", "a list, not a map"),
+        ("hcp.nodeSelector=a", "a map, not the text `a`"),
+        ("hcp.namespace=A_B", "a name of lower-case letters, digits, `-` and `.`, not `A_B`"),
+        ("hcp.priorityClass=", "a name of lower-case letters, digits, `-` and `.`, not ``"),
     ] {
-        let run = run(&project, MC, &["--set", setting]);
-        assert_eq!((run.code, run.stderr.as_str()), (2, message), "{setting}");
+        let name = setting.split_once('=').unwrap().0;
+        assert_eq!(
+            project.render_error_with(MC, &["--set", setting]),
+            format!("error: --set {name}:1:1: the parameter `{name}` must be {message}\n")
+        );
     }
 }
 
-/// What holds for every pod of a hosted control plane holds for no other.
 #[test]
-fn policy_leaves_pods_of_the_guest_alone() {
-    let guest = render(&project_with_page(DEPLOYMENT, "place: {guest: [Deployment]}\n"), GUEST, &[]);
+fn policy_does_not_change_pods_of_the_guest() {
+    let guest = TestProject::with_bundled_profiles(DEPLOYMENT, "place: {guest: [Deployment]}").render(GUEST);
     assert_eq!(
-        find(&guest, "Deployment", "d").to_string(),
-        r#"{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d","namespace":"old"},"spec":{"selector":{"matchLabels":{"app":"d"}},"template":{"metadata":{"labels":{"app":"d"}},"spec":{"containers":[{"args":["--own=1"],"image":"i","name":"other","volumeMounts":[{"mountPath":"/data","name":"data"}]},{"args":["run"],"image":"i","name":"driver"}],"serviceAccountName":"sa","volumes":[{"emptyDir":{},"name":"data"},{"emptyDir":{},"name":"socket-dir"},{"name":"metrics-serving-cert","secret":{"secretName":"cert"}}]}}}}"#
+        *find(&guest, "Deployment", "d"),
+        json!({
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"name": "d", "namespace": "old"},
+            "spec": {
+                "selector": {"matchLabels": {"app": "d"}},
+                "template": {
+                    "metadata": {"labels": {"app": "d"}},
+                    "spec": {
+                        "containers": [
+                            {
+                                "args": ["--own=1"],
+                                "image": "i",
+                                "name": "other",
+                                "volumeMounts": [{"mountPath": "/data", "name": "data"}],
+                            },
+                            {"args": ["run"], "image": "i", "name": "driver"},
+                        ],
+                        "serviceAccountName": "sa",
+                        "volumes": [
+                            {"emptyDir": {}, "name": "data"},
+                            {"emptyDir": {}, "name": "socket-dir"},
+                            {"name": "metrics-serving-cert", "secret": {"secretName": "cert"}},
+                        ],
+                    },
+                },
+            },
+        })
     );
 }
