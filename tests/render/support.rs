@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
-use transship::Diagnostics;
 use transship::Plan;
 use transship::Project;
 
@@ -26,18 +25,6 @@ impl Folder {
         Self(tempfile::tempdir().unwrap())
     }
 
-    /// Creates a folder with a payload of these files and the profile `test`, which selects by cluster profile.
-    pub(crate) fn with_payload(files: &[(&str, &str)]) -> Self {
-        let folder = Self::new();
-        std::fs::create_dir_all(folder.path().join("payload")).unwrap();
-        for (path, text) in files {
-            folder.write(&format!("payload/{path}"), text);
-        }
-        folder.write("profiles/test.yaml", profile("test", ""));
-        folder.write("profiles/checks.yaml", CHECKS);
-        folder
-    }
-
     pub(crate) fn path(&self) -> &Path {
         self.0.path()
     }
@@ -50,13 +37,6 @@ impl Folder {
 
     pub(crate) fn read(&self, path: &str) -> String {
         std::fs::read_to_string(self.path().join(path)).unwrap()
-    }
-
-    /// Renders the only profile of the project.
-    pub(crate) fn render(&self) -> Result<Plan, Diagnostics> {
-        let project = Project::load(self.path())?;
-        let only = project.profiles.named(None)?[0];
-        Ok(transship::render_unchecked(&project.context(), &[only])?.remove(0))
     }
 
     pub(crate) fn without_path(&self, text: &str) -> String {
@@ -377,14 +357,6 @@ pub(crate) fn plan(folder: &Path, profile: &str) -> Plan {
 
 /// A Checks file that declares all namespaces as external.
 pub(crate) const CHECKS: &str = "apiVersion: transship.openshift.io/v1\nkind: Checks\nmetadata: {name: checks}\nexternals: [{objects: [Namespace/*], reason: a test}]\n";
-
-/// Returns a profile that selects the cluster profile `test`. It continues with more fields of `select`.
-pub(crate) fn profile(name: &str, more: &str) -> String {
-    format!(
-        "apiVersion: transship.openshift.io/v1\nkind: Profile\nmetadata:\n  name: {name}\ntopology: {name}\n\
-         cluster: both\nselect:\n  clusterProfile: test\n{more}"
-    )
-}
 
 /// Returns a ConfigMap of the cluster profile `test`.
 pub(crate) fn config_map(name: &str, data: &str) -> String {
