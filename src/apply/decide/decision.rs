@@ -186,13 +186,16 @@ fn is_as_applied(entry: &InventoryEntry, live: &Value, desired: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::borrow::Cow;
+
     use serde_json::{Value, json};
 
     use super::{Decision, DecisionContext, DecisionInput};
     use crate::apply::decide::desired::Desired;
+    use crate::apply::decide::digest;
     use crate::apply::decide::inventory::{Inventory, InventoryEntry, PART_OF};
     use crate::apply::decide::managed_fields::{self, MANAGER};
-    use crate::apply::decide::ownership::Adoption;
+    use crate::apply::decide::ownership::{Adoption, OnConflict, Ownership};
     use crate::apply::decide::rollout::Action;
     use crate::object::ObjectId;
 
@@ -293,5 +296,44 @@ mod tests {
             let error = decide(Action::Apply, Some(&other), None, adoption);
             assert!(error.contains("another ApplySet, applyset-other-v1"), "{error}");
         }
+    }
+
+    #[test]
+    fn logs_tell_the_decision_and_its_reason() {
+        let apply = |ownership| Decision::Apply {
+            fields: Cow::Owned(json!({})),
+            on_conflict: OnConflict::Fail,
+            ownership,
+        };
+        for (decision, name, reason) in [
+            (Decision::Skip, "skip", "it is as desired"),
+            (Decision::Create, "create", "it does not exist"),
+            (apply(Ownership::Ours), "apply", "it is new, or it differs"),
+            (apply(Ownership::NotOurs), "apply", "it differs, and it existed before"),
+            (Decision::Delete, "delete", "it has a tombstone"),
+        ] {
+            assert_eq!((decision.name(), decision.reason()), (name, reason));
+        }
+    }
+
+    #[test]
+    fn pinned_fields_of_an_object_that_is_only_created_are_enforced_until_they_match() {
+        let pinned = json!({"data": {"mode": "one"}});
+        let desired = Desired { pinned: Some(pinned.clone()), ..desired() };
+        let live = live(SET, MANAGER, "Apply");
+        let decide = |entry: InventoryEntry| {
+            let inventory = Inventory { entries: vec![entry], ..Inventory::default() };
+            let context = DecisionContext { inventory: &inventory, apply_set: SET, adoption: Adoption::Off };
+            let input = DecisionInput { id: &id(), action: Action::Create, desired: &desired };
+            match context.decide(&input, Some(&live)).unwrap() {
+                Decision::Apply { fields, on_conflict, ownership } => {
+                    assert_eq!(*fields, pinned);
+                    format!("{on_conflict:?} {ownership:?}")
+                }
+                decision => decision.name().to_owned(),
+            }
+        };
+        assert_eq!(decide(InventoryEntry { desired: digest::of_value(&pinned), ..entry(&live) }), "skip");
+        assert_eq!(decide(entry(&live)), "Force Ours", "the entry has the digest of the whole object");
     }
 }
