@@ -249,6 +249,21 @@ mod tests {
     }
 
     #[test]
+    fn adoption_keeps_what_other_managers_applied() {
+        let mut old = object(1, "i", "o");
+        let theirs =
+            json!({"manager": "argocd", "operation": "Apply", "fieldsV1": {"f:spec": {"f:pull": {}}}});
+        let previous = json!({"manager": "kubectl-edit", "operation": "Update", "fieldsV1": {"f:spec": {"f:other": {}}}});
+        let ours = old["metadata"]["managedFields"][0].clone();
+        old["metadata"]["managedFields"] = json!([theirs, previous, ours]);
+        let patch = adoption_patch(&old).unwrap();
+        let entries = patch["metadata"]["managedFields"].as_array().unwrap();
+        assert_eq!(entries.len(), 2);
+        assert_eq!(entries[0], theirs);
+        assert_eq!(entries[1]["manager"], MANAGER);
+    }
+
+    #[test]
     fn owns_finds_fields_above_and_below() {
         let object = object(1, "i", "o");
         let key = |key: &str| Key(key.to_owned());

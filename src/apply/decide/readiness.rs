@@ -215,3 +215,28 @@ fn well_known_conditions(status: &Value) -> Readiness {
     }
     Ready
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::Readiness::{Ready, Waiting};
+    use super::readiness;
+
+    #[test]
+    fn a_deployment_waits_for_surplus_replicas_to_terminate() {
+        let with_replicas = |replicas: u64| {
+            let live = json!({
+                "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"generation": 1},
+                "spec": {"replicas": 1},
+                "status": {
+                    "observedGeneration": 1, "replicas": replicas, "updatedReplicas": replicas,
+                    "readyReplicas": replicas, "availableReplicas": replicas,
+                },
+            });
+            readiness(&live, &json!({}))
+        };
+        assert_eq!(with_replicas(1), Ready);
+        assert_eq!(with_replicas(3), Waiting("2 surplus replicas are pending termination".to_owned()));
+    }
+}

@@ -2,10 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::{FieldRules, MANAGER, SEED_MANAGER, encode_string_data, version_of};
+use super::{
+    Desired, FieldRules, MANAGER, SEED_MANAGER, encode_string_data, version_of, without_apply_set_label,
+};
 use crate::Project;
+use crate::apply::decide::digest;
 use crate::apply::decide::inventory::PART_OF;
 use crate::apply::decide::ownership::Adoption;
+use crate::object::Object;
 
 const PROFILE: &str = "apiVersion: transship.openshift.io/v1
 kind: Profile
@@ -17,20 +21,48 @@ seeds:
 - {for: Deployment, path: '/spec/template/spec/containers/[*]/image', reason: a test}
 unmanaged:
 - {for: Deployment, path: /spec/paused, reason: a test}
+pins:
+  ConfigMap/cm: {data: {pinned: here}}
+  ConfigMap/ns/cm: {metadata: {labels: {also: pinned}}}
 ";
 
-const DEPLOYMENT: &str = "apiVersion: apps/v1
+const MANIFESTS: &str = "apiVersion: apps/v1
 kind: Deployment
 metadata: {name: d, namespace: ns, annotations: {x: x}}
 spec:
   replicas: 1
+  paused: false
+  strategy: null
   template: {spec: {containers: [{name: c, image: rendered}]}}
+status: {replicas: 1}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: cm, namespace: ns, annotations: {x: x}}
+data: {other: rendered}
+---
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: scaled, namespace: ns, annotations: {x: x}}
+spec: {replicas: 2, serviceName: s}
+---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: hpa, namespace: ns, annotations: {x: x}}
+spec: {scaleTargetRef: {apiVersion: apps/v1, kind: StatefulSet, name: scaled}, minReplicas: 1}
+---
+apiVersion: config.openshift.io/v1
+kind: ClusterOperator
+metadata: {name: op, annotations: {x: x}}
+status: {relatedObjects: [{group: '', resource: namespaces, name: ns}], versions: [{name: operator, version: '1'}]}
 ";
 
-/// Calls a function with the rules of the profile and the rendered Deployment.
-fn with_rules<T>(call: impl Fn(&FieldRules<'_>, &crate::object::Object) -> T) -> T {
+const SET: &str = "applyset-test-v1";
+
+/// Calls a function with the rules of the profile and the rendered object of a kind.
+fn with_object<T>(kind: &str, call: impl Fn(&FieldRules<'_>, &Object) -> T) -> T {
     let folder = tempfile::tempdir().unwrap();
-    for (path, text) in [("payload/op/1.yaml", DEPLOYMENT), ("profiles/standalone.yaml", PROFILE)] {
+    for (path, text) in [("payload/op/1.yaml", MANIFESTS), ("profiles/standalone.yaml", PROFILE)] {
         let path = folder.path().join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
@@ -38,7 +70,8 @@ fn with_rules<T>(call: impl Fn(&FieldRules<'_>, &crate::object::Object) -> T) ->
     let project = Project::load(folder.path()).unwrap();
     let profile = project.profiles.named(None).unwrap()[0];
     let plan = crate::render_unchecked(&project.context(), &[profile]).unwrap().remove(0);
-    call(&FieldRules::new(profile, &plan.objects, "set".to_owned()), &plan.objects[0])
+    let object = plan.objects.iter().find(|object| object.id.kind == kind).unwrap();
+    call(&FieldRules::new(profile, &plan.objects, SET.to_owned()), object)
 }
 
 /// A live Deployment with a second container, and the fields that managers own.
@@ -58,7 +91,8 @@ fn live(managers: &[(&str, &str, Value)]) -> Value {
 
 fn released(managers: &[(&str, &str, Value)], adoption: Adoption) -> Option<Value> {
     let live = live(managers);
-    let released = with_rules(|rules, object| rules.fields_to_release(object, &live, adoption))?;
+    let released =
+        with_object("Deployment", |rules, object| rules.fields_to_release(object, &live, adoption))?;
     assert_eq!(released["metadata"], json!({"name": "d", "namespace": "ns"}));
     Some(released["spec"].clone())
 }
@@ -119,7 +153,7 @@ fn remaining_seeds_are_those_of_the_seed_manager() {
         json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d", "namespace": "ns"}});
     let remaining = |managers: &[(&str, &str, Value)]| {
         let live = live(managers);
-        with_rules(|rules, object| rules.remaining_seeds(object, &live))
+        with_object("Deployment", |rules, object| rules.remaining_seeds(object, &live))
     };
     let mut with_replicas = identity.clone();
     with_replicas["spec"] = json!({"replicas": 7});
@@ -129,7 +163,7 @@ fn remaining_seeds_are_those_of_the_seed_manager() {
 
 #[test]
 fn the_version_is_the_last_part_of_the_api_version() {
-    with_rules(|_, object| assert_eq!(version_of(object), "v1"));
+    with_object("Deployment", |_, object| assert_eq!(version_of(object), "v1"));
 }
 
 #[test]
@@ -147,4 +181,76 @@ fn string_data_of_a_secret_is_encoded() {
     assert_eq!(encoded(other_kind.clone()), other_kind);
     let not_a_text = secret("v1", json!({"b": "B", "c": 1}));
     assert_eq!(encoded(not_a_text.clone()), not_a_text, "the API server rejects it");
+}
+
+fn desired(kind: &str) -> Desired {
+    with_object(kind, |rules, object| rules.desired(object))
+}
+
+#[test]
+fn the_desired_state_has_no_fields_of_others() {
+    let desired = desired("Deployment");
+    let identity = json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d", "namespace": "ns"},
+    });
+    assert_eq!(
+        desired.applied,
+        json!({
+            "apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": {"name": "d", "namespace": "ns", "annotations": {"x": "x"}, "labels": {PART_OF: SET}},
+            "spec": {"template": {"spec": {"containers": [{"name": "c"}]}}},
+        })
+    );
+    assert_eq!(desired.digest, digest::of_value(&desired.applied));
+    let seeds =
+        json!({"replicas": 1, "template": {"spec": {"containers": [{"name": "c", "image": "rendered"}]}}});
+    let mut seed = identity.clone();
+    seed["spec"] = seeds.clone();
+    assert_eq!(desired.seed, Some(seed));
+    let mut created = desired.applied.clone();
+    created["spec"] = seeds;
+    assert_eq!(desired.with_seed(), created);
+    assert_eq!((&desired.pinned, &desired.initial_status), (&None, &None));
+}
+
+#[test]
+fn pinned_fields_have_their_rendered_values() {
+    assert_eq!(
+        desired("ConfigMap").pinned,
+        Some(json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": "cm", "namespace": "ns", "labels": {"also": "pinned"}},
+            "data": {"pinned": "here"},
+        }))
+    );
+}
+
+#[test]
+fn the_replicas_of_an_autoscaled_workload_are_a_seed() {
+    let desired = desired("StatefulSet");
+    assert_eq!(desired.applied["spec"], json!({"serviceName": "s"}));
+    assert_eq!(desired.seed.unwrap()["spec"], json!({"replicas": 2}));
+}
+
+#[test]
+fn the_first_status_of_a_cluster_operator_names_its_related_objects() {
+    let desired = desired("ClusterOperator");
+    assert_eq!(desired.applied.get("status"), None);
+    assert_eq!(
+        desired.initial_status,
+        Some(json!({
+            "apiVersion": "config.openshift.io/v1", "kind": "ClusterOperator", "metadata": {"name": "op"},
+            "status": {"relatedObjects": [{"group": "", "resource": "namespaces", "name": "ns"}]},
+        }))
+    );
+}
+
+#[test]
+fn without_the_label_of_the_set_no_empty_labels_are_left() {
+    let labelled = |labels: Value| json!({"metadata": {"name": "d", "labels": labels}});
+    assert_eq!(without_apply_set_label(&labelled(json!({PART_OF: SET}))), json!({"metadata": {"name": "d"}}));
+    assert_eq!(
+        without_apply_set_label(&labelled(json!({PART_OF: SET, "a": "b"}))),
+        labelled(json!({"a": "b"}))
+    );
 }
