@@ -7,6 +7,7 @@
     reason = "a test fails by panicking, and a table may be long"
 )]
 
+mod addition_merging;
 mod additions;
 mod architecture;
 mod bad_input;
