@@ -33,6 +33,7 @@ mod namespace;
 mod order;
 mod parameters;
 mod patch_edge_cases;
+mod patch_selection;
 mod patches;
 mod policy;
 mod policy_edge_cases;
