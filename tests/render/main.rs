@@ -51,5 +51,6 @@ mod select;
 mod standard_fragments;
 mod storage;
 mod storage_page;
+mod strategic_patches;
 mod support;
 mod tombstones;
