@@ -37,6 +37,7 @@ mod patch_selection;
 mod patches;
 mod policy;
 mod policy_edge_cases;
+mod policy_layers;
 mod profiles;
 mod prune;
 mod pure;
