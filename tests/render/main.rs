@@ -44,6 +44,7 @@ mod pure;
 mod readiness;
 mod readme;
 mod release_images;
+mod replaced_intents;
 mod required;
 mod required_driver;
 mod required_snapshots;
