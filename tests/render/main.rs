@@ -29,6 +29,8 @@ mod language;
 mod list;
 mod logging;
 mod misuse;
+mod moved_conditions;
+mod moved_references;
 mod namespace;
 mod order;
 mod parameters;
