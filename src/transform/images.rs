@@ -210,6 +210,7 @@ mod tests {
             ("quay.io/o/a:v1@sha256:00ff", Some("R@sha256:1")),
             ("--image=quay.io/o/a:v1", Some("--image=R@sha256:1")),
             ("use quay.io/o/a:v1, please", Some("use R@sha256:1, please")),
+            ("quay.io/o/a: the image", Some("R@sha256:1: the image")),
             ("quay.io/o/a-b:v1", None),
             ("quay.io/o/a/b", None),
             ("x.quay.io/o/a", None),
