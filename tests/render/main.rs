@@ -11,6 +11,7 @@ mod addition_merging;
 mod additions;
 mod architecture;
 mod bad_input;
+mod check_decisions;
 mod checks;
 mod commands;
 mod compatibility;
