@@ -183,6 +183,10 @@ fn string_data_of_a_secret_is_encoded() {
     assert_eq!(encoded(not_a_text.clone()), not_a_text, "the API server rejects it");
 }
 
+#[expect(
+    clippy::redundant_closure_for_method_calls,
+    reason = "the method itself has one lifetime of the rules, and the function needs any"
+)]
 fn desired(kind: &str) -> Desired {
     with_object(kind, |rules, object| rules.desired(object))
 }
