@@ -104,7 +104,7 @@ fn with_new_dns_names(text: &str, moved: &Moved, namespace: &str) -> Option<Stri
             copied = namespace_end;
         }
     }
-    (copied > 0).then(|| out + &text[copied..])
+    (!out.is_empty()).then(|| out + &text[copied..])
 }
 
 fn is_label_byte(byte: u8) -> bool {
