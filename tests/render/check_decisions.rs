@@ -189,10 +189,15 @@ fn a_subject_in_a_namespace_of_both_clusters_is_accepted_if_an_external_names_it
 
 #[test]
 fn the_role_of_a_binding_is_not_a_subject() {
-    let manifest = binding("ns", "kind: ClusterRole, name: view", "name: default, namespace: ns");
-    let project =
-        hosted("{management: [RoleBinding]}", &[manifest.replace("namespace: ns}]", "namespace: hosted}]")]);
-    assert_eq!(findings(&project, "mc", "wrong-cluster-subject"), [""; 0]);
+    let role = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: r, annotations: {x: x}}\nrules: []\n";
+    let manifests =
+        [binding("ns", "kind: ClusterRole, name: view", "name: default, namespace: hosted"), role.to_owned()];
+    let project = hosted("{management: [RoleBinding]}", &manifests);
+    assert_eq!(
+        findings(&project, "mc", "wrong-cluster-subject"),
+        [""; 0],
+        "only the guest has other cluster-scoped objects"
+    );
 }
 
 #[test]
@@ -358,16 +363,14 @@ fn match_expressions_select_pods_by_their_labels() {
         ("{key: app, operator: DoesNotExist}", false),
         ("{key: pod-template-hash, operator: Exists}", true),
     ] {
-        let budget = object(
-            "policy/v1",
-            "PodDisruptionBudget",
-            "ns",
-            "p",
-            &format!("spec: {{minAvailable: 1, selector: {{matchExpressions: [{expression}]}}}}\n"),
-        );
-        let project = standalone(&[deployment("{containers: [{name: c, image: i}]}"), budget]);
         let expected: &[&str] = if selects { &[] } else { &["/spec/selector: the selector matches nothing"] };
-        assert_eq!(findings(&project, "one", "selects-nothing"), expected, "{expression}");
+        for labels in ["", "matchLabels: {app: a}, "] {
+            let selector = format!("{{{labels}matchExpressions: [{expression}]}}");
+            let spec = format!("spec: {{minAvailable: 1, selector: {selector}}}\n");
+            let budget = object("policy/v1", "PodDisruptionBudget", "ns", "p", &spec);
+            let project = standalone(&[deployment("{containers: [{name: c, image: i}]}"), budget]);
+            assert_eq!(findings(&project, "one", "selects-nothing"), expected, "{selector}");
+        }
     }
 }
 
