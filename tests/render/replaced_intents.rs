@@ -52,23 +52,19 @@ fn without_rules(manifest: &str, place: &str) -> TestProject {
 
 #[test]
 fn a_config_map_that_declines_an_injection_has_no_intent() {
-    for (field, key) in [
-        ("annotations", "config.openshift.io/inject-tls"),
-        ("labels", "config.openshift.io/inject-trusted-cabundle"),
+    for metadata in [
+        "annotations: {config.openshift.io/inject-tls: 'VALUE'}",
+        "annotations: {x: x}, labels: {config.openshift.io/inject-trusted-cabundle: 'VALUE'}",
     ] {
-        let manifest = |value: &str| {
-            format!(
-                "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c, namespace: ns, annotations: {{x: x}}}}\n"
-            )
-            .replace("annotations: {x: x}", &format!("annotations: {{x: x}}, {field}: {{{key}: '{value}'}}"))
-            .replace("annotations: {x: x}, annotations: {", "annotations: {x: x, ")
+        let project = |value: &str| {
+            let metadata = metadata.replace("VALUE", value);
+            let manifest = format!(
+                "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c, namespace: ns, {metadata}}}\n"
+            );
+            without_rules(&manifest, "{guest: [ConfigMap]}")
         };
-        assert_eq!(
-            without_rules(&manifest("false"), "{guest: [ConfigMap]}").render("guest").len(),
-            1,
-            "{key}"
-        );
-        let shown = without_rules(&manifest("true"), "{guest: [ConfigMap]}").render_error("guest");
+        assert_eq!(project("false").render("guest").len(), 1, "{metadata}");
+        let shown = project("true").render_error("guest");
         assert!(shown.contains("has no rule for the intent"), "{shown}");
     }
 }

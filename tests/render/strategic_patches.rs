@@ -1,4 +1,4 @@
-//! Patches of pages: directives, nulls and lists.
+//! Patches of pages: directives, nulls, lists and insertions.
 
 use serde_json::{Value, json};
 
@@ -63,4 +63,15 @@ fn a_default_for_the_items_of_an_empty_list_is_an_error() {
         shown.contains("the path `/spec/template/spec/volumes/[*]` selects nothing in this object"),
         "{shown}"
     );
+}
+
+#[test]
+fn a_value_can_be_inserted_before_or_after_an_item() {
+    for (operation, expected) in [
+        ("insert-before", json!(["a/a", "new", "b/b", "a/a"])),
+        ("insert-after", json!(["a/a", "b/b", "new", "a/a"])),
+    ] {
+        let patch = format!("[{{op: {operation}, path: /metadata/finalizers/1, value: new}}]");
+        assert_eq!(result(&patch)["metadata"]["finalizers"], expected, "{operation}");
+    }
 }
