@@ -175,3 +175,16 @@ pub(super) fn join_names(names: &[&str]) -> String {
         _ => names.join(", "),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::join_names;
+
+    #[test]
+    fn names_after_the_twelfth_are_counted() {
+        let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n"];
+        assert_eq!(join_names(&names[..2]), "a, b");
+        assert_eq!(join_names(&names[..12]), "a, b, c, d, e, f, g, h, i, j, k, l");
+        assert_eq!(join_names(&names), "a, b, c, d, e, f, g, h, i, j, k, l and 2 more");
+    }
+}

@@ -24,7 +24,7 @@ const CREDENTIAL_KEYS: [(&str, &str); 10] = [
     ("tls.key", "a private key"),
 ];
 
-/// Texts up to this length cannot contain credentials that [`credentials_in`] recognizes.
+/// Texts up to this length are too short for credentials.
 const LONGEST_HARMLESS_TEXT: usize = 16;
 
 /// Checks that an object of the guest contains no credentials, key material or kubeconfig.

@@ -70,15 +70,10 @@ fn set_namespaces(
     errors.into_result(moved)
 }
 
-/// Returns whether some text contains a DNS name of a Service, or an old namespace.
+/// Returns whether some text contains an old namespace.
 fn mentions_namespace(node: &Node, old_namespaces: &BTreeSet<String>) -> bool {
     match &node.value {
-        Value::String(text) => {
-            // Looking for a byte is faster than looking for ".svc", and most texts have no dot.
-            let has_dot = text.len() > ".svc".len() && text.as_bytes().contains(&b'.');
-            has_dot && text.contains(".svc")
-                || old_namespaces.iter().any(|old| text.len() >= old.len() && text.contains(old.as_str()))
-        }
+        Value::String(text) => old_namespaces.iter().any(|old| text.contains(old.as_str())),
         Value::List(items) => items.iter().any(|item| mentions_namespace(item, old_namespaces)),
         Value::Map(map) => map.iter().any(|entry| mentions_namespace(&entry.value, old_namespaces)),
         _ => false,
@@ -97,7 +92,7 @@ fn with_new_dns_names(text: &str, moved: &Moved, namespace: &str) -> Option<Stri
         let is_longer_word = bytes.get(namespace_end + ".svc".len()).is_some_and(|byte| is_label_byte(*byte));
         let namespace_start = label_start(namespace_end);
         let follows_dot = namespace_start > 0 && bytes[namespace_start - 1] == b'.';
-        if is_longer_word || !follows_dot || namespace_start < copied {
+        if is_longer_word || !follows_dot {
             continue;
         }
         let name_end = namespace_start - 1;
@@ -109,7 +104,7 @@ fn with_new_dns_names(text: &str, moved: &Moved, namespace: &str) -> Option<Stri
             copied = namespace_end;
         }
     }
-    (copied > 0).then(|| out + &text[copied..])
+    (!out.is_empty()).then(|| out + &text[copied..])
 }
 
 fn is_label_byte(byte: u8) -> bool {

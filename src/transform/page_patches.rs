@@ -81,17 +81,17 @@ impl Patcher<'_> {
         self.check_patches(&patches)?;
         for patch in &patches {
             let selector = PatchSelector::of(&self.entry.value, patch, self.view.context.sources)?;
-            let (mut selected, mut changed) = (0, false);
+            let (mut selected, mut changed) = (false, false);
             for object in objects.iter_mut().filter(|object| !object.is_tombstone()) {
                 if self.selects(&selector, object) {
-                    selected += 1;
+                    selected = true;
                     changed |= self.apply_to(object, patch)?;
                 }
             }
             if self.entry.value.optional {
                 continue;
             }
-            if selected == 0 {
+            if !selected {
                 return Err(self.selects_nothing(objects, &selector));
             }
             if !changed {

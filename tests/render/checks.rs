@@ -5,6 +5,7 @@ mod bundled;
 mod clusters;
 mod declarations;
 mod fields;
+mod images;
 mod order;
 mod output;
 

@@ -7,9 +7,11 @@
     reason = "a test fails by panicking, and a table may be long"
 )]
 
+mod addition_merging;
 mod additions;
 mod architecture;
 mod bad_input;
+mod check_decisions;
 mod checks;
 mod commands;
 mod compatibility;
@@ -28,25 +30,32 @@ mod language;
 mod list;
 mod logging;
 mod misuse;
+mod moved_conditions;
+mod moved_references;
 mod namespace;
 mod order;
 mod parameters;
 mod patch_edge_cases;
+mod patch_selection;
 mod patches;
 mod policy;
 mod policy_edge_cases;
+mod policy_layers;
 mod profiles;
 mod public_names;
 mod pure;
 mod readme;
 mod release_images;
+mod replaced_intents;
 mod required;
 mod required_driver;
 mod required_snapshots;
 mod rollout;
+mod rollout_calls;
 mod select;
 mod standard_fragments;
 mod storage;
 mod storage_page;
+mod strategic_patches;
 mod support;
 mod tombstones;

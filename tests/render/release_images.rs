@@ -13,7 +13,7 @@ const POD: &str = r"
       - name: c
         image: quay.io/openshift/origin-op:latest
         env:
-        - {name: IMAGE, value: quay.io/openshift/origin-op}
+        - {name: IMAGE, value: 'quay.io/openshift/origin-op:latest'}
         - {name: VERSION, value: 0.0.1-snapshot}
         - {name: TEXT, value: see quay.io/openshift/origin-op:latest}
         - {name: OTHER, value: quay.io/openshift/origin-op-2}
@@ -78,7 +78,7 @@ fn an_image_that_the_release_does_not_have_is_an_error() {
 }
 
 #[test]
-fn two_tags_with_the_same_repository_are_an_error() {
+fn two_tags_with_the_same_source_are_an_error() {
     let project = TestProject::new()
         .release(&[("op", "quay.io/r@sha256:01"), ("op2", "quay.io/r@sha256:02")])
         .profile("one", PROFILE)
@@ -90,15 +90,15 @@ fn two_tags_with_the_same_repository_are_an_error() {
             spec:
               tags:
               - {name: op, from: {kind: DockerImage, name: 'quay.io/openshift/origin-op:latest'}}
-              - {name: op2, from: {kind: DockerImage, name: 'quay.io/openshift/origin-op:other'}}
+              - {name: op2, from: {kind: DockerImage, name: 'quay.io/openshift/origin-op:latest'}}
             ",
         )
         .manifest("op/a.yaml", &object("v1", "ConfigMap", "ns", "a", ""));
     project.assert_render_error(
         "one",
         r"
-        error: payload/op/image-references:6:5: two tags have the repository `quay.io/openshift/origin-op`
-          help: give each tag a repository of its own
+        error: payload/op/image-references:6:5: the tags `op` and `op2` have the same source `quay.io/openshift/origin-op:latest`
+          help: give each tag a source of its own: another repository, or another tag of it
         ",
     );
 }
@@ -164,6 +164,76 @@ fn an_image_in_a_page_that_the_component_does_not_have_is_an_error() {
         r"
         error: payload/op/component.yaml:5:18: the component has no image `nod`
           help: did you mean `node`?
+        ",
+    );
+}
+
+/// Creates a ConfigMap with a text, and the release with the versions of programs in the annotation of its tag `op`.
+fn project_with_text(text: &str, versions: &str) -> TestProject {
+    TestProject::new()
+        .release(&[("op", "quay.io/r@sha256:01")])
+        .file(
+            "payload/image-references",
+            &format!(
+                r"
+                kind: ImageStream
+                apiVersion: image.openshift.io/v1
+                metadata: {{name: 4.22.0+b}}
+                spec:
+                  tags:
+                  - name: op
+                    annotations: {{io.openshift.build.versions: '{versions}'}}
+                    from: {{kind: DockerImage, name: 'quay.io/r@sha256:01'}}
+                "
+            ),
+        )
+        .file("payload/release-metadata", r#"{"kind": "cincinnati-metadata-v0", "version": "4.22.0+b"}"#)
+        .profile("one", PROFILE)
+        .file("payload/op/image-references", SOURCES)
+        .manifest("op/a.yaml", &object("v1", "ConfigMap", "ns", "a", &format!("data: {{text: '{text}'}}")))
+}
+
+#[test]
+fn every_image_and_version_of_a_text_is_replaced() {
+    let text = r#"{"version": "0.0.1-snapshot", "a": "quay.io/openshift/origin-op:latest", "b": "docker://quay.io/openshift/origin-op:latest", "k": "0.0.1-snapshot-kubernetes"}"#;
+    let rendered = project_with_text(text, "kubernetes=1.33.2+x, etcd=3.5.21").render("one");
+    assert_eq!(
+        rendered[0]["data"]["text"],
+        r#"{"version": "4.22.0", "a": "quay.io/r@sha256:01", "b": "docker://quay.io/r@sha256:01", "k": "1.33.2"}"#
+    );
+}
+
+#[test]
+fn a_version_that_no_image_declares_is_an_error() {
+    project_with_text("0.0.1-snapshot-kubernetes", "etcd=3.5.21").assert_render_error(
+        "one",
+        r"
+        error: payload/op/a.yaml:4:14: no image of the component declares the version of `kubernetes` for `0.0.1-snapshot-kubernetes`
+          note: `oc adm release new` refuses such a manifest
+          help: add it to the annotation `io.openshift.build.versions` of a tag in the release's image-references
+        ",
+    );
+}
+
+#[test]
+fn an_invalid_version_of_a_program_is_an_error() {
+    project_with_text("", "kubernetes=1.33").assert_render_error(
+        "one",
+        r"
+        error: payload/image-references:7:48: `kubernetes=1.33` is not a version of a program
+          help: write name=version, such as kubernetes=1.33.2
+        ",
+    );
+}
+
+#[test]
+fn a_tag_without_an_image_is_an_error() {
+    let sources = SOURCES.replace("quay.io/openshift/origin-op:latest", "");
+    project_with_text("", "").file("payload/op/image-references", &sources).assert_render_error(
+        "one",
+        r"
+        error: payload/op/image-references:5:5: the tag `op` has no image
+          help: write the image under `from.name`
         ",
     );
 }

@@ -186,13 +186,16 @@ fn is_as_applied(entry: &InventoryEntry, live: &Value, desired: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::borrow::Cow;
+
     use serde_json::{Value, json};
 
     use super::{Decision, DecisionContext, DecisionInput};
     use crate::apply::decide::desired::Desired;
+    use crate::apply::decide::digest;
     use crate::apply::decide::inventory::{Inventory, InventoryEntry, PART_OF};
     use crate::apply::decide::managed_fields::{self, MANAGER};
-    use crate::apply::decide::ownership::Adoption;
+    use crate::apply::decide::ownership::{Adoption, OnConflict, Ownership};
     use crate::apply::decide::rollout::Action;
     use crate::object::ObjectId;
 
@@ -293,5 +296,95 @@ mod tests {
             let error = decide(Action::Apply, Some(&other), None, adoption);
             assert!(error.contains("another ApplySet, applyset-other-v1"), "{error}");
         }
+    }
+
+    #[test]
+    fn logs_tell_the_decision_and_its_reason() {
+        let apply = |ownership| Decision::Apply {
+            fields: Cow::Owned(json!({})),
+            on_conflict: OnConflict::Fail,
+            ownership,
+        };
+        for (decision, name, reason) in [
+            (Decision::Skip, "skip", "it is as desired"),
+            (Decision::Create, "create", "it does not exist"),
+            (apply(Ownership::Ours), "apply", "it is new, or it differs"),
+            (apply(Ownership::NotOurs), "apply", "it differs, and it existed before"),
+            (Decision::Delete, "delete", "it has a tombstone"),
+        ] {
+            assert_eq!((decision.name(), decision.reason()), (name, reason));
+        }
+    }
+
+    #[test]
+    fn pinned_fields_of_an_object_that_is_only_created_are_enforced_until_they_match() {
+        let pinned = json!({"data": {"mode": "one"}});
+        let desired = Desired { pinned: Some(pinned.clone()), ..desired() };
+        let live = live(SET, MANAGER, "Apply");
+        let decide = |entry: InventoryEntry, adoption| {
+            let inventory = Inventory { entries: vec![entry], ..Inventory::default() };
+            let context = DecisionContext { inventory: &inventory, apply_set: SET, adoption };
+            let input = DecisionInput { id: &id(), action: Action::Create, desired: &desired };
+            match context.decide(&input, Some(&live)).unwrap() {
+                Decision::Apply { fields, on_conflict, ownership } => {
+                    assert_eq!(*fields, pinned);
+                    format!("{on_conflict:?} {ownership:?}")
+                }
+                decision => decision.name().to_owned(),
+            }
+        };
+        let up_to_date =
+            InventoryEntry { desired_digest: digest::of_value(&pinned), found: true, ..entry(&live) };
+        assert_eq!(decide(up_to_date.clone(), Adoption::Off), "skip");
+        assert_eq!(decide(up_to_date, Adoption::On), "skip", "it is not adopted");
+        let of_whole_object = entry(&live);
+        assert_eq!(decide(of_whole_object, Adoption::Off), "Force Ours");
+    }
+
+    #[test]
+    fn an_object_is_not_up_to_date_if_it_was_replaced_or_is_being_deleted() {
+        let ours = live(SET, MANAGER, "Apply");
+        let skips = |live: &Value, entry: InventoryEntry| {
+            decide(Action::Apply, Some(live), Some(entry), Adoption::Off) == "skip"
+        };
+        assert!(skips(&ours, entry(&ours)));
+        assert!(!skips(&ours, InventoryEntry { desired_digest: "other".to_owned(), ..entry(&ours) }));
+        let mut replaced = ours.clone();
+        replaced["metadata"]["uid"] = json!("another");
+        assert!(!skips(&replaced, entry(&ours)));
+        let mut deleted = ours.clone();
+        deleted["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        assert!(!skips(&deleted, entry(&ours)));
+    }
+
+    #[test]
+    fn adoption_is_due_until_it_has_happened() {
+        let ours = live(SET, MANAGER, "Apply");
+        let applied = entry(&ours);
+        let found = InventoryEntry { found: true, ..entry(&ours) };
+        let mut shared = ours.clone();
+        let previous = json!({"manager": "kubectl-edit", "operation": "Update", "fieldsV1": {"f:data": {}}});
+        shared["metadata"]["managedFields"].as_array_mut().unwrap().push(previous);
+        for (live, entry, without, with) in [
+            (&ours, &applied, "skip", "skip"),
+            (&ours, &found, "skip", "Force Ours"),
+            (&shared, &applied, "skip", "Force Ours"),
+        ] {
+            assert_eq!(decide(Action::Apply, Some(live), Some(entry.clone()), Adoption::Off), without);
+            assert_eq!(decide(Action::Apply, Some(live), Some(entry.clone()), Adoption::On), with);
+        }
+    }
+
+    #[test]
+    fn a_label_alone_does_not_make_an_object_ours() {
+        let labelled = live(SET, "kubectl-edit", "Update");
+        assert_eq!(decide(Action::Apply, Some(&labelled), None, Adoption::Off), "Fail NotOurs");
+        let mut unlabelled = live(SET, MANAGER, "Apply");
+        unlabelled["metadata"]["labels"] = json!({});
+        assert_eq!(decide(Action::Apply, Some(&unlabelled), None, Adoption::Off), "Fail NotOurs");
+        let of_another = InventoryEntry { uid: "another".to_owned(), ..entry(&foreign()) };
+        assert_eq!(decide(Action::Apply, Some(&foreign()), Some(of_another), Adoption::Off), "Fail NotOurs");
+        let planned = InventoryEntry { uid: String::new(), ..entry(&foreign()) };
+        assert_eq!(decide(Action::Apply, Some(&foreign()), Some(planned), Adoption::Off), "Fail NotOurs");
     }
 }

@@ -255,3 +255,6 @@ fn initial_status(id: &ObjectId, rendered: &Value) -> Option<Value> {
     object["status"]["relatedObjects"] = rendered["status"].get("relatedObjects")?.clone();
     Some(object)
 }
+
+#[cfg(test)]
+mod tests;

@@ -21,3 +21,17 @@ pub(crate) fn of_hash(hash: Sha256) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::of_value;
+
+    #[test]
+    fn a_digest_has_the_first_bytes_of_the_hash_of_the_json() {
+        // `printf '{"a":1}' | sha256sum` starts with these digits.
+        assert_eq!(of_value(&json!({"a": 1})), "015abd7f5cc57a2d");
+        assert_ne!(of_value(&json!({"a": 1})), of_value(&json!({"a": 2})));
+    }
+}

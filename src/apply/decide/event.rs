@@ -188,3 +188,23 @@ pub(crate) fn single_line(text: &str) -> String {
 pub(crate) fn cluster_name(cluster: Cluster) -> &'static str {
     if cluster == Cluster::Both { "cluster" } else { cluster.name() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Event, EventKind};
+    use crate::object::{Cluster, ObjectId};
+
+    #[test]
+    fn an_event_is_about_an_object_or_a_cluster() {
+        let id = ObjectId {
+            group: String::new(),
+            kind: "ConfigMap".to_owned(),
+            namespace: "ns".to_owned(),
+            name: "c".to_owned(),
+        };
+        let about_object = Event::for_object(Cluster::Guest, &id, EventKind::Pruned, "gone");
+        assert_eq!(about_object.line(), "guest           pruned      ConfigMap/c in ns: gone");
+        let about_cluster = Event::for_cluster(Cluster::Guest, EventKind::Unreachable, "no answer");
+        assert_eq!(about_cluster.line(), "guest           unreachable no answer");
+    }
+}

@@ -243,7 +243,10 @@ fn parse_lines(text: &str) -> Result<Vec<InventoryEntry>, InvalidLine> {
 
 #[cfg(test)]
 mod tests {
-    use super::{InvalidLine, Inventory, InventoryLocation, parse_lines};
+    use serde_json::json;
+
+    use super::{InvalidLine, Inventory, InventoryEntry, InventoryLocation, InventoryTooLarge, parse_lines};
+    use crate::object::ObjectId;
 
     const LINES: &str = "\
 apps/v1 Deployment ns d 1-2 aa bb -
@@ -287,13 +290,78 @@ rbac.authorization.k8s.io/v1 ClusterRole - a@b%20%C3%BC - cc - -
         }
     }
 
-    #[test]
-    fn the_set_is_named_like_an_apply_set() {
-        let location = InventoryLocation {
+    fn location() -> InventoryLocation {
+        InventoryLocation {
             namespace: "openshift-config-managed".into(),
             name: "transship-standalone".into(),
-        };
-        let set = location.apply_set_id();
+        }
+    }
+
+    #[test]
+    fn the_location_names_the_config_map() {
+        assert_eq!(location().to_string(), "ConfigMap/transship-standalone in openshift-config-managed");
+    }
+
+    #[test]
+    fn the_set_is_named_like_an_apply_set() {
+        let set = location().apply_set_id();
         assert!(set.starts_with("applyset-") && set.ends_with("-v1") && set.len() == 55, "{set}");
+    }
+
+    #[test]
+    fn an_entry_was_applied_once_it_has_a_uid() {
+        let entries = parse_lines(LINES).unwrap();
+        let applied: Vec<bool> = entries.iter().map(InventoryEntry::was_applied).collect();
+        assert_eq!(applied, [true, true, false, false]);
+    }
+
+    #[test]
+    fn the_config_map_survives_a_round_trip() {
+        let inventory =
+            Inventory { installed: true, revision: "r".into(), entries: parse_lines(LINES).unwrap() };
+        let config_map = inventory.to_config_map(&location(), Some("7")).unwrap();
+        assert_eq!(
+            config_map,
+            json!({
+                "apiVersion": "v1", "kind": "ConfigMap",
+                "metadata": {
+                    "name": "transship-standalone", "namespace": "openshift-config-managed",
+                    "resourceVersion": "7",
+                    "labels": {"applyset.kubernetes.io/id": location().apply_set_id()},
+                    "annotations": {
+                        "applyset.kubernetes.io/tooling": "transship/v1",
+                        "applyset.kubernetes.io/contains-group-kinds":
+                            "ClusterRole.rbac.authorization.k8s.io,Deployment.apps,Namespace",
+                        "applyset.kubernetes.io/additional-namespaces": "ns",
+                    },
+                },
+                "data": {"installed": "true", "revision": "r", "objects": LINES},
+            })
+        );
+        assert_eq!(Inventory::from_config_map(&config_map), Ok(inventory));
+        assert_eq!(Inventory::from_config_map(&json!({})), Ok(Inventory::default()));
+        let broken = json!({"data": {"objects": "v1 Secret"}});
+        assert_eq!(Inventory::from_config_map(&broken), Err(InvalidLine(1)));
+    }
+
+    /// Returns an inventory whose list of objects has this many bytes.
+    fn inventory_of_size(size: usize) -> Inventory {
+        let mut id = ObjectId {
+            group: String::new(),
+            kind: "K".into(),
+            namespace: String::new(),
+            name: String::new(),
+        };
+        let line_without_name = "v1 K -  - - - -\n".len();
+        id.name = "x".repeat(size - line_without_name);
+        Inventory { entries: vec![InventoryEntry::planned(&id, "v1")], ..Inventory::default() }
+    }
+
+    #[test]
+    fn an_inventory_above_900_kib_is_refused() {
+        let limit = 921_600;
+        assert!(inventory_of_size(limit).to_config_map(&location(), None).is_ok());
+        let error = inventory_of_size(limit + 1).to_config_map(&location(), None).unwrap_err();
+        assert_eq!(error, InventoryTooLarge(limit + 1));
     }
 }

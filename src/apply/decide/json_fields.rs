@@ -174,9 +174,117 @@ pub(crate) fn merge_patch(from: &Value, to: &Value) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
-    use super::merge_patch;
+    use super::{
+        FieldPath, copy, has_items_on_path, merge, merge_patch, remove, remove_nulls, select, values_in_shape,
+    };
+    use crate::object::path::locations;
+    use crate::yaml::Node;
+
+    /// Returns the only location of a path in an object.
+    fn location(object: &Value, path: &str) -> FieldPath {
+        let mut locations = locations(&Node::from(object), path);
+        assert_eq!(locations.len(), 1, "{path} in {object}");
+        locations.remove(0)
+    }
+
+    fn pod() -> Value {
+        json!({
+            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "ns", "labels": {"a": "b"}},
+            "spec": {"containers": [
+                {"name": "c", "image": "i", "resources": {"limits": {"cpu": 1}}},
+                {"name": "d", "image": "j"},
+            ]},
+        })
+    }
+
+    #[test]
+    fn a_removed_field_leaves_no_empty_maps_but_keeps_list_items() {
+        let mut pod = pod();
+        let cpu = location(&pod, "/spec/containers/[name=c]/resources/limits/cpu");
+        let image = location(&pod, "/spec/containers/[name=d]/image");
+        remove(&mut pod, &cpu);
+        remove(&mut pod, &image);
+        assert_eq!(pod["spec"], json!({"containers": [{"name": "c", "image": "i"}, {"name": "d"}]}));
+        remove(&mut pod, &cpu);
+        assert_eq!(pod["spec"], json!({"containers": [{"name": "c", "image": "i"}, {"name": "d"}]}));
+    }
+
+    #[test]
+    fn nulls_are_removed_at_every_depth() {
+        let mut object = json!({"a": null, "b": {"c": null, "d": 1}, "l": [{"e": null, "f": 2}, null]});
+        remove_nulls(&mut object);
+        assert_eq!(object, json!({"b": {"d": 1}, "l": [{"f": 2}, null]}));
+    }
+
+    #[test]
+    fn selected_fields_keep_their_list_items_by_name() {
+        let pod = pod();
+        let paths = [
+            location(&pod, "/spec/containers/[name=d]/image"),
+            location(&pod, "/spec/containers/[name=c]/image"),
+            location(&pod, "/spec/containers/[name=c]/resources"),
+            location(&pod, "/spec/containers/[name=d]/image"),
+        ];
+        let identity =
+            json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "ns"}});
+        let mut expected = identity.clone();
+        expected["spec"] = json!({"containers": [
+            {"name": "d", "image": "j"},
+            {"name": "c", "image": "i", "resources": {"limits": {"cpu": 1}}},
+        ]});
+        assert_eq!(select(&pod, &paths), Some(expected));
+        let without_containers = identity.clone();
+        assert_eq!(select(&without_containers, &paths), None);
+    }
+
+    #[test]
+    fn fields_that_do_not_exist_are_not_selected() {
+        let pod = pod();
+        let label = location(&pod, "/metadata/labels/a");
+        let mut other = pod.clone();
+        other["metadata"]["labels"] = json!({"c": "d"});
+        let other_label = location(&other, "/metadata/labels/c");
+        let selected = select(&pod, &[label.clone(), other_label.clone()]).unwrap();
+        assert_eq!(selected["metadata"]["labels"], json!({"a": "b"}));
+        assert_eq!(select(&pod, std::slice::from_ref(&other_label)), None);
+        let mut target = json!({});
+        assert_eq!(copy(&pod, &mut target, &other_label), None);
+        assert_eq!(copy(&pod, &mut target, &label), Some(()));
+        assert_eq!(target, json!({"metadata": {"labels": {"a": "b"}}}));
+    }
+
+    #[test]
+    fn merge_combines_items_with_the_same_name() {
+        let mut into = json!({"a": 1, "b": {"c": 1}, "l": [{"name": "x", "p": 1}, {"name": "y"}]});
+        merge(&mut into, &json!({"a": 2, "b": {"d": 2}, "l": [{"name": "y", "q": 2}, {"name": "z"}]}));
+        assert_eq!(
+            into,
+            json!({"a": 2, "b": {"c": 1, "d": 2},
+                "l": [{"name": "x", "p": 1}, {"name": "y", "q": 2}, {"name": "z"}]})
+        );
+    }
+
+    #[test]
+    fn values_in_shape_has_the_keys_of_the_shape_and_the_values_of_the_object() {
+        let object = json!({"spec": {"a": 1, "b": {"c": 2, "d": 3}, "l": [1, 2]}, "data": {}});
+        let shape = json!({"spec": {"b": {"c": 9}, "l": [9], "missing": 9}});
+        assert_eq!(values_in_shape(&object, &shape), json!({"spec": {"b": {"c": 2}, "l": [1, 2]}}));
+    }
+
+    #[test]
+    fn items_on_a_path_are_found_by_name() {
+        let live = pod();
+        let rendered = json!({"spec": {"containers": [{"name": "d"}]}});
+        for (path, expected) in [
+            ("/spec/containers/[name=d]/image", true),
+            ("/spec/containers/[name=c]/image", false),
+            ("/metadata/labels/a", true),
+        ] {
+            assert_eq!(has_items_on_path(&rendered, &live, &location(&live, path)), expected, "{path}");
+        }
+    }
 
     #[test]
     fn merge_patch_contains_only_differences() {

@@ -199,7 +199,12 @@ pub(crate) fn merge_field_sets(into: &mut Value, other: &Value) {
 mod tests {
     use serde_json::json;
 
-    use super::{MANAGER, adoption_patch, api_version_patch, digest, owns};
+    use super::{
+        MANAGER, SEED_MANAGER, adoption_patch, api_version_patch, digest, has_unsplit_seeds,
+        is_written_by_us, owns, previous_manager_owns, resolve_step,
+    };
+    use crate::apply::decide::inventory::PART_OF;
+    use crate::object::path::PathStep::{Index, Key};
 
     fn object(replicas: u64, image: &str, other: &str) -> serde_json::Value {
         json!({
@@ -244,8 +249,22 @@ mod tests {
     }
 
     #[test]
+    fn adoption_keeps_what_other_managers_applied() {
+        let mut old = object(1, "i", "o");
+        let theirs =
+            json!({"manager": "argocd", "operation": "Apply", "fieldsV1": {"f:spec": {"f:pull": {}}}});
+        let previous = json!({"manager": "kubectl-edit", "operation": "Update", "fieldsV1": {"f:spec": {"f:other": {}}}});
+        let ours = old["metadata"]["managedFields"][0].clone();
+        old["metadata"]["managedFields"] = json!([theirs, previous, ours]);
+        let patch = adoption_patch(&old).unwrap();
+        let entries = patch["metadata"]["managedFields"].as_array().unwrap();
+        assert_eq!(entries.len(), 2);
+        assert_eq!(entries[0], theirs);
+        assert_eq!(entries[1]["manager"], MANAGER);
+    }
+
+    #[test]
     fn owns_finds_fields_above_and_below() {
-        use crate::object::path::PathStep::{Index, Key};
         let object = object(1, "i", "o");
         let key = |key: &str| Key(key.to_owned());
         for (path, expected) in [
@@ -275,5 +294,60 @@ mod tests {
         assert_eq!(entries.len(), 2);
         assert!(entries.iter().all(|entry| entry["apiVersion"] == "example.test/v1"));
         assert_eq!(entries[0]["fieldsV1"], old["metadata"]["managedFields"][0]["fieldsV1"]);
+    }
+
+    #[test]
+    fn a_step_is_resolved_by_name_keys_value_or_index() {
+        let items = json!([{"name": "a", "port": 1}, {"name": "a", "port": 2}, "x"]);
+        for (step, expected) in [
+            ("f:spec", Some(Key("spec".to_owned()))),
+            ("k:{\"name\":\"a\",\"port\":2}", Some(Index(1))),
+            ("k:{\"name\":\"b\"}", None),
+            ("v:\"x\"", Some(Index(2))),
+            ("v:\"y\"", None),
+            ("i:1", Some(Index(1))),
+            ("i:x", None),
+            ("z:1", None),
+            (".", None),
+        ] {
+            assert_eq!(resolve_step(&items, step), expected, "{step}");
+        }
+    }
+
+    #[test]
+    fn only_previous_managers_own_fields_for_adoption() {
+        let mut object = object(1, "i", "o");
+        let (other, replicas) = (
+            [Key("spec".to_owned()), Key("other".to_owned())],
+            [Key("spec".to_owned()), Key("replicas".to_owned())],
+        );
+        assert!(!previous_manager_owns(&object, &other));
+        object["metadata"]["managedFields"][1]["manager"] = json!("kubectl-edit");
+        assert!(previous_manager_owns(&object, &other));
+        assert!(!previous_manager_owns(&object, &replicas));
+        object["metadata"]["managedFields"][1]["subresource"] = json!("status");
+        assert!(!previous_manager_owns(&object, &other));
+    }
+
+    #[test]
+    fn an_object_is_written_by_us_under_either_manager() {
+        let mut object = object(1, "i", "o");
+        assert!(is_written_by_us(&object));
+        object["metadata"]["managedFields"][0]["manager"] = json!("another");
+        assert!(!is_written_by_us(&object));
+        object["metadata"]["managedFields"][1]["manager"] = json!(SEED_MANAGER);
+        assert!(is_written_by_us(&object));
+    }
+
+    #[test]
+    fn seeds_are_unsplit_while_the_seed_manager_owns_the_label_of_the_set() {
+        let mut object = object(1, "i", "o");
+        object["metadata"]["managedFields"][1] = json!({
+            "manager": SEED_MANAGER, "operation": "Apply",
+            "fieldsV1": {"f:metadata": {"f:labels": {format!("f:{PART_OF}"): {}}}},
+        });
+        assert!(has_unsplit_seeds(&object));
+        object["metadata"]["managedFields"][1]["fieldsV1"] = json!({"f:spec": {"f:replicas": {}}});
+        assert!(!has_unsplit_seeds(&object));
     }
 }

@@ -127,3 +127,50 @@ impl fmt::Display for ObjectError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::ErrorClass::{ClusterUnreachable, Permanent, Transient};
+    use super::{ErrorClass, ObjectError, WaitHint};
+
+    fn request(class: ErrorClass) -> ObjectError {
+        ObjectError::Request { message: "no answer".to_owned(), class }
+    }
+
+    fn missing_namespace(hint: WaitHint) -> ObjectError {
+        ObjectError::NamespaceMissing { namespace: "ns".to_owned(), hint }
+    }
+
+    #[test]
+    fn only_what_may_appear_later_is_tried_again() {
+        let not_served = ObjectError::KindNotServed { kind: "Widget".to_owned(), hint: WaitHint::Omit };
+        for (error, class) in [
+            (not_served, Transient),
+            (missing_namespace(WaitHint::Mention), Transient),
+            (request(Permanent), Permanent),
+            (request(Transient), Transient),
+            (request(ClusterUnreachable), ClusterUnreachable),
+            (ObjectError::NotReady("it failed".to_owned()), Permanent),
+            (ObjectError::OtherApplySet("other".to_owned()), Permanent),
+        ] {
+            assert_eq!(error.class(), class, "{error}");
+            assert_eq!(error.is_cluster_unreachable(), class == ClusterUnreachable, "{error}");
+        }
+    }
+
+    #[test]
+    fn an_error_of_a_cluster_that_answers_is_transient() {
+        assert_eq!(request(ClusterUnreachable).into_transient(), request(Transient));
+        let not_ready = ObjectError::NotReady("it failed".to_owned());
+        assert_eq!(not_ready.clone().into_transient(), not_ready);
+    }
+
+    #[test]
+    fn a_missing_namespace_mentions_wait_only_if_it_helps() {
+        assert_eq!(
+            missing_namespace(WaitHint::Mention).to_string(),
+            "its namespace ns does not exist; --wait waits for it"
+        );
+        assert_eq!(missing_namespace(WaitHint::Omit).to_string(), "its namespace ns does not exist");
+    }
+}

@@ -116,4 +116,22 @@ mod tests {
         assert_eq!(rest["spec"]["ports"], json!([{"port": 2}]), "with the fields that others put into it");
         assert_eq!(rest["spec"]["args"], json!(["x", "y"]));
     }
+
+    #[test]
+    fn an_index_after_the_end_of_a_list_is_ignored() {
+        let object = |index: &str| {
+            let fields = json!({"f:spec": {"f:args": {index: {}}}});
+            let others = json!({"f:spec": {"f:args": {".": {}}}});
+            json!({
+                "metadata": {"managedFields": [
+                    {"manager": "kubectl-edit", "operation": "Update", "fieldsV1": fields},
+                    {"manager": "transship", "operation": "Apply", "fieldsV1": others},
+                ]},
+                "spec": {"args": ["x"]},
+            })
+        };
+        assert_eq!(without_orphaned_fields(&object("i:1")), None);
+        let rest = without_orphaned_fields(&object("i:0")).unwrap();
+        assert_eq!(rest["spec"]["args"], json!([]));
+    }
 }

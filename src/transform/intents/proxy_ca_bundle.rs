@@ -17,8 +17,7 @@ fn detect(object: &Object, _: &RemoteServices) -> Vec<DetectedIntent> {
     let Some(names) = annotation(&object.root, ANNOTATION) else { return all };
     for container in comma_separated(names) {
         let inputs = vec![("workload", reference_to(object)), ("container", text(container))];
-        let detected = DetectedIntent::new(Intent::ProxyCaBundle, names.mark, inputs);
-        all.push(DetectedIntent { item: container.to_owned(), ..detected });
+        all.push(DetectedIntent::new(Intent::ProxyCaBundle, names.mark, inputs));
     }
     all
 }

@@ -94,7 +94,7 @@ error[wrong-cluster-subject]: payload/op/0000_50_op_01.yaml:98:9: the subject is
   note: anyone who can create this namespace in this cluster gets the permissions
   note: found in guest
   help: use a subject of this cluster, or omit the binding in this profile
-warning[unused-external]: profiles/checks.yaml:4:24: no object references the external `Namespace/*`
+warning[unused-external]: profiles/checks.yaml:4:24: no object uses the external `Namespace/*`
   note: its reason is: r
   note: found in guest
   help: remove it, or limit it to some profiles with `in`

@@ -12,8 +12,8 @@ fn an_external_must_name_objects() {
     assert_eq!(
         declaration_error("externals: [{objects: [], reason: r}]\n"),
         "\
-error: profiles/checks.yaml:4:13: the external names no objects
-  help: name them under `objects`, as Kind/name or Kind/namespace/name
+error: profiles/checks.yaml:4:13: the external names no objects and no images
+  help: name objects under `objects`, as Kind/name or Kind/namespace/name, or images under `images`
 "
     );
 }
@@ -103,7 +103,7 @@ error[missing-object]: payload/op/component.yaml:11:31: there is no Secret `prox
   note: the API server accepts the reference, and what needs the Secret fails later
   note: found in one
   help: add it to the payload, or declare it under `externals` and say who creates it
-warning[unused-external]: profiles/checks.yaml:8:14: no object references the external `Secret/prox`
+warning[unused-external]: profiles/checks.yaml:8:14: no object uses the external `Secret/prox`
   note: its reason is: r
   note: found in one
   help: remove it, or limit it to some profiles with `in`

@@ -154,3 +154,20 @@ proptest! {
         prop_assert_eq!(format_readiness(&readiness(&live, &Value::Null)), "waiting: it is being deleted");
     }
 }
+
+#[test]
+fn a_deployment_waits_for_surplus_replicas_to_terminate() {
+    let with_replicas = |replicas: u64| {
+        let live = json!({
+            "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"generation": 1},
+            "spec": {"replicas": 1},
+            "status": {
+                "observedGeneration": 1, "replicas": replicas, "updatedReplicas": replicas,
+                "readyReplicas": replicas, "availableReplicas": replicas,
+            },
+        });
+        readiness(&live, &json!({}))
+    };
+    assert_eq!(with_replicas(1), Readiness::Ready);
+    assert_eq!(with_replicas(3), Readiness::Waiting("2 surplus replicas are pending termination".to_owned()));
+}
