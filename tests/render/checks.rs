@@ -18,7 +18,7 @@ externals: [{objects: [Secret/op/pull-secret], in: [one], reason: the installer 
 
 const PLACE: &str = "\
 place:
-  management: [Deployment, ConfigMap, Service]
+  management: [Deployment, ConfigMap, Service, NetworkPolicy]
   guest: [ConfigMap/in-guest, Service/console, Secret]
   both: [ServiceAccount]
 ";

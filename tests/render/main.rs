@@ -44,6 +44,7 @@ mod required;
 mod required_driver;
 mod required_snapshots;
 mod rollout;
+mod security;
 mod select;
 mod standard_fragments;
 mod storage;

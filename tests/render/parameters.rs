@@ -292,7 +292,7 @@ proptest! {
 fn a_secret_parameter_is_in_no_message() {
     let project = TestProject::with_deployment(
         "when: {p.word: other}\n",
-        "policy: [{for: Deployment, set: {metadata: {labels: {w: '${p.word}', n: 'pin ${p.pin}'}}}}]\n",
+        "namespace: hosted\npolicy: [{for: Deployment, set: {metadata: {labels: {w: '${p.word}', n: 'pin ${p.pin}'}}}}]\n",
     )
         .parameters("parameters: {p.word: {type: string, description: d, secret: true}, p.pin: {type: int, description: d, secret: true}}\n")
         .manifest("b/1.yaml", &object("v1", "Secret", "ns", "s", "data: {}\n"))
@@ -342,8 +342,9 @@ fn a_secret_parameter_is_in_no_message() {
     let project = project.checks(checks);
     let update = run(&project, &["golden", "update"]);
     assert_eq!(update.code, 0, "{}", update.stderr);
-    let text = project.read("golden/default/mc/op/ns/Deployment.apps_d.yaml").replace("hunter2", "hunter1");
-    project.write("golden/default/mc/op/ns/Deployment.apps_d.yaml", text);
+    let text =
+        project.read("golden/default/mc/op/hosted/Deployment.apps_d.yaml").replace("hunter2", "hunter1");
+    project.write("golden/default/mc/op/hosted/Deployment.apps_d.yaml", text);
     let check = run(&project, &["golden", "check"]);
     assert!(check.code == 1 && !check.stdout.contains("hunter"), "{}", check.stdout);
     assert!(
