@@ -18,8 +18,8 @@ impl Entry {
         self.0.get(field).and_then(Node::as_str)
     }
 
-    fn mistake(&self) -> &str {
-        self.text("mistake").unwrap()
+    fn name(&self) -> &str {
+        self.text("case").unwrap()
     }
 
     /// Returns a project with the mistake, and with these allowances.
@@ -165,7 +165,7 @@ fn each_mistake_is_the_only_finding() {
             (Some(check), _) => vec![(check.to_owned(), entry.path())],
             (None, Some(message)) => {
                 if run.code != 2 || !run.stderr.contains(message) {
-                    wrong.push(format!("{}: {} {}", entry.mistake(), run.code, run.stderr));
+                    wrong.push(format!("{}: {} {}", entry.name(), run.code, run.stderr));
                 }
                 continue;
             }
@@ -174,7 +174,7 @@ fn each_mistake_is_the_only_finding() {
         let code = i32::from(!expected.is_empty());
         let found = findings(&run);
         if (run.code, &found) != (code, &expected) {
-            wrong.push(format!("{}: expected {expected:?}, found {found:?} {}", entry.mistake(), run.stderr));
+            wrong.push(format!("{}: expected {expected:?}, found {found:?} {}", entry.name(), run.stderr));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -196,7 +196,7 @@ fn each_mistake_can_be_allowed_with_a_reason() {
         };
         let allow = format!("allow: [{{check: {check}, for: [{kind}], in: [{profile}], reason: a test}}]\n");
         let run = lint(&entry.project(&allow));
-        assert_eq!((run.code, run.stdout.as_str()), (0, ""), "{}", entry.mistake());
+        assert_eq!((run.code, run.stdout.as_str()), (0, ""), "{}", entry.name());
     }
 }
 
@@ -207,12 +207,12 @@ fn every_entry_says_what_becomes_of_it() {
         let mut said = 0;
         for (outcome, count) in &mut outcomes {
             if let Some(text) = entry.text(outcome) {
-                assert!(!text.is_empty(), "{}", entry.mistake());
+                assert!(!text.is_empty(), "{}", entry.name());
                 *count += 1;
                 said += 1;
             }
         }
-        assert_eq!(said, 1, "{}", entry.mistake());
+        assert_eq!(said, 1, "{}", entry.name());
     }
     let found = outcomes[0].1 + outcomes[1].1;
     assert!(found >= 45, "{found} mistakes are found");
