@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
+use super::issued_identities::issued_for_guest;
 use crate::diagnostic::Diagnostic;
 use crate::glob;
 use crate::language::unmet;
@@ -27,6 +28,8 @@ pub(super) struct ClusterIndex<'a> {
     /// The namespaces that are created or contain a rendered object.
     namespaces: HashSet<&'a str>,
     externals: Vec<DeclaredExternal<'a>>,
+    /// Namespace and name of the ServiceAccounts of the guest for which kubeconfigs are issued here.
+    pub(super) issued_for_guest: Vec<(&'a str, &'a str)>,
 }
 
 /// One pattern under `externals` that applies to this cluster.
@@ -78,6 +81,7 @@ impl<'a> ClusterIndex<'a> {
             any_namespace: HashSet::new(),
             namespaces: HashSet::new(),
             externals: declared_externals(cluster)?,
+            issued_for_guest: cluster.objects.iter().filter_map(issued_for_guest).collect(),
         };
         let creation_rules = cluster.view.context.profiles.checks.creation_rules();
         for object in cluster.objects.iter().filter(|object| !object.is_tombstone()) {
@@ -179,6 +183,20 @@ impl<'a> ClusterIndex<'a> {
             ExistingObject::External(externals) => Some(externals),
             ExistingObject::Rendered(_) | ExistingObject::Created(_) => Some(Vec::new()),
         }
+    }
+
+    /// Returns the externals that declare objects of a kind in a namespace.
+    pub(super) fn externals_of_kind(&self, kind: &str, group: &str, namespace: &str) -> Vec<ExternalId> {
+        let mut matching = Vec::new();
+        for (position, external) in self.externals.iter().enumerate() {
+            if external.is_active
+                && let ExternalPattern::Objects(pattern) = external.pattern
+                && pattern.matches_some(kind, group, namespace)
+            {
+                matching.push(ExternalId(position));
+            }
+        }
+        matching
     }
 
     /// Returns whether an external declares a namespace by its full name. A pattern with `*` does not count, because it

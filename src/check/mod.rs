@@ -14,13 +14,24 @@
 //! | `service_dns` | that no text names a Service of the other cluster |
 //! | `selectors` | that label selectors match something, and that named ports exist |
 //! | `rbac` | that bindings are valid, and who gets permissions |
-//! | `management_pods` | that pods in the management cluster have no access to the node and no unneeded token |
+//! | `management_pods` | that pods in the management cluster have no unneeded token |
+//! | `node_access` | that pods in the management cluster have no access to their node |
+//! | `node_scheduling` | that pods in the management cluster stay on the nodes of their hosted control plane |
+//! | `pod_hardening` | that pods in the management cluster are confined and do not run as root |
+//! | `exposure` | that nothing is reachable from outside of the management cluster |
+//! | `redirects` | that no Service or host name leads to a fixed address or to another tenant |
+//! | `network_policies` | that NetworkPolicies restrict the connections to pods in the management cluster |
+//! | `webhooks` | that no admission webhook can block all requests |
+//! | `insecure_settings` | that TLS, authentication and authorization are not turned off |
+//! | `pod_security` | that a namespace accepts privileged pods only if it has some |
+//! | `object_metadata` | that objects have no finalizers and no name that transship uses itself |
+//! | `issued_identities` | that an issued kubeconfig is for a ServiceAccount that exists |
 //! | `guest_secrets` | that the guest receives no credentials |
 //! | `declarations` | that externals and declared kinds are used |
 //! | `allowances` | removes the findings that the project accepts |
 //!
 //! `context` holds what a check may look at, with the indexes `cluster_index`, `label_index` and `served_kinds`.
-//! `field` is a node with its path, `finding` is a result, and `merge` joins the results of several runs.
+//! `security_context` visits the security contexts of a pod, `field` is a node with its path, `finding` is a result, and `merge` joins the results of several runs.
 //!
 //! To add a check: add its code in `language/checks.rs`, write a function that adds findings to a `Report`, call it in
 //! `check_object` or `check_cluster`, and add a case to `tests/data/checks/cases.yaml`.
@@ -30,26 +41,38 @@ mod cluster_index;
 mod context;
 mod declarations;
 mod duplicates;
+mod exposure;
 mod field;
 mod fields;
 mod finding;
 mod guest_secrets;
 mod images;
+mod insecure_settings;
+mod issued_identities;
 mod label_index;
 mod management_pods;
 mod merge;
 mod namespaces;
+mod network_policies;
+mod node_access;
+mod node_scheduling;
+mod object_metadata;
 mod one_of;
 mod placeholders;
+mod pod_hardening;
+mod pod_security;
 mod pods;
 mod rbac;
+mod redirects;
 mod references;
 mod run_levels;
 mod scope;
+mod security_context;
 mod selectors;
 mod served_kinds;
 mod service_dns;
 mod texts;
+mod webhooks;
 
 use std::collections::BTreeSet;
 
@@ -117,7 +140,9 @@ fn check_cluster(context: &CheckContext<'_>) -> Checked {
     let mut report = Report::default();
     duplicates::check(objects, context.sources(), &mut report);
     namespaces::check(context, &mut report);
+    namespaces::check_profile(context, &mut report);
     run_levels::check(objects, &mut report);
+    issued_identities::use_externals(context, &mut report);
     for of_object in parallel::map(MIN_FILES_PER_THREAD, objects, |object| check_object(object, context)) {
         report.findings.extend(of_object.findings);
         report.used_externals.extend(of_object.used_externals);
@@ -166,13 +191,37 @@ fn check_object(object: &Object, context: &CheckContext<'_>) -> Report {
     if let Some(pod) = pod {
         selectors::check_workload(root, pod, &mut report);
         selectors::check_probe_ports(pod, &mut report);
-        management_pods::check_host_access(pod, context, &mut report);
-        management_pods::check_privileges(pod, context, &mut report);
         management_pods::check_token(pod, context, &mut report);
     }
+    check_security(root, pod, context, &mut report);
     guest_secrets::check(root, context, &mut report);
     limit(&mut report.findings);
     report
+}
+
+/// Runs the checks of one object that keep clusters and tenants apart.
+fn check_security(
+    root: &Field<'_>,
+    pod: Option<&Field<'_>>,
+    context: &CheckContext<'_>,
+    report: &mut Report,
+) {
+    if let Some(pod) = pod {
+        node_access::check(pod, context, report);
+        node_scheduling::check(pod, context, report);
+        pod_hardening::check(pod, context, report);
+        redirects::check_host_aliases(pod, context, report);
+        network_policies::check_pod(pod, context, report);
+        insecure_settings::check_flags(pod, report);
+    }
+    exposure::check(root, context, report);
+    redirects::check(root, context, report);
+    network_policies::check(root, context, report);
+    webhooks::check(root, report);
+    insecure_settings::check(root, report);
+    pod_security::check(root, context, report);
+    object_metadata::check(root, context, report);
+    issued_identities::check(root, context, report);
 }
 
 /// Limits the findings of one object, and says how many are left out.

@@ -7,6 +7,7 @@ use super::context::CheckContext;
 use super::field::Field;
 use super::finding::{Finding, Report};
 use crate::language::Check;
+use crate::object::Cluster;
 
 /// Checks that each namespace is created by a manifest or declared as an external. Reports the first object in it.
 pub(super) fn check(context: &CheckContext<'_>, report: &mut Report) {
@@ -37,5 +38,19 @@ pub(super) fn check(context: &CheckContext<'_>, report: &mut Report) {
                 );
             }
         }
+    }
+}
+
+/// Checks that a profile for the management cluster has a namespace. Without it, its objects stay in the namespaces that
+/// the payload names, next to those of the management cluster itself.
+pub(super) fn check_profile(context: &CheckContext<'_>, report: &mut Report) {
+    let profile = context.rendered.view.profile;
+    if context.cluster() == Cluster::Management && profile.namespace.is_none() {
+        let message = format!("the profile `{}` for the management cluster has no namespace", profile.name);
+        report.add(
+            Finding::in_file(Check::MissingNamespace, profile.mark, message)
+                .note("its objects would replace those of the management cluster itself, or of another hosted control plane")
+                .help("add `namespace`, the namespace of the hosted control plane"),
+        );
     }
 }

@@ -26,8 +26,11 @@ pub(super) fn check_text(field: &Field<'_>, text: &str, context: &CheckContext<'
 
 /// Returns the namespace and the name of the Service in a host name. Pods of a headless Service have one more label in
 /// front.
-fn service_of(host: &str) -> Option<(&str, &str)> {
-    let (before, _) = host.split_once(".svc")?;
+pub(super) fn service_of(host: &str) -> Option<(&str, &str)> {
+    let (before, after) = host.split_once(".svc")?;
+    if !after.is_empty() && !after.starts_with('.') {
+        return None;
+    }
     let mut labels = before.rsplit('.');
     Some((labels.next()?, labels.next()?))
 }

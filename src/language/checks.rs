@@ -30,7 +30,7 @@ string_enum! {
         "one-of" => OneOf,
         /// Two manifests for the same object.
         "duplicate-object" => DuplicateObject,
-        /// A namespaced object without a namespace.
+        /// A namespaced object without a namespace, or a profile for the management cluster without one.
         "missing-namespace" => MissingNamespace,
         /// A cluster-scoped object with a namespace.
         "unexpected-namespace" => UnexpectedNamespace,
@@ -64,12 +64,34 @@ string_enum! {
         "secret-in-guest" => SecretInGuest,
         /// Permissions for a subject in a namespace of the other cluster.
         "wrong-cluster-subject" => WrongClusterSubject,
-        /// A privileged container in the management cluster.
+        /// A privileged container in the management cluster, or one with a capability, SELinux type, view of `/proc` or SecurityContextConstraints that make it so.
         "privileged" => Privileged,
-        /// A pod in the management cluster that uses the network, processes, files or ports of its node.
+        /// A pod in the management cluster that uses the network, processes, files, ports, kernel parameters or address of its node.
         "host-access" => HostAccess,
+        /// A pod in the management cluster that ignores which nodes are reserved for others: bound to a node, tolerating every taint, or with the priority of the node's own pods.
+        "node-scheduling" => NodeScheduling,
+        /// A pod in the management cluster without seccomp, without AppArmor, or whose containers share their processes.
+        "unconfined" => Unconfined,
+        /// A container in the management cluster that runs as root, or may gain privileges.
+        "runs-as-root" => RunsAsRoot,
         /// A pod in the management cluster that mounts a token without permissions.
         "unneeded-token" => UnneededToken,
+        /// A Service, Ingress or Route that makes a part of the management cluster reachable from outside, or a Service with external addresses in any cluster.
+        "exposed" => Exposed,
+        /// A Service or host name that leads to a fixed address, to the metadata service of the cloud, or to another namespace of the management cluster.
+        "redirected-traffic" => RedirectedTraffic,
+        /// A pod in the management cluster that no NetworkPolicy selects, or a NetworkPolicy that allows all traffic.
+        "open-network" => OpenNetwork,
+        /// An admission webhook that can block the requests for all resources.
+        "blocking-webhook" => BlockingWebhook,
+        /// A flag or field that turns off TLS, authentication or authorization.
+        "insecure-setting" => InsecureSetting,
+        /// A namespace that accepts privileged pods, although none of its pods needs that.
+        "privileged-namespace" => PrivilegedNamespace,
+        /// A finalizer in a manifest. The object cannot be deleted until a controller removes it.
+        "finalizer" => Finalizer,
+        /// A ConfigMap with the name of the inventory, which `apply` writes.
+        "reserved-name" => ReservedName,
         /// A binding that grants all permissions in the guest.
         "guest-admin" => GuestAdmin,
         /// A parameter that is read from the guest without a `pattern` or `enum`.
@@ -102,11 +124,19 @@ impl Check {
         Self::NAMES.iter().map(|(_, check)| *check)
     }
 
-    /// Returns the severity of its findings.
+    /// Returns the severity of its findings. A warning is about a setting that only makes an attack easier, or that may
+    /// be right.
     pub fn severity(self) -> Severity {
         match self {
-            Self::MissingOptionalObject | Self::UnfilledPlaceholder => Severity::Warning,
-            _ if self.is_about_declarations() => Severity::Warning,
+            Self::MissingOptionalObject
+            | Self::UnfilledPlaceholder
+            | Self::Unconfined
+            | Self::RunsAsRoot
+            | Self::OpenNetwork
+            | Self::PrivilegedNamespace
+            | Self::Finalizer
+            | Self::UnusedExternal
+            | Self::UnusedAllowance => Severity::Warning,
             _ => Severity::Error,
         }
     }

@@ -34,7 +34,7 @@ pub(crate) use page::{ImageReleases, Page, PatchEntry, PatchTarget, Place};
 pub(crate) use parameter_set::{DEFAULT_SET, ParameterSet, ValueSources};
 pub(crate) use parameters::{Parameter, ParameterObject, Parameters};
 pub use profile::Profile;
-pub(crate) use profile::{FieldRule, PolicyRule, PolicyTarget};
+pub(crate) use profile::{FieldRule, INVENTORY_NAMESPACE, PolicyRule, PolicyTarget};
 pub use profiles::Profiles;
 pub(crate) use schema::schema;
 pub(crate) use typed::Marked;

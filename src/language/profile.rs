@@ -227,7 +227,15 @@ pub struct Profile {
     pub(crate) mark: Mark,
 }
 
+/// The namespace of the inventory, unless the profile has a namespace.
+pub(crate) const INVENTORY_NAMESPACE: &str = "openshift-config-managed";
+
 impl Profile {
+    /// Returns the name of the ConfigMap in which `apply` lists the objects that it applied.
+    pub(crate) fn inventory_name(&self) -> String {
+        format!("transship-{}", self.topology)
+    }
+
     /// Returns the namespace of the management cluster for this profile's objects.
     pub fn namespace(&self) -> Option<&str> {
         self.namespace.as_ref().map(|namespace| namespace.value.as_str())

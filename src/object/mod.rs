@@ -44,6 +44,9 @@ pub(crate) const DELETE: &str = "release.openshift.io/delete";
 /// reaches a cluster.
 pub(crate) const ISSUED: &str = "transship.openshift.io/issued";
 
+/// The annotation with which a pod requires SecurityContextConstraints.
+pub(crate) const REQUIRED_SCC: &str = "openshift.io/required-scc";
+
 /// The annotations with which a Service asks for a serving certificate.
 pub(crate) const SERVING_CERT: [&str; 2] = [
     "service.beta.openshift.io/serving-cert-secret-name",

@@ -5,9 +5,14 @@ use crate::yaml::{Node, Value};
 /// Returns the path to the pod template of a kind. It is empty for a Pod, which has `metadata` and `spec` itself.
 fn template_path(kind: &str) -> Option<&'static [&'static str]> {
     match kind {
-        "Deployment" | "DaemonSet" | "StatefulSet" | "ReplicaSet" | "Job" | "ReplicationController" => {
-            Some(&["spec", "template"])
-        }
+        "Deployment"
+        | "DaemonSet"
+        | "StatefulSet"
+        | "ReplicaSet"
+        | "Job"
+        | "ReplicationController"
+        | "DeploymentConfig" => Some(&["spec", "template"]),
+        "PodTemplate" => Some(&["template"]),
         "CronJob" => Some(&["spec", "jobTemplate", "spec", "template"]),
         "Pod" => Some(&[]),
         _ => None,

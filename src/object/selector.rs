@@ -136,10 +136,15 @@ pub(crate) struct SelectorPattern(Selector);
 impl SelectorPattern {
     /// Returns whether an object is selected, given the parts of its identity.
     pub(crate) fn matches(&self, kind: &str, group: &str, namespace: &str, name: &str) -> bool {
+        self.matches_some(kind, group, namespace)
+            && self.0.name.as_ref().is_none_or(|pattern| glob::matches(pattern, name))
+    }
+
+    /// Returns whether some object of a kind in a namespace can be selected, whatever its name is.
+    pub(crate) fn matches_some(&self, kind: &str, group: &str, namespace: &str) -> bool {
         self.0.kind == kind
             && self.0.group.as_ref().is_none_or(|own| own == group)
             && self.0.namespace.as_ref().is_none_or(|pattern| glob::matches(pattern, namespace))
-            && self.0.name.as_ref().is_none_or(|pattern| glob::matches(pattern, name))
     }
 }
 

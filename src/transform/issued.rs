@@ -3,7 +3,8 @@
 
 use super::patch;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
-use crate::object::{Cause, ISSUED, IssuedOrigin, Object, map, text};
+use crate::language::DnsLabel;
+use crate::object::{Cause, Cluster, ISSUED, IssuedOrigin, Object, map, text};
 use crate::yaml::{Map, Node, Sources, Value};
 
 const GROUP: &str = "transship.openshift.io";
@@ -75,6 +76,10 @@ fn create_secret(object: &mut Object, sources: &Sources) -> Result<(), Diagnosti
     let Some(secret) = read(&object.root) else {
         return Err(error(format!("a field of the {kind} is missing or invalid"), &object.root).help(help));
     };
+    if let IssuedOrigin::Kubeconfig { cluster, namespace, service_account } = &secret.origin {
+        check_identity(object, cluster, namespace, service_account)
+            .map_err(|error| error.at(Location::of(object.root.mark, sources)).object(&object.id))?;
+    }
     become_secret(object, secret);
     Ok(())
 }
@@ -89,6 +94,44 @@ fn kubeconfig(root: &Node) -> Option<IssuedSecret> {
         service_account: string(identity, "serviceAccount")?,
     };
     Some(IssuedSecret { r#type: "Opaque", keys: vec!["kubeconfig".to_owned()], origin })
+}
+
+/// Refuses a kubeconfig for an identity that cannot exist or that nobody chose.
+fn check_identity(
+    object: &Object,
+    cluster: &str,
+    namespace: &str,
+    service_account: &str,
+) -> Result<(), Diagnostic> {
+    let kind = &object.id.kind;
+    if ![Cluster::Guest.name(), Cluster::Management.name()].contains(&cluster) {
+        return Err(Diagnostic::error(format!("the {kind} is for the unknown cluster `{cluster}`"))
+            .help("write `cluster: guest` or `cluster: management`"));
+    }
+    if namespace.is_empty() {
+        return Err(Diagnostic::error(format!("the identity of the {kind} has no namespace"))
+            .note("the kubeconfig would be for system:serviceaccount::…, which is not a ServiceAccount")
+            .help("set `as.namespace`; `${workload.namespace}` is empty if the manifest of the workload has no namespace"));
+    }
+    if !DnsLabel::is_valid(namespace) {
+        return Err(Diagnostic::error(format!(
+            "the identity of the {kind} is in `{namespace}`, which is not a valid name for a namespace"
+        ))
+        .note("it looks like a placeholder that nothing replaced")
+        .help("write the name of a namespace, or a parameter such as `${workload.namespace}`"));
+    }
+    if service_account == "default" {
+        return Err(Diagnostic::error(format!("the {kind} is for the ServiceAccount `default`"))
+            .note("every pod of the namespace that names no ServiceAccount runs as `default`, and would share the permissions")
+            .help("set `serviceAccountName` in the workload, or name a ServiceAccount of its own in `as.serviceAccount`"));
+    }
+    if !service_account.split('.').all(DnsLabel::is_valid) {
+        return Err(Diagnostic::error(format!(
+            "the {kind} is for `{service_account}`, which is not a valid name for a ServiceAccount"
+        ))
+        .help("use lower-case letters, digits, `-` and `.`"));
+    }
+    Ok(())
 }
 
 /// A serving certificate, signed by an authority of the hosted control plane.

@@ -60,7 +60,7 @@ fn two_clusters(manifests: &str) -> TestProject {
 
 const PLACE: &str = r"annotations: {include.release.openshift.io/any: 'true'}
 place:
-  management: [Deployment, ConfigMap, Service]
+  management: [Deployment, ConfigMap, Service, NetworkPolicy]
   guest: [ConfigMap/in-guest, Service/console, Secret]
   both: [ServiceAccount]
 ";

@@ -52,6 +52,7 @@ mod required_driver;
 mod required_snapshots;
 mod rollout;
 mod rollout_calls;
+mod security;
 mod select;
 mod standard_fragments;
 mod storage;

@@ -14,15 +14,12 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::apply::decide::url_segment::{escape, unescape};
-use crate::language::Profile;
+use crate::language::{INVENTORY_NAMESPACE, Profile};
 use crate::object::ObjectId;
 use crate::order::Plan;
 
 /// The label of every object that belongs to an `ApplySet`.
 pub(crate) const PART_OF: &str = "applyset.kubernetes.io/part-of";
-
-/// The namespace of the inventory, unless the profile has the namespace of a hosted control plane.
-const DEFAULT_NAMESPACE: &str = "openshift-config-managed";
 
 /// Marks an object that existed before transship applied it and was not adopted.
 const FOUND: &str = "found";
@@ -45,8 +42,8 @@ pub(crate) struct InventoryLocation {
 impl InventoryLocation {
     /// Returns the location of a profile's inventory: in the namespace of the hosted control plane, if the plan has one.
     pub(crate) fn of(profile: &Profile, plan: &Plan) -> Self {
-        let namespace = plan.namespace.clone().unwrap_or_else(|| DEFAULT_NAMESPACE.to_owned());
-        Self { namespace, name: format!("transship-{}", profile.topology) }
+        let namespace = plan.namespace.clone().unwrap_or_else(|| INVENTORY_NAMESPACE.to_owned());
+        Self { namespace, name: profile.inventory_name() }
     }
 
     /// Returns the ID of the `ApplySet`: the value of the label `applyset.kubernetes.io/part-of`.

@@ -22,7 +22,7 @@ fn an_allowance_for_another_object_is_reported_with_the_finding() {
     assert_eq!(
         project.lint(&[]).stdout,
         "\
-error[privileged]: payload/op/0000_50_op_01.yaml:68:23: the container is privileged
+error[privileged]: payload/op/0000_50_op_01.yaml:68:23: the container `op` is privileged
   object: Deployment.apps/op in clusters-a, at /spec/template/spec/containers/[name=op]/securityContext/privileged
   note: other hosted control planes run on the same node, and an attacker who controls this pod controls the node
   note: found in mc
@@ -42,7 +42,7 @@ fn an_allowance_for_another_profile_is_reported_with_the_finding() {
     assert_eq!(
         project.lint(&[]).stdout,
         "\
-error[privileged]: payload/op/0000_50_op_01.yaml:68:23: the container is privileged
+error[privileged]: payload/op/0000_50_op_01.yaml:68:23: the container `op` is privileged
   object: Deployment.apps/op in clusters-a, at /spec/template/spec/containers/[name=op]/securityContext/privileged
   note: other hosted control planes run on the same node, and an attacker who controls this pod controls the node
   note: found in mc
@@ -108,7 +108,7 @@ fn an_annotation_without_a_reason_is_ignored() {
 warning[unused-allowance]: payload/op/0000_50_op_01.yaml:53:5: the allowance for `privileged` has no reason and is ignored
   note: without a reason, a reader cannot tell whether it is still needed
   help: set the annotation to the reason
-error[privileged]: payload/op/0000_50_op_01.yaml:71:23: the container is privileged
+error[privileged]: payload/op/0000_50_op_01.yaml:71:23: the container `op` is privileged
   object: Deployment.apps/op in clusters-a, at /spec/template/spec/containers/[name=op]/securityContext/privileged
   note: other hosted control planes run on the same node, and an attacker who controls this pod controls the node
   note: found in mc
@@ -126,7 +126,7 @@ fn an_annotation_for_an_unknown_check_is_reported() {
 warning[unused-allowance]: payload/op/0000_50_op_01.yaml:53:5: there is no check `privilege`
   note: the annotation allows nothing
   help: did you mean `privileged`?
-error[privileged]: payload/op/0000_50_op_01.yaml:71:23: the container is privileged
+error[privileged]: payload/op/0000_50_op_01.yaml:71:23: the container `op` is privileged
   object: Deployment.apps/op in clusters-a, at /spec/template/spec/containers/[name=op]/securityContext/privileged
   note: other hosted control planes run on the same node, and an attacker who controls this pod controls the node
   note: found in mc

@@ -18,7 +18,7 @@ fn expected(code: &str, tests: &str) -> String {
         .unwrap_or_else(|| panic!("no test expects a finding of the check `{code}`"));
     // A message follows its location, such as `payload/op/0000_50_op_01.yaml:74:13: `.
     let (_, message) = finding.lines().next().unwrap().split_once(": ").unwrap();
-    message.trim_end_matches('"').to_owned()
+    message.to_owned()
 }
 
 fn table() -> String {

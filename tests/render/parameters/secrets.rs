@@ -6,7 +6,10 @@ use crate::support::{Run, TestProject, object, unindent};
 fn project_with_secrets() -> TestProject {
     TestProject::with_deployment(
         "",
-        "policy: [{for: Deployment, set: {metadata: {labels: {w: '${p.word}', n: 'pin ${p.pin}'}}}}]",
+        r"
+        namespace: hosted
+        policy: [{for: Deployment, set: {metadata: {labels: {w: '${p.word}', n: 'pin ${p.pin}'}}}}]
+        ",
     )
     .parameters(
         r"
@@ -96,7 +99,7 @@ fn golden_does_not_show_the_value_of_a_secret_parameter() {
     );
     let run = run_with_secrets(&project, &["golden", "update"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
-    let path = "golden/default/mc/op/ns/Deployment.apps_d.yaml";
+    let path = "golden/default/mc/op/hosted/Deployment.apps_d.yaml";
     project.write(path, project.read(path).replace("hunter2", "hunter1"));
     let run = run_with_secrets(&project, &["golden", "check"]);
     assert_eq!(run.code, 1);
