@@ -13,11 +13,13 @@ pub(super) struct JsonReader<'a> {
     depth: usize,
     /// The duplicate keys of the values that were read so far.
     pub(super) duplicates: Vec<DuplicateKey>,
+    /// Why Kubernetes refuses a value that is valid JSON.
+    pub(super) refused: Option<SyntaxError>,
 }
 
 impl<'a> JsonReader<'a> {
     pub(super) fn new(text: &'a str, source: SourceId) -> Self {
-        Self { cursor: Cursor::new(text, 0), source, depth: 0, duplicates: Vec::new() }
+        Self { cursor: Cursor::new(text, 0), source, depth: 0, duplicates: Vec::new(), refused: None }
     }
 
     /// Returns the offset of the next byte, and its line counted from zero.
@@ -131,11 +133,11 @@ impl<'a> JsonReader<'a> {
         self.cursor.skip_to(self.cursor.offset() + length);
         let integer = text.parse().map(Number::Int).or_else(|_| text.parse().map(Number::Uint));
         let number = integer.or_else(|_| text.parse().map(Number::Float)).map_err(|_| invalid())?;
-        match number {
-            // Kubernetes refuses a float that is out of range as well.
-            Number::Float(float) if float.is_infinite() => Err(invalid()),
-            number => Ok(number),
+        if matches!(number, Number::Float(float) if float.is_infinite()) {
+            // Only if the whole text is JSON: in YAML, the number is a string.
+            self.refused.get_or_insert_with(invalid);
         }
+        Ok(number)
     }
 
     fn string(&mut self) -> Result<String> {

@@ -13,7 +13,7 @@ mod scan;
 
 use std::borrow::Cow;
 
-use crate::{DuplicateKey, Node, SourceId, SyntaxError, Value};
+use crate::{DuplicateKey, Mark, Node, SourceId, SyntaxError, Value};
 use cursor::Position;
 
 /// The deepest nesting that is read. Kubernetes allows 10,000 levels; manifests have fewer than twenty.
@@ -28,6 +28,9 @@ pub struct Document {
     pub json: Option<String>,
     /// Keys that a map of the document has more than once.
     pub duplicates: Vec<DuplicateKey>,
+    /// Where text starts that Kubernetes does not read, because the document ends before it: after `...`, after the
+    /// closing bracket of a flow collection, or where a line is indented less than the first one.
+    pub dropped: Option<Mark>,
 }
 
 /// Reads all documents of a text, as `kubectl` does. Empty documents and documents that are null are left out.
@@ -37,7 +40,7 @@ pub struct Document {
 ///
 /// # Errors
 ///
-/// Returns an error if Kubernetes refuses the text, or if it is nested more than 500 levels deep.
+/// Returns an error if Kubernetes refuses the text, and for the departures in README.md.
 ///
 /// ```
 /// use kubernetes_yaml::{SourceId, read};
@@ -55,8 +58,10 @@ pub fn read(text: &str, source: SourceId) -> Result<Vec<Document>, SyntaxError> 
         read_yaml(text, 0, source, &mut documents)?;
         return Ok(without_nulls(documents));
     }
-    let Err((json_error, end)) = read_json(text, source, &mut documents) else {
-        return Ok(without_nulls(documents));
+    let (json_error, end) = match read_json(text, source, &mut documents) {
+        Ok(()) => return Ok(without_nulls(documents)),
+        Err(JsonError::Value(error)) => return Err(error),
+        Err(JsonError::Syntax(error, end)) => (error, end),
     };
     // The text may be YAML that begins with `{`, or YAML may follow one JSON value. After two JSON values, everything
     // must be JSON.
@@ -89,19 +94,26 @@ struct Start {
     line: u32,
 }
 
-/// Reads JSON values up to the end of the text. Returns with an error where the last complete value ends.
-fn read_json(
-    text: &str,
-    source: SourceId,
-    documents: &mut Vec<Document>,
-) -> Result<(), (SyntaxError, Start)> {
+/// Why a text cannot be read as JSON.
+enum JsonError {
+    /// The text is not JSON, so it may be YAML. The last complete value ends at the position.
+    Syntax(SyntaxError, Start),
+    /// The text is JSON with a value that Kubernetes refuses.
+    Value(SyntaxError),
+}
+
+/// Reads JSON values up to the end of the text.
+fn read_json(text: &str, source: SourceId, documents: &mut Vec<Document>) -> Result<(), JsonError> {
     let mut reader = json::JsonReader::new(text, source);
     loop {
         let (offset, line) = reader.offset_and_line();
-        let next = reader.next().map_err(|error| (error, Start { offset, line }))?;
+        let next = reader.next().map_err(|error| JsonError::Syntax(error, Start { offset, line }))?;
         let Some((root, json)) = next else { return Ok(()) };
+        if let Some(error) = reader.refused.take() {
+            return Err(JsonError::Value(error));
+        }
         let duplicates = std::mem::take(&mut reader.duplicates);
-        documents.push(Document { root, json: Some(json.into()), duplicates });
+        documents.push(Document { root, json: Some(json.into()), duplicates, dropped: None });
     }
 }
 
@@ -131,12 +143,31 @@ fn read_yaml(
 ) -> Result<(), SyntaxError> {
     for (part, first_line) in split(text, first_line)? {
         reject_control_characters(part, first_line)?;
-        let part = if part.ends_with('\n') { Cow::Borrowed(part) } else { Cow::Owned(format!("{part}\n")) };
-        let mut duplicates = Vec::new();
-        let root = compose::compose_document(&part, first_line, source, &mut duplicates)?;
-        documents.push(Document { root, json: None, duplicates });
+        let document = compose::compose_document(&with_unix_line_ends(part), first_line, source)?;
+        if let (Value::Null, Some(dropped)) = (&document.root.value, document.dropped) {
+            let position = Position { line: dropped.line - 1, column: dropped.column - 1, index: 0 };
+            let message =
+                "Kubernetes ignores this text, because the document before it is empty and ends here";
+            return Err(SyntaxError::new(position, message)
+                .with_help("remove the line `...`, or write `---` in its place"));
+        }
+        documents.push(document);
     }
     Ok(())
+}
+
+/// Ends the last line. Of the two carriage returns in `\r\r\n`, drops one as `kubectl` does; elsewhere `\r\n` is one line
+/// break anyway.
+fn with_unix_line_ends(part: &str) -> Cow<'_, str> {
+    let ended = part.ends_with('\n');
+    if part.contains("\r\r\n") {
+        let mut part = part.replace("\r\n", "\n");
+        if !ended {
+            part.push('\n');
+        }
+        return Cow::Owned(part);
+    }
+    if ended { Cow::Borrowed(part) } else { Cow::Owned(format!("{part}\n")) }
 }
 
 /// Splits a text at its separator lines. Returns each part with its first line, counted from zero.
