@@ -16,6 +16,7 @@
 //! | `rbac` | that bindings are valid, and who gets permissions |
 //! | `management_pods` | that pods in the management cluster have no access to the node and no unneeded token |
 //! | `guest_secrets` | that the guest receives no credentials |
+//! | `ignored_text` | that no text follows the document of a manifest |
 //! | `declarations` | that externals and declared kinds are used |
 //! | `allowances` | removes the findings that the project accepts |
 //!
@@ -34,6 +35,7 @@ mod field;
 mod fields;
 mod finding;
 mod guest_secrets;
+mod ignored_text;
 mod label_index;
 mod management_pods;
 mod merge;
@@ -134,6 +136,7 @@ fn check_cluster(context: &CheckContext<'_>) -> Checked {
 fn check_object(object: &Object, context: &CheckContext<'_>) -> Report {
     let mut report = Report::default();
     let root = &Field::root(object);
+    ignored_text::check(root, context, &mut report);
     scope::check(root, context, &mut report);
     // An object that is only deleted needs no valid fields.
     if object.is_tombstone() {

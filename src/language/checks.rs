@@ -28,6 +28,8 @@ string_enum! {
         "duplicate-item" => DuplicateItem,
         /// Fields that exclude each other, or none of several alternatives: volume sources, probe handlers, values of a variable.
         "one-of" => OneOf,
+        /// Text in a manifest that Kubernetes ignores, because the document ends before it.
+        "ignored-text" => IgnoredText,
         /// Two manifests for the same object.
         "duplicate-object" => DuplicateObject,
         /// A namespaced object without a namespace.
@@ -98,7 +100,7 @@ impl Check {
 
     /// Returns the severity of its findings.
     pub fn severity(self) -> Severity {
-        if self.is_about_declarations() || self == Self::MissingOptionalObject {
+        if self.is_about_declarations() || matches!(self, Self::MissingOptionalObject | Self::IgnoredText) {
             Severity::Warning
         } else {
             Severity::Error

@@ -29,6 +29,7 @@ mod list;
 mod logging;
 mod misuse;
 mod namespace;
+mod nothing_vanishes;
 mod order;
 mod parameters;
 mod patch_edge_cases;

@@ -1,7 +1,7 @@
 //! Reads JSON as Go's `encoding/json` does, with positions.
 
-use super::MAX_DEPTH;
 use super::cursor::{Cursor, Position};
+use super::{MAX_DEPTH, MAX_DUPLICATES, MAX_NODES};
 use crate::{DuplicateKey, Entry, Map, Mark, Node, Number, SourceId, SyntaxError, Value};
 
 type Result<T> = std::result::Result<T, SyntaxError>;
@@ -11,6 +11,8 @@ pub(super) struct JsonReader<'a> {
     cursor: Cursor<'a>,
     source: SourceId,
     depth: usize,
+    /// The number of values and keys that were read.
+    nodes: u64,
     /// The duplicate keys of the values that were read so far.
     pub(super) duplicates: Vec<DuplicateKey>,
     /// Why Kubernetes refuses a value that is valid JSON.
@@ -19,7 +21,14 @@ pub(super) struct JsonReader<'a> {
 
 impl<'a> JsonReader<'a> {
     pub(super) fn new(text: &'a str, source: SourceId) -> Self {
-        Self { cursor: Cursor::new(text, 0), source, depth: 0, duplicates: Vec::new(), refused: None }
+        Self {
+            cursor: Cursor::new(text, 0),
+            source,
+            depth: 0,
+            nodes: 0,
+            duplicates: Vec::new(),
+            refused: None,
+        }
     }
 
     /// Returns the offset of the next byte, and its line counted from zero.
@@ -40,6 +49,10 @@ impl<'a> JsonReader<'a> {
 
     fn value(&mut self) -> Result<Node> {
         let at = self.cursor.position();
+        self.nodes += 1;
+        if self.nodes > MAX_NODES {
+            return Err(super::too_many_nodes(at));
+        }
         let value = match self.cursor.byte(0) {
             b'{' => self.nested(Self::object)?,
             b'[' => self.nested(Self::array)?,
@@ -72,6 +85,7 @@ impl<'a> JsonReader<'a> {
         while self.cursor.byte(0) != b'}' {
             let at = self.cursor.position();
             let key = self.string()?.into();
+            self.nodes += 1;
             self.skip_space();
             self.expect(b':')?;
             self.skip_space();
@@ -81,7 +95,9 @@ impl<'a> JsonReader<'a> {
         }
         let duplicates = &mut self.duplicates;
         Ok(Value::Map(Map::from_entries(entries, |dropped, kept| {
-            duplicates.push(DuplicateKey { key: dropped.key, dropped: dropped.mark, kept: kept.mark });
+            if duplicates.len() < MAX_DUPLICATES {
+                duplicates.push(DuplicateKey { key: dropped.key, dropped: dropped.mark, kept: kept.mark });
+            }
         })))
     }
 

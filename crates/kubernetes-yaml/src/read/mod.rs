@@ -19,6 +19,22 @@ use cursor::Position;
 /// The deepest nesting that is read. Kubernetes allows 10,000 levels; manifests have fewer than twenty.
 const MAX_DEPTH: usize = 500;
 
+/// The most values and keys that are read of one text. Manifests have one in about 30 bytes, and an API server accepts
+/// objects of up to 3 MiB.
+const MAX_NODES: u64 = 2_000_000;
+
+/// The most bytes of strings that aliases may repeat in one text. Kubernetes counts values only, however long they are.
+const MAX_ALIASED_BYTES: u64 = 16 << 20;
+
+/// The most duplicate keys that are reported for one document.
+const MAX_DUPLICATES: usize = 1000;
+
+/// What is left of the limits of a text.
+struct Limits {
+    nodes: u64,
+    aliased_bytes: u64,
+}
+
 /// A document of a text.
 #[derive(Clone, Debug)]
 pub struct Document {
@@ -26,7 +42,7 @@ pub struct Document {
     pub root: Node,
     /// The text of the document, if it is JSON. Kubernetes passes JSON on as it was written.
     pub json: Option<String>,
-    /// Keys that a map of the document has more than once.
+    /// Keys that a map of the document has more than once, at most the first 1,000.
     pub duplicates: Vec<DuplicateKey>,
     /// Where text starts that Kubernetes does not read, because the document ends before it: after `...`, after the
     /// closing bracket of a flow collection, or where a line is indented less than the first one.
@@ -54,8 +70,9 @@ pub struct Document {
 /// ```
 pub fn read(text: &str, source: SourceId) -> Result<Vec<Document>, SyntaxError> {
     let mut documents: Vec<Document> = Vec::new();
+    let mut limits = Limits { nodes: MAX_NODES, aliased_bytes: MAX_ALIASED_BYTES };
     if !text.trim_start().starts_with('{') {
-        read_yaml(text, 0, source, &mut documents)?;
+        read_yaml(text, Start::default(), source, &mut limits, &mut documents)?;
         return Ok(without_nulls(documents));
     }
     let (json_error, end) = match read_json(text, source, &mut documents) {
@@ -68,7 +85,7 @@ pub fn read(text: &str, source: SourceId) -> Result<Vec<Document>, SyntaxError> 
     let Some(yaml) = yaml_after_json(text, end).filter(|_| documents.len() < 2) else {
         return Err(json_error);
     };
-    match read_yaml(&text[yaml.offset..], yaml.line, source, &mut documents) {
+    match read_yaml(text, yaml, source, &mut limits, &mut documents) {
         Ok(()) => Ok(without_nulls(documents)),
         // The author of a text that looks like JSON wants to know why it is not JSON.
         Err(_) if documents.is_empty() && looks_like_json(text) => Err(json_error),
@@ -86,7 +103,7 @@ fn without_nulls(mut documents: Vec<Document>) -> Vec<Document> {
 }
 
 /// The start of a line, or of what follows a JSON value on its line.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Start {
     /// In bytes from the start of the text.
     offset: usize,
@@ -137,13 +154,14 @@ fn yaml_after_json(text: &str, json_end: Start) -> Option<Start> {
 
 fn read_yaml(
     text: &str,
-    first_line: u32,
+    start: Start,
     source: SourceId,
+    limits: &mut Limits,
     documents: &mut Vec<Document>,
 ) -> Result<(), SyntaxError> {
-    for (part, first_line) in split(text, first_line)? {
+    for (part, first_line) in split(&text[start.offset..], start.line)? {
         reject_control_characters(part, first_line)?;
-        let document = compose::compose_document(&with_unix_line_ends(part), first_line, source)?;
+        let document = compose::compose_document(&with_unix_line_ends(part), first_line, source, limits)?;
         if let (Value::Null, Some(dropped)) = (&document.root.value, document.dropped) {
             let position = Position { line: dropped.line - 1, column: dropped.column - 1, index: 0 };
             let message =
@@ -238,6 +256,11 @@ fn may_have_control_characters(text: &str) -> bool {
         found | (u8::from(byte < 0x20) ^ space) | lead
     });
     suspicious != 0
+}
+
+fn too_many_nodes(position: Position) -> SyntaxError {
+    SyntaxError::new(position, "the text has more than 2,000,000 values and keys")
+        .with_help("split it; an API server accepts objects of up to 3 MiB")
 }
 
 fn too_deep(position: Position) -> SyntaxError {

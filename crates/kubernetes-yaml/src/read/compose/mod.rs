@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use super::collections::{Composed, Entries, MergeOrigin, Pending};
 use super::cursor::Position;
 use super::scan::{Scanner, Token, TokenKind};
-use super::{Document, MAX_DEPTH, too_deep};
+use super::{Document, Limits, MAX_DEPTH, too_deep, too_many_nodes};
 use crate::resolve::{self, Scalar};
 use crate::{DuplicateKey, Entry, Mark, Node, Number, SourceId, SyntaxError, Text, Value};
 
@@ -17,7 +17,12 @@ type Result<T> = std::result::Result<T, SyntaxError>;
 
 /// Reads the document in `text`, which begins at line `first_line` of its file, counted from zero. Text after the end
 /// of the document is ignored, as in Kubernetes, and reported.
-pub(super) fn compose_document(text: &str, first_line: u32, source: SourceId) -> Result<Document> {
+pub(super) fn compose_document(
+    text: &str,
+    first_line: u32,
+    source: SourceId,
+    limits: &mut Limits,
+) -> Result<Document> {
     let mut duplicates = Vec::new();
     let mut composer = Composer {
         scanner: Scanner::new(text, first_line)?,
@@ -25,6 +30,9 @@ pub(super) fn compose_document(text: &str, first_line: u32, source: SourceId) ->
         anchors: HashMap::new(),
         decoded: 1,
         aliased: 0,
+        bytes: 0,
+        aliased_bytes: 0,
+        limits,
         depth: 0,
         last: LastScalar::default(),
         may_be_refused: false,
@@ -32,6 +40,8 @@ pub(super) fn compose_document(text: &str, first_line: u32, source: SourceId) ->
         duplicates: &mut duplicates,
     };
     let root = composer.document()?;
+    composer.limits.nodes -= composer.decoded.min(composer.limits.nodes);
+    composer.limits.aliased_bytes -= composer.aliased_bytes;
     let dropped = composer.scanner.text_after_document()?.map(|at| composer.mark(at));
     if composer.may_be_refused {
         refused::check(&root)?;
@@ -47,6 +57,11 @@ struct Composer<'a, 'd> {
     decoded: u64,
     /// The number of nodes that aliases made.
     aliased: u64,
+    /// The bytes in all strings.
+    bytes: u64,
+    /// The bytes in strings that aliases repeat.
+    aliased_bytes: u64,
+    limits: &'d mut Limits,
     depth: usize,
     /// The last scalar, in case it is a key.
     last: LastScalar,
@@ -66,6 +81,8 @@ struct ClosedAnchor {
     composed: Composed,
     /// The number of nodes in it.
     size: u64,
+    /// The bytes in its strings.
+    bytes: u64,
     /// The scalar, if it is one.
     scalar: LastScalar,
 }
@@ -124,6 +141,9 @@ impl<'a> Composer<'a, '_> {
         self.decoded += 1;
         let token = self.scanner.peek()?;
         let start = token.at;
+        if self.decoded > self.limits.nodes {
+            return Err(too_many_nodes(start));
+        }
         if !matches!(token.kind, TokenKind::Alias(_) | TokenKind::Anchor(_) | TokenKind::Tag(_)) {
             return self.content(context, None, None);
         }
@@ -143,15 +163,19 @@ impl<'a> Composer<'a, '_> {
             self.scanner.next()?;
         }
         let Some(name) = anchor else { return self.content(context, tag, Some(start)) };
-        let before = self.decoded - 1;
+        let (nodes_before, bytes_before) = (self.decoded - 1, self.bytes);
         self.anchors.insert(name, Anchor::Open(start));
         let composed = self.content(context, tag, Some(start))?;
         // An anchor of the same name inside this node has replaced it.
         if let Some(anchor @ Anchor::Open(_)) = self.anchors.get_mut(name)
             && matches!(anchor, Anchor::Open(open) if *open == start)
         {
-            let (composed, size) = (composed.clone(), self.decoded - before);
-            *anchor = Anchor::Closed(ClosedAnchor { composed, size, scalar: self.last });
+            *anchor = Anchor::Closed(ClosedAnchor {
+                composed: composed.clone(),
+                size: self.decoded - nodes_before,
+                bytes: self.bytes - bytes_before,
+                scalar: self.last,
+            });
         }
         Ok(composed)
     }
@@ -216,15 +240,21 @@ impl<'a> Composer<'a, '_> {
             Some(Anchor::Open(_)) => {
                 Err(SyntaxError::new(at, "this alias refers to a value that contains it"))
             }
-            Some(Anchor::Closed(ClosedAnchor { composed, size, scalar })) => {
+            Some(Anchor::Closed(ClosedAnchor { composed, size, bytes, scalar })) => {
                 // An alias is never a merge key.
                 self.last = LastScalar { is_merge_key: false, float: scalar.float };
                 self.decoded += size;
                 self.aliased += size;
+                self.bytes += bytes;
+                self.aliased_bytes += bytes;
+                let message = "aliases expand this document to an excessive size";
                 if is_excessive(self.aliased, self.decoded) {
-                    let message = "aliases expand this document to an excessive size";
                     return Err(SyntaxError::new(at, message)
                         .with_help("write the values out; Kubernetes refuses this document as well"));
+                }
+                if self.aliased_bytes > self.limits.aliased_bytes {
+                    return Err(SyntaxError::new(at, message)
+                        .with_help("use shorter strings; aliases may repeat 16 MiB of strings in one file"));
                 }
                 if self.depth + composed.height > MAX_DEPTH {
                     return Err(too_deep(at));
@@ -236,6 +266,9 @@ impl<'a> Composer<'a, '_> {
 
     /// Composes the value of a key, and adds both to the map.
     fn add_entry(&mut self, key: Key, at: Position, value: KeyValue, entries: &mut Entries) -> Result<()> {
+        if self.decoded > self.limits.nodes {
+            return Err(too_many_nodes(at));
+        }
         let origin = match (&key, value) {
             (Key::Merge, KeyValue::Next(_)) if matches!(self.scanner.peek()?.kind, TokenKind::Alias(_)) => {
                 MergeOrigin::Alias
@@ -268,6 +301,7 @@ impl<'a> Composer<'a, '_> {
             let TokenKind::Scalar { text, .. } = self.scanner.next()?.kind else {
                 return Ok(self.null_key());
             };
+            self.bytes += text.len() as u64;
             if text == "<<" {
                 self.decoded -= 1;
                 return Ok(Key::Merge);
@@ -310,6 +344,7 @@ impl<'a> Composer<'a, '_> {
     fn scalar(&mut self, token: Token<'a>, tag: Option<String>) -> Result<Composed> {
         let at = token.at;
         let TokenKind::Scalar { text, plain } = token.kind else { return Ok(self.null(at)) };
+        self.bytes += text.len() as u64;
         // `<<` in quotes or with another tag is an ordinary key.
         let is_merge_key = text == "<<"
             && tag.as_deref().map_or(plain, |tag| matches!(tag, "!" | "tag:yaml.org,2002:merge"));

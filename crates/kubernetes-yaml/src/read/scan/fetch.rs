@@ -115,9 +115,9 @@ impl<'a> Scanner<'a> {
         self.drop_candidate()?;
         if self.in_flow()
             && let Some(inner) = self.candidates.pop()
-            && let Some(outer) = self.candidates.iter_mut().find(|outer| outer.token == inner.token)
+            && let Some(outer) = self.candidates.last_mut()
         {
-            outer.abandoned = true;
+            outer.abandoned |= outer.token == inner.token;
         }
         self.key_allowed = false;
         self.push_indicator(kind);

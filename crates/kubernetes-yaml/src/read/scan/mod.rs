@@ -182,7 +182,11 @@ impl<'a> Scanner<'a> {
         // There is only one candidate outside of flow collections, which is the common case.
         let index = match &self.candidates[..] {
             [only] => is_head(only).then_some(0),
-            all => all.iter().rposition(is_head),
+            // Inner candidates come after outer ones, so those before the head need not be looked at.
+            all => {
+                let mut after = all.iter().enumerate().rev().take_while(|(_, inner)| inner.token >= head);
+                after.find(|(_, candidate)| is_head(candidate)).map(|(index, _)| index)
+            }
         };
         match index {
             Some(index) => self.still_candidate(index),
