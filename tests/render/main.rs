@@ -46,6 +46,7 @@ mod required_driver;
 mod required_snapshots;
 mod rollout;
 mod select;
+mod small_inputs;
 mod standard_fragments;
 mod storage;
 mod storage_page;

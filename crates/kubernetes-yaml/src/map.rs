@@ -84,6 +84,10 @@ impl Map {
     /// Takes about as long as creating the map anew, however many entries there are; [`insert`](Self::insert) moves all
     /// entries behind the new one.
     pub fn extend(&mut self, entries: impl IntoIterator<Item = Entry>) {
+        let mut entries = entries.into_iter().peekable();
+        if entries.peek().is_none() {
+            return;
+        }
         let own = std::mem::take(&mut self.entries);
         let mut all = Arc::unwrap_or_clone(own);
         all.extend(entries);
@@ -93,6 +97,11 @@ impl Map {
     /// Removes a key and returns its entry.
     pub fn remove(&mut self, key: &str) -> Option<Entry> {
         self.position(key).ok().map(|index| Arc::make_mut(&mut self.entries).remove(index))
+    }
+
+    /// Keeps the entries for which `keep` returns true.
+    pub fn retain(&mut self, keep: impl FnMut(&Entry) -> bool) {
+        Arc::make_mut(&mut self.entries).retain(keep);
     }
 
     /// Returns all entries, sorted by key.
