@@ -18,7 +18,7 @@ const CONFIG_MAP: &str =
 
 #[test]
 fn text_that_kubernetes_ignores_is_left_out_and_reported() {
-    let indented = CONFIG_MAP.lines().map(|line| format!(" {line}\n")).collect::<String>();
+    let indented = format!(" {}\n", CONFIG_MAP.trim_end().replace('\n', "\n "));
     let flow = format!("{{{}}}\n", CONFIG_MAP.trim_end().replace('\n', ", "));
     for (manifest, at) in [
         (format!("{indented}data: {{k: v}}\n"), "4:1"),

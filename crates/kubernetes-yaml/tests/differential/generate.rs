@@ -257,7 +257,7 @@ impl Generator<'_> {
                 self.flow(3);
                 self.out.push('\n');
             } else {
-                let indent = if self.random.one_in(10) { 1 } else { 0 };
+                let indent = usize::from(self.random.one_in(10));
                 self.block(indent, 4);
             }
             if self.random.one_in(15) {

@@ -1,6 +1,6 @@
 //! Random numbers that depend only on their seed, so that a failure can be repeated.
 
-/// A generator of random numbers (SplitMix64).
+/// A generator of random numbers (`SplitMix64`).
 pub(crate) struct Random(u64);
 
 impl Random {

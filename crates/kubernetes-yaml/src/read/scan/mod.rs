@@ -45,6 +45,7 @@ pub(super) enum TokenKind<'a> {
 
 /// A token that is a key if a `:` follows it on the same line, within 1,024 characters.
 #[derive(Clone, Copy, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "the states are independent")]
 struct KeyCandidate {
     possible: bool,
     /// Whether only a key is allowed at this indentation, so that a missing `:` is an error.
