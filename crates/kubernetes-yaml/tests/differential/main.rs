@@ -125,20 +125,20 @@ fn expected(answer: &Answer) -> Option<String> {
     Some(canonical(std::str::from_utf8(answer.as_ref().ok()?).unwrap()))
 }
 
-/// The messages of departures that README.md lists: texts that Kubernetes accepts.
+/// How the messages of departures start that README.md lists: texts that Kubernetes accepts.
 const DEPARTURES: [&str; 5] = [
     "this value is nested more than 500 levels deep",
     "the document starts with two byte-order marks",
     "Kubernetes ignores this text, because the document before it is empty and ends here",
     // Kubernetes accepts these only in text that it ignores.
     "directives such as `%YAML` and `%TAG` are not supported",
-    "the control character U+0001 is not allowed",
+    "the control character U+",
 ];
 
 /// Returns whether a difference is a departure.
 fn departs(text: &str, answer: &Answer) -> bool {
     match read(text, SourceId(0)) {
-        Err(error) => DEPARTURES.contains(&error.message()),
+        Err(error) => DEPARTURES.iter().any(|departure| error.message().starts_with(departure)),
         // Of two keys such as `1` and `"1"`, the last is used, and the value of the other is not looked at.
         Ok(documents) => answer.is_err() && documents.iter().any(|document| !document.duplicates.is_empty()),
     }
