@@ -9,6 +9,12 @@ use std::fmt;
 use crate::nearest::nearest;
 use crate::yaml::{DuplicateKey, Mark, Sources, SyntaxError};
 
+/// The message about text that Kubernetes does not read.
+pub(crate) const IGNORED_TEXT: &str = "Kubernetes ignores the rest of this document";
+/// The help for text that Kubernetes does not read.
+pub(crate) const IGNORED_TEXT_HELP: &str =
+    "indent all lines of the document alike; write `---` on its own line before another document";
+
 /// The severity of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
@@ -94,6 +100,22 @@ impl Diagnostic {
                 Location::in_file(duplicate.dropped, file)
             ))
             .help("remove one of them")
+    }
+
+    /// Creates a warning about text in a manifest that Kubernetes does not read, because the document ends before it.
+    pub(crate) fn ignored_text(start: Mark, file: &str) -> Self {
+        Self::warning(IGNORED_TEXT)
+            .at(Location::in_file(start, file))
+            .note("the document ends before it, so kubectl applies only what is above")
+            .help(IGNORED_TEXT_HELP)
+    }
+
+    /// Creates an error about text in a file of the language that would be ignored, because the document ends before it.
+    pub(crate) fn text_after_document(start: Mark, file: &str) -> Self {
+        Self::error("the document ends before this text")
+            .at(Location::in_file(start, file))
+            .note("YAML ends a document at `...`, at the last closing bracket and at a line that is indented less than the first")
+            .help(IGNORED_TEXT_HELP)
     }
 
     fn new(severity: Severity, message: String) -> Self {

@@ -52,10 +52,19 @@ fn duplicate_key(duplicate: &DuplicateKey, file: &str) -> Diagnostic {
         .help("remove one of them")
 }
 
-/// Reads all documents of a file.
+/// Reads all documents of a file that transship itself uses.
 pub(crate) fn read_documents(path: &Path, source: SourceId) -> Result<Vec<Document>, Diagnostic> {
-    let text = read_text(path)?;
-    yaml::read(&text, source).map_err(|error| Diagnostic::syntax(error, &path.display().to_string()))
+    parse_documents(&read_text(path)?, source, &path.display().to_string())
+}
+
+/// Parses all documents of a text that transship itself uses. Text that Kubernetes would ignore is an error. Messages
+/// show the name as its file.
+pub(crate) fn parse_documents(text: &str, source: SourceId, name: &str) -> Result<Vec<Document>, Diagnostic> {
+    let documents = yaml::read(text, source).map_err(|error| Diagnostic::syntax(error, name))?;
+    match documents.iter().find_map(|document| document.dropped) {
+        Some(start) => Err(Diagnostic::text_after_document(start, name)),
+        None => Ok(documents),
+    }
 }
 
 /// Reads a stream to its end. Messages show the name as its file.

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::object::{Object, pod};
-use crate::yaml::{Map, Node, Value};
+use crate::object::{Object, label_text, pod};
+use crate::yaml::{Map, Node};
 
 /// Labels that controllers add to the pods they create. No pod template has them.
 const CONTROLLER_LABELS: [&str; 8] = [
@@ -44,7 +44,8 @@ impl<'n> LabelSelector<'n> {
     /// Returns whether the selector matches these labels.
     pub(super) fn matches(self, labels: Option<&Node>) -> bool {
         for (key, value) in self.template_labels() {
-            if labels.and_then(|labels| labels.get(key)) != Some(value) {
+            let label = labels.and_then(|labels| labels.get(key));
+            if label.is_none() || label.and_then(label_text) != label_text(value) {
                 return false;
             }
         }
@@ -63,7 +64,7 @@ impl<'n> LabelSelector<'n> {
     /// if the selector requires no particular label, so that everything is a candidate.
     fn indexed_labels(self) -> Vec<(&'n str, &'n str)> {
         for (key, value) in self.template_labels() {
-            if let Some(value) = value.as_str() {
+            if let Some(value) = label_text(value) {
                 return vec![(key, value)];
             }
         }
@@ -93,12 +94,14 @@ fn is_satisfied(expression: &Node, labels: Option<&Node>) -> bool {
         return true;
     }
     let label = labels.and_then(|labels| labels.get(key));
-    let is_listed = label.is_some_and(|label| list(expression, "values").contains(label));
+    let value = label.and_then(label_text);
+    let is_listed =
+        list(expression, "values").iter().any(|listed| value.is_some() && listed.as_str() == value);
     match text(expression, "operator") {
         "In" => is_listed,
         "NotIn" => !is_listed,
         "Exists" => label.is_some(),
-        "DoesNotExist" => label.is_none_or(|label| label.value == Value::Null),
+        "DoesNotExist" => label.is_none(),
         _ => true,
     }
 }
@@ -125,7 +128,7 @@ impl<'a, T: Copy> ByLabel<'a, T> {
     fn add(&mut self, labels: Option<&'a Node>, item: T) {
         self.all.push(item);
         for entry in labels.and_then(Node::as_map).into_iter().flatten() {
-            if let Some(value) = entry.value.as_str() {
+            if let Some(value) = label_text(&entry.value) {
                 self.by_label.entry((entry.key.as_str(), value)).or_default().push(item);
             }
         }

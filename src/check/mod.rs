@@ -27,6 +27,7 @@
 //! | `object_metadata` | that objects have no finalizers and no name that transship uses itself |
 //! | `issued_identities` | that an issued kubeconfig is for a ServiceAccount that exists |
 //! | `guest_secrets` | that the guest receives no credentials |
+//! | `ignored_text` | that no text follows the document of a manifest |
 //! | `declarations` | that externals and declared kinds are used |
 //! | `allowances` | removes the findings that the project accepts |
 //!
@@ -46,6 +47,7 @@ mod field;
 mod fields;
 mod finding;
 mod guest_secrets;
+mod ignored_text;
 mod images;
 mod insecure_settings;
 mod issued_identities;
@@ -162,6 +164,7 @@ fn check_cluster(context: &CheckContext<'_>) -> Checked {
 fn check_object(object: &Object, context: &CheckContext<'_>) -> Report {
     let mut report = Report::default();
     let root = &Field::root(object);
+    ignored_text::check(root, context, &mut report);
     scope::check(root, context, &mut report);
     // An object that is only deleted needs no valid fields.
     if object.is_tombstone() {

@@ -32,6 +32,9 @@ impl Fmt {
         for duplicate in documents.iter().flat_map(|document| &document.duplicates) {
             output::warn(&[Diagnostic::duplicate_key(duplicate, &name)]);
         }
+        for start in documents.iter().filter_map(|document| document.dropped) {
+            output::warn(&[Diagnostic::ignored_text(start, &name)]);
+        }
         output::result(&self.write(&documents))?;
         Ok(Outcome::Done)
     }

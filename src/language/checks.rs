@@ -28,6 +28,8 @@ string_enum! {
         "duplicate-item" => DuplicateItem,
         /// Fields that exclude each other, or none of several alternatives: volume sources, probe handlers, values of a variable.
         "one-of" => OneOf,
+        /// Text in a manifest that Kubernetes ignores, because the document ends before it.
+        "ignored-text" => IgnoredText,
         /// Two manifests for the same object.
         "duplicate-object" => DuplicateObject,
         /// A namespaced object without a namespace, or a profile for the management cluster without one.
@@ -129,6 +131,7 @@ impl Check {
     pub fn severity(self) -> Severity {
         match self {
             Self::MissingOptionalObject
+            | Self::IgnoredText
             | Self::UnfilledPlaceholder
             | Self::Unconfined
             | Self::RunsAsRoot

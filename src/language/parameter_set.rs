@@ -9,8 +9,9 @@ use super::profiles::Profiles;
 use super::profiles_folder::read_document;
 use super::typed::{Marked, Reader, Typed};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
+use crate::file;
 use crate::nearest::nearest;
-use crate::yaml::{self, Entry, Map, Mark, Node, SourceId, Value};
+use crate::yaml::{Entry, Map, Mark, Node, SourceId, Value};
 
 /// The set that always exists. Without a file, all of its values are defaults.
 pub(crate) const DEFAULT_SET: &str = "default";
@@ -168,7 +169,7 @@ fn values_in(node: Node) -> Node {
 
 /// Reads the value of a setting as YAML.
 fn read_value(text: &str, source: SourceId) -> Result<Node, Diagnostic> {
-    let documents = yaml::read(text, source).map_err(|error| Diagnostic::syntax(error, "--set"))?;
+    let documents = file::parse_documents(text, source, "--set")?;
     let mark = Mark { source, line: 1, column: 1 };
     Ok(documents.into_iter().next().map_or(Node { value: Value::Null, mark }, |document| document.root))
 }

@@ -47,7 +47,17 @@ pub(crate) fn is_tombstone(root: &Node) -> bool {
     annotation(root, DELETE).and_then(Node::as_str) == Some("true")
 }
 
-/// The annotations of an object as the cluster-version-operator reads them: if one of them is not a string, it sees none.
+/// Returns the value of a label or annotation as Kubernetes reads it: null is an empty string. Returns `None` for a value
+/// that Kubernetes refuses.
+pub(crate) fn label_text(value: &Node) -> Option<&str> {
+    match &value.value {
+        Value::Null => Some(""),
+        _ => value.as_str(),
+    }
+}
+
+/// The annotations of an object as the cluster-version-operator reads them: null is an empty string, and if one of them is
+/// anything else than a string, it sees none.
 pub(crate) struct Annotations<'a>(Option<&'a Node>);
 
 impl<'a> Annotations<'a> {
@@ -56,7 +66,7 @@ impl<'a> Annotations<'a> {
         let annotations = metadata(root, "annotations");
         let all_strings = annotations
             .and_then(Node::as_map)
-            .is_some_and(|map| map.iter().all(|entry| entry.value.as_str().is_some()));
+            .is_some_and(|map| map.iter().all(|entry| label_text(&entry.value).is_some()));
         Self(annotations.filter(|_| all_strings))
     }
 
@@ -67,6 +77,6 @@ impl<'a> Annotations<'a> {
 
     /// Returns the value of an annotation.
     pub(crate) fn get(&self, key: &str) -> Option<&'a str> {
-        self.0?.get(key)?.as_str()
+        label_text(self.0?.get(key)?)
     }
 }

@@ -24,7 +24,8 @@ pub(crate) use history::{Cause, History, Revision};
 pub use id::{NotAnObject, ObjectId};
 pub(crate) use issued::IssuedOrigin;
 pub(crate) use metadata::{
-    Annotations, annotation, is_tombstone, label, metadata, metadata_text, remove_annotation, remove_label,
+    Annotations, annotation, is_tombstone, label, label_text, metadata, metadata_text, remove_annotation,
+    remove_label,
 };
 pub(crate) use pod::{containers, containers_mut, has_pods, is_workload, pod, pod_mut, pod_path};
 pub(crate) use reference::{

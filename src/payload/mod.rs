@@ -15,7 +15,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::language::{Marked, Page, Parameter};
 use crate::object::{Cluster, ObjectId, Schema, Scopes};
 use crate::parallel::{self, MIN_FILES_PER_THREAD};
-use crate::yaml::{Node, Sources, Text};
+use crate::yaml::{Mark, Node, Sources, Text};
 
 pub(crate) use digest::Sha256;
 pub use digest::cvo_hash;
@@ -75,6 +75,8 @@ pub struct Manifest {
     pub(crate) document: usize,
     /// Its text in JSON, if the file is JSON or if its page adds annotations.
     pub(crate) json: Option<String>,
+    /// Where text starts after the document that Kubernetes ignores.
+    pub(crate) ignored_text: Option<Mark>,
     /// Annotations of its page, which the filters see and which are not rendered.
     pub(crate) page_annotations: Vec<Text>,
 }

@@ -195,11 +195,10 @@ impl Payload {
 
     /// Parses a patch that is text, as in kustomize. Positions are those in the page.
     fn parse_patch(&self, text: &str, node: &Node, page: &Page) -> Result<Vec<Node>, Diagnostic> {
-        let file = self.sources.name(node.mark.source);
+        let name = self.sources.name(node.mark.source);
         let shifted = format!("{}{text}", "\n".repeat(node.mark.line as usize));
-        let documents = yaml::read(&shifted, node.mark.source).map_err(|error| {
-            Diagnostic::syntax(error, file).note(format!("in a patch of the component `{}`", page.name()))
-        })?;
+        let documents = file::parse_documents(&shifted, node.mark.source, name)
+            .map_err(|error| error.note(format!("in a patch of the component `{}`", page.name())))?;
         Ok(documents.into_iter().map(|document| document.root).collect())
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::{Manifest, Sha256, find_files};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::file;
-use crate::object::ObjectId;
+use crate::object::{ObjectId, label_text};
 use crate::yaml::{self, Document, Mark, SourceId, Value};
 
 /// A file to read.
@@ -40,6 +40,7 @@ pub(super) fn manifests(root: &Path, input: &Input) -> Result<Parsed, Diagnostic
         parsed.warnings.extend(
             document.duplicates.iter().map(|duplicate| Diagnostic::duplicate_key(duplicate, &input.name)),
         );
+        parsed.warnings.extend(document.dropped.map(|start| Diagnostic::ignored_text(start, &input.name)));
         let Some(manifest) = errors.ok_or_record(manifest(document, index + 1, &input.name)) else {
             continue;
         };
@@ -62,6 +63,7 @@ fn manifest(document: Document, number: usize, file: &str) -> Result<Manifest, D
         file: 0,
         document: number,
         json: document.json,
+        ignored_text: document.dropped,
         page_annotations: Vec::new(),
         root: document.root,
     })
@@ -95,7 +97,7 @@ fn ignored_annotations(manifest: &Manifest, file: &str) -> Option<Diagnostic> {
     let (message, mark) = match &annotations.value {
         Value::Null => return None,
         Value::Map(map) => {
-            let entry = map.iter().find(|entry| entry.value.as_str().is_none())?;
+            let entry = map.iter().find(|entry| label_text(&entry.value).is_none())?;
             let kind = entry.value.value.kind();
             (format!("the annotation `{}` is {kind}, not text", entry.key), entry.value.mark)
         }

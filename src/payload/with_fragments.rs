@@ -80,6 +80,7 @@ impl Payload {
             file: self.files.len() - 1,
             document: manifest.document,
             json: None,
+            ignored_text: None,
             page_annotations: Vec::new(),
         };
         if let Some(page) = self.pages.get(component) {
@@ -98,6 +99,7 @@ impl Manifest {
             id,
             version,
             file: self.file,
+            ignored_text: self.ignored_text,
             document: self.document,
             json: self.json.clone(),
             page_annotations: self.page_annotations.clone(),

@@ -11,6 +11,7 @@ mod resolve;
 #[cfg(feature = "serde_json")]
 mod serde_json_value;
 mod sources;
+mod timestamp;
 mod write;
 
 pub use error::SyntaxError;

@@ -62,7 +62,10 @@ impl Number {
     #[expect(clippy::cast_possible_truncation, reason = "Kubernetes loses the same digits")]
     pub(crate) fn to_key(self) -> String {
         match self {
-            Self::Float(float) => format_as_go_g(float, format!("{:e}", float as f32)),
+            Self::Float(float) => {
+                let float = float as f32;
+                format_as_go_g(f64::from(float), format!("{float:e}"))
+            }
             int => {
                 let mut out = String::new();
                 int.write_json(&mut out);

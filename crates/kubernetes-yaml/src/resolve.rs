@@ -3,8 +3,16 @@
 use std::borrow::Cow;
 
 use base64::Engine;
+use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
 
 use crate::Number;
+use crate::timestamp::is_timestamp;
+
+/// Base64 as Go decodes it: the bits after the last byte may be anything.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &base64::alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
+);
 
 /// The type of a scalar, and its value if it is not a string.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,7 +65,16 @@ fn number(text: &str) -> Option<Scalar> {
         return None;
     }
     let digits: Cow<'_, str> = if text.contains('_') { text.replace('_', "").into() } else { text.into() };
-    integer(&digits).map(Scalar::Integer).or_else(|| float(&digits))
+    integer(&digits)
+        .map(Scalar::Integer)
+        .or_else(|| float(&digits))
+        .or_else(|| binary_with_inner_sign(&digits).map(Scalar::Integer))
+}
+
+/// Parses `0b+1` and `0b-1`, which Kubernetes accepts because it parses the part after `0b` as a number of its own.
+fn binary_with_inner_sign(digits: &str) -> Option<Number> {
+    let signed = digits.strip_prefix("0b").filter(|signed| signed.starts_with(['+', '-']))?;
+    i64::from_str_radix(signed, 2).ok().map(Number::Int)
 }
 
 /// Parses an integer as Go's `strconv.ParseInt` with base zero: `0x`, `0o` and `0b`, and a leading zero for octal.
@@ -123,12 +140,17 @@ fn dotted_float(text: &str) -> Option<Scalar> {
 pub(crate) fn tagged<'a>(tag: &str, text: Cow<'a, str>) -> Option<(Scalar, Cow<'a, str>)> {
     let scalar = match tag.strip_prefix("tag:yaml.org,2002:") {
         Some("binary") => return decode_binary(&text).map(|text| (Scalar::Text, text.into())),
-        Some("timestamp") if is_date(&text) => Scalar::Text,
+        Some("timestamp") if is_timestamp(&text) => Scalar::Text,
         Some("timestamp") => return None,
         Some(name @ ("null" | "bool" | "int" | "float")) => match (name, plain(&text)) {
             ("null", Scalar::Null) => Scalar::Null,
             ("bool", Scalar::Bool(bool)) => Scalar::Bool(bool),
-            ("int" | "float", Scalar::Integer(number)) => Scalar::Integer(number),
+            ("int", Scalar::Integer(number)) => Scalar::Integer(number),
+            ("float", Scalar::Integer(Number::Int(int))) =>
+            {
+                #[expect(clippy::cast_precision_loss, reason = "Kubernetes loses the same digits")]
+                Scalar::Float(int as f64)
+            }
             ("float", Scalar::Float(float)) => Scalar::Float(float),
             _ => return None,
         },
@@ -139,7 +161,7 @@ pub(crate) fn tagged<'a>(tag: &str, text: Cow<'a, str>) -> Option<(Scalar, Cow<'
 
 fn decode_binary(text: &str) -> Option<String> {
     let packed: String = text.chars().filter(|letter| !matches!(letter, '\r' | '\n')).collect();
-    let bytes = base64::engine::general_purpose::STANDARD.decode(packed).ok()?;
+    let bytes = BASE64.decode(packed).ok()?;
     let mut text = String::new();
     for chunk in bytes.utf8_chunks() {
         text.push_str(chunk.valid());

@@ -53,6 +53,9 @@ fn canonical(text: &str) -> String {
     json::write(&document.root)
 }
 
+/// Cases that Kubernetes accepts and this crate refuses, because the text is damaged: see README.md.
+const REFUSED_ON_PURPOSE: [&str; 2] = ["json/invalid UTF-8", "encoding/UTF-16 big-endian"];
+
 #[test]
 fn reads_every_case_as_kubernetes_does() {
     let mut wrong = Vec::new();
@@ -66,13 +69,14 @@ fn reads_every_case_as_kubernetes_does() {
         let agree = match (&actual, &expected) {
             (Some(actual), Some(expected)) => same_values(actual, expected),
             (None, None) => true,
-            _ => false,
+            (None, Some(_)) => REFUSED_ON_PURPOSE.contains(&field(case, "name").unwrap()),
+            (Some(_), None) => false,
         };
         if !agree {
             wrong.push(format!("{}: {actual:?} instead of {expected:?}", field(case, "name").unwrap()));
         }
     }
-    assert_eq!(cases.len(), 277);
+    assert_eq!(cases.len(), 320);
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 

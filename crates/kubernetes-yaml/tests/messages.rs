@@ -138,6 +138,16 @@ fn yaml() {
             "close the bracket or brace; if this is text, put it in quotes",
         ),
         ("18446744073709551615: a\n", "1:1: this integer is too large for a key", ""),
+        (
+            "\u{feff}\u{feff}a: 1\n",
+            "1:1: the document starts with two byte-order marks",
+            "remove them; Kubernetes loses the first character of some lines after two marks",
+        ),
+        (
+            "---\n...\nkind: Role\n",
+            "3:1: Kubernetes ignores this text, because the document before it is empty and ends here",
+            "remove the line `...`, or write `---` in its place",
+        ),
     ] {
         let error = refused(text);
         assert_eq!(shown(&error), message, "{text:?}");

@@ -74,3 +74,46 @@ fn a_key_that_would_look_like_json_is_quoted() {
     assert_eq!(write(&root), "'\u{a0}{': 1\n");
     assert_eq!(read_one(&write(&root)), root);
 }
+
+/// Returns the line and column of the text that Kubernetes ignores after the first document.
+fn dropped(text: &str) -> Option<(u32, u32)> {
+    let document = read(text, SourceId(0)).unwrap().remove(0);
+    document.dropped.map(|mark| (mark.line, mark.column))
+}
+
+#[test]
+fn text_that_kubernetes_ignores_after_a_document_is_reported() {
+    for (text, at) in [
+        ("a: 1\n...\nb: 2\n", (3, 1)),
+        ("a: 1\n...\n# c\n\n...\n  b: 2\n", (6, 3)),
+        ("a: 1\n... b\n", (2, 5)),
+        ("a: 1\n...\n\"not closed\n", (3, 1)),
+        ("{a: 1}\nb: 2\n", (2, 1)),
+        ("[]a: 1\n", (1, 3)),
+        (" a: 1\nb: 2\n", (2, 1)),
+        ("  a: 1\n b: 2\n", (2, 2)),
+        (" ? a\n: b\n", (2, 1)),
+        ("a: 1\r---\rb: 2\r", (3, 1)),
+        ("\"a\"\n\"b\"\n", (2, 1)),
+    ] {
+        assert_eq!(dropped(text), Some(at), "{text:?}");
+    }
+    let documents = read("a: 1\n---\nb: 1\n...\nc: 1\n", SourceId(3)).unwrap();
+    assert_eq!(documents[0].dropped, None);
+    assert_eq!(documents[1].dropped.map(|mark| (mark.source, mark.line)), Some((SourceId(3), 5)));
+}
+
+#[test]
+fn nothing_is_reported_where_kubernetes_ignores_only_comments_and_blank_lines() {
+    for text in [
+        "a: 1\n...\n",
+        "a: 1\n... # c\n",
+        "a: 1\n...\n\n# c\n...\n",
+        "{a: 1}\n# c\n",
+        " a: 1\n# c\n\n",
+        "{\"a\": 1}\n",
+        "---\na: 1\n...\n---\nb: 1\n",
+    ] {
+        assert_eq!(dropped(text), None, "{text:?}");
+    }
+}

@@ -8,6 +8,7 @@ use super::directives::{
     DELETE_FROM_LIST, PATCH, RETAIN_KEYS, SET_ORDER, delete_from_list, directive, retain_keys, same_key,
     set_order, unknown_directive, without_directives, without_patch_directive,
 };
+use super::merge::remove_nulls;
 use super::{PatchError, Result};
 use crate::language::ItemPosition;
 use crate::object::{ListStrategy, Schema};
@@ -73,54 +74,53 @@ impl Merger {
         if let Some(keys) = changes.get(RETAIN_KEYS) {
             retain_keys(target, changes, keys)?;
         }
+        remove_nulls(target, changes);
+        // All new keys are added at once, because each single one moves the keys behind it.
+        let mut added = Vec::new();
         for change in changes {
             if &*change.key != RETAIN_KEYS && !change.key.starts_with(SET_ORDER) {
-                self.merge_entry(target, change, schema)?;
+                added.extend(self.merge_entry(target, change, schema)?);
             }
         }
+        target.extend(added);
         for order in changes.iter().filter(|change| change.key.starts_with(SET_ORDER)) {
             set_order(target, order, patch, schema)?;
         }
         Ok(())
     }
 
-    /// Merges one field of the patch.
-    fn merge_entry(&self, target: &mut Map, change: &Entry, schema: Schema<'_>) -> Result<()> {
+    /// Merges one field of the patch. Returns the field if the object does not have it.
+    fn merge_entry(&self, target: &mut Map, change: &Entry, schema: Schema<'_>) -> Result<Option<Entry>> {
         if change.key.starts_with(DELETE_FROM_LIST) {
-            return delete_from_list(target, change);
+            return delete_from_list(target, change).map(|()| None);
         }
         let patch = &change.value;
         if patch.value == Value::Null {
-            target.remove(&change.key);
-            return Ok(());
+            return Ok(None);
         }
         let Some(current) = target.get_mut(&change.key) else {
-            if let Some(new) = without_directives(patch) {
-                target.insert(Entry { value: new, ..change.clone() });
-            }
-            return Ok(());
+            let new = without_directives(patch);
+            return Ok(new.map(|value| Entry { value, ..change.clone() }));
         };
         match (&mut current.value, &patch.value) {
             (Value::Map(map), Value::Map(nested)) => {
                 let schema = field_schema(schema, change)?;
                 if schema.replaces_map() {
                     *current = patch.clone();
-                    return Ok(());
+                } else {
+                    self.merge_map(map, patch, nested, schema)?;
                 }
-                self.merge_map(map, patch, nested, schema)
             }
             (Value::List(items), Value::List(nested)) => {
                 let schema = field_schema(schema, change)?;
-                self.merge_list(items, patch, nested, schema)
+                self.merge_list(items, patch, nested, schema)?;
             }
-            _ => {
-                match without_directives(patch) {
-                    Some(new) => *current = new,
-                    None => drop(target.remove(&change.key)),
-                }
-                Ok(())
-            }
+            _ => match without_directives(patch) {
+                Some(new) => *current = new,
+                None => drop(target.remove(&change.key)),
+            },
         }
+        Ok(None)
     }
 
     /// Merges a list of the patch, by the strategy in the schema.

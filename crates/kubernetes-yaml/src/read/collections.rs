@@ -1,5 +1,6 @@
 //! Lists and maps while they are being read.
 
+use super::MAX_DUPLICATES;
 use crate::{DuplicateKey, Entry, Map, Mark, Node, Value};
 
 /// A node, and how many levels it nests.
@@ -108,7 +109,7 @@ impl Entries {
         self.merged.sort_unstable();
         let is_merged = |mark: &Mark| self.merged.binary_search(mark).is_ok();
         let map = Map::from_end_of(&mut pending.entries, self.start, |dropped, kept| {
-            if !is_merged(&dropped.mark) && !is_merged(&kept.mark) {
+            if duplicates.len() < MAX_DUPLICATES && !is_merged(&dropped.mark) && !is_merged(&kept.mark) {
                 duplicates.push(DuplicateKey { key: dropped.key, dropped: dropped.mark, kept: kept.mark });
             }
         });

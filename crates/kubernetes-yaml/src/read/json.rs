@@ -1,7 +1,7 @@
 //! Reads JSON as Go's `encoding/json` does, with positions.
 
-use super::MAX_DEPTH;
 use super::cursor::{Cursor, Position};
+use super::{MAX_DEPTH, MAX_DUPLICATES, MAX_NODES};
 use crate::{DuplicateKey, Entry, Map, Mark, Node, Number, SourceId, SyntaxError, Value};
 
 type Result<T> = std::result::Result<T, SyntaxError>;
@@ -11,13 +11,24 @@ pub(super) struct JsonReader<'a> {
     cursor: Cursor<'a>,
     source: SourceId,
     depth: usize,
+    /// The number of values and keys that were read.
+    nodes: u64,
     /// The duplicate keys of the values that were read so far.
     pub(super) duplicates: Vec<DuplicateKey>,
+    /// Why Kubernetes refuses a value that is valid JSON.
+    pub(super) refused: Option<SyntaxError>,
 }
 
 impl<'a> JsonReader<'a> {
     pub(super) fn new(text: &'a str, source: SourceId) -> Self {
-        Self { cursor: Cursor::new(text, 0), source, depth: 0, duplicates: Vec::new() }
+        Self {
+            cursor: Cursor::new(text, 0),
+            source,
+            depth: 0,
+            nodes: 0,
+            duplicates: Vec::new(),
+            refused: None,
+        }
     }
 
     /// Returns the offset of the next byte, and its line counted from zero.
@@ -38,6 +49,10 @@ impl<'a> JsonReader<'a> {
 
     fn value(&mut self) -> Result<Node> {
         let at = self.cursor.position();
+        self.nodes += 1;
+        if self.nodes > MAX_NODES {
+            return Err(super::too_many_nodes(at));
+        }
         let value = match self.cursor.byte(0) {
             b'{' => self.nested(Self::object)?,
             b'[' => self.nested(Self::array)?,
@@ -70,6 +85,7 @@ impl<'a> JsonReader<'a> {
         while self.cursor.byte(0) != b'}' {
             let at = self.cursor.position();
             let key = self.string()?.into();
+            self.nodes += 1;
             self.skip_space();
             self.expect(b':')?;
             self.skip_space();
@@ -79,7 +95,9 @@ impl<'a> JsonReader<'a> {
         }
         let duplicates = &mut self.duplicates;
         Ok(Value::Map(Map::from_entries(entries, |dropped, kept| {
-            duplicates.push(DuplicateKey { key: dropped.key, dropped: dropped.mark, kept: kept.mark });
+            if duplicates.len() < MAX_DUPLICATES {
+                duplicates.push(DuplicateKey { key: dropped.key, dropped: dropped.mark, kept: kept.mark });
+            }
         })))
     }
 
@@ -131,11 +149,11 @@ impl<'a> JsonReader<'a> {
         self.cursor.skip_to(self.cursor.offset() + length);
         let integer = text.parse().map(Number::Int).or_else(|_| text.parse().map(Number::Uint));
         let number = integer.or_else(|_| text.parse().map(Number::Float)).map_err(|_| invalid())?;
-        match number {
-            // Kubernetes refuses a float that is out of range as well.
-            Number::Float(float) if float.is_infinite() => Err(invalid()),
-            number => Ok(number),
+        if matches!(number, Number::Float(float) if float.is_infinite()) {
+            // Only if the whole text is JSON: in YAML, the number is a string.
+            self.refused.get_or_insert_with(invalid);
         }
+        Ok(number)
     }
 
     fn string(&mut self) -> Result<String> {

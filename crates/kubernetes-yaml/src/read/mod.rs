@@ -13,11 +13,27 @@ mod scan;
 
 use std::borrow::Cow;
 
-use crate::{DuplicateKey, Node, SourceId, SyntaxError, Value};
+use crate::{DuplicateKey, Mark, Node, SourceId, SyntaxError, Value};
 use cursor::Position;
 
 /// The deepest nesting that is read. Kubernetes allows 10,000 levels; manifests have fewer than twenty.
 const MAX_DEPTH: usize = 500;
+
+/// The most values and keys that are read of one text. Manifests have one in about 30 bytes, and an API server accepts
+/// objects of up to 3 MiB.
+const MAX_NODES: u64 = 2_000_000;
+
+/// The most bytes of strings that aliases may repeat in one text. Kubernetes counts values only, however long they are.
+const MAX_ALIASED_BYTES: u64 = 16 << 20;
+
+/// The most duplicate keys that are reported for one document.
+const MAX_DUPLICATES: usize = 1000;
+
+/// What is left of the limits of a text.
+struct Limits {
+    nodes: u64,
+    aliased_bytes: u64,
+}
 
 /// A document of a text.
 #[derive(Clone, Debug)]
@@ -26,8 +42,11 @@ pub struct Document {
     pub root: Node,
     /// The text of the document, if it is JSON. Kubernetes passes JSON on as it was written.
     pub json: Option<String>,
-    /// Keys that a map of the document has more than once.
+    /// Keys that a map of the document has more than once, at most the first 1,000.
     pub duplicates: Vec<DuplicateKey>,
+    /// Where text starts that Kubernetes does not read, because the document ends before it: after `...`, after the
+    /// closing bracket of a flow collection, or where a line is indented less than the first one.
+    pub dropped: Option<Mark>,
 }
 
 /// Reads all documents of a text, as `kubectl` does. Empty documents and documents that are null are left out.
@@ -37,7 +56,7 @@ pub struct Document {
 ///
 /// # Errors
 ///
-/// Returns an error if Kubernetes refuses the text, or if it is nested more than 500 levels deep.
+/// Returns an error if Kubernetes refuses the text, and for the departures in README.md.
 ///
 /// ```
 /// use kubernetes_yaml::{SourceId, read};
@@ -51,19 +70,22 @@ pub struct Document {
 /// ```
 pub fn read(text: &str, source: SourceId) -> Result<Vec<Document>, SyntaxError> {
     let mut documents: Vec<Document> = Vec::new();
+    let mut limits = Limits { nodes: MAX_NODES, aliased_bytes: MAX_ALIASED_BYTES };
     if !text.trim_start().starts_with('{') {
-        read_yaml(text, 0, source, &mut documents)?;
+        read_yaml(text, Start::default(), source, &mut limits, &mut documents)?;
         return Ok(without_nulls(documents));
     }
-    let Err((json_error, end)) = read_json(text, source, &mut documents) else {
-        return Ok(without_nulls(documents));
+    let (json_error, end) = match read_json(text, source, &mut documents) {
+        Ok(()) => return Ok(without_nulls(documents)),
+        Err(JsonError::Value(error)) => return Err(error),
+        Err(JsonError::Syntax(error, end)) => (error, end),
     };
     // The text may be YAML that begins with `{`, or YAML may follow one JSON value. After two JSON values, everything
     // must be JSON.
     let Some(yaml) = yaml_after_json(text, end).filter(|_| documents.len() < 2) else {
         return Err(json_error);
     };
-    match read_yaml(&text[yaml.offset..], yaml.line, source, &mut documents) {
+    match read_yaml(text, yaml, source, &mut limits, &mut documents) {
         Ok(()) => Ok(without_nulls(documents)),
         // The author of a text that looks like JSON wants to know why it is not JSON.
         Err(_) if documents.is_empty() && looks_like_json(text) => Err(json_error),
@@ -81,7 +103,7 @@ fn without_nulls(mut documents: Vec<Document>) -> Vec<Document> {
 }
 
 /// The start of a line, or of what follows a JSON value on its line.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Start {
     /// In bytes from the start of the text.
     offset: usize,
@@ -89,19 +111,26 @@ struct Start {
     line: u32,
 }
 
-/// Reads JSON values up to the end of the text. Returns with an error where the last complete value ends.
-fn read_json(
-    text: &str,
-    source: SourceId,
-    documents: &mut Vec<Document>,
-) -> Result<(), (SyntaxError, Start)> {
+/// Why a text cannot be read as JSON.
+enum JsonError {
+    /// The text is not JSON, so it may be YAML. The last complete value ends at the position.
+    Syntax(SyntaxError, Start),
+    /// The text is JSON with a value that Kubernetes refuses.
+    Value(SyntaxError),
+}
+
+/// Reads JSON values up to the end of the text.
+fn read_json(text: &str, source: SourceId, documents: &mut Vec<Document>) -> Result<(), JsonError> {
     let mut reader = json::JsonReader::new(text, source);
     loop {
         let (offset, line) = reader.offset_and_line();
-        let next = reader.next().map_err(|error| (error, Start { offset, line }))?;
+        let next = reader.next().map_err(|error| JsonError::Syntax(error, Start { offset, line }))?;
         let Some((root, json)) = next else { return Ok(()) };
+        if let Some(error) = reader.refused.take() {
+            return Err(JsonError::Value(error));
+        }
         let duplicates = std::mem::take(&mut reader.duplicates);
-        documents.push(Document { root, json: Some(json.into()), duplicates });
+        documents.push(Document { root, json: Some(json.into()), duplicates, dropped: None });
     }
 }
 
@@ -125,18 +154,38 @@ fn yaml_after_json(text: &str, json_end: Start) -> Option<Start> {
 
 fn read_yaml(
     text: &str,
-    first_line: u32,
+    start: Start,
     source: SourceId,
+    limits: &mut Limits,
     documents: &mut Vec<Document>,
 ) -> Result<(), SyntaxError> {
-    for (part, first_line) in split(text, first_line)? {
+    for (part, first_line) in split(&text[start.offset..], start.line)? {
         reject_control_characters(part, first_line)?;
-        let part = if part.ends_with('\n') { Cow::Borrowed(part) } else { Cow::Owned(format!("{part}\n")) };
-        let mut duplicates = Vec::new();
-        let root = compose::compose_document(&part, first_line, source, &mut duplicates)?;
-        documents.push(Document { root, json: None, duplicates });
+        let document = compose::compose_document(&with_unix_line_ends(part), first_line, source, limits)?;
+        if let (Value::Null, Some(dropped)) = (&document.root.value, document.dropped) {
+            let position = Position { line: dropped.line - 1, column: dropped.column - 1, index: 0 };
+            let message =
+                "Kubernetes ignores this text, because the document before it is empty and ends here";
+            return Err(SyntaxError::new(position, message)
+                .with_help("remove the line `...`, or write `---` in its place"));
+        }
+        documents.push(document);
     }
     Ok(())
+}
+
+/// Ends the last line. Of the two carriage returns in `\r\r\n`, drops one as `kubectl` does; elsewhere `\r\n` is one line
+/// break anyway.
+fn with_unix_line_ends(part: &str) -> Cow<'_, str> {
+    let ended = part.ends_with('\n');
+    if part.contains("\r\r\n") {
+        let mut part = part.replace("\r\n", "\n");
+        if !ended {
+            part.push('\n');
+        }
+        return Cow::Owned(part);
+    }
+    if ended { Cow::Borrowed(part) } else { Cow::Owned(format!("{part}\n")) }
 }
 
 /// Splits a text at its separator lines. Returns each part with its first line, counted from zero.
@@ -207,6 +256,11 @@ fn may_have_control_characters(text: &str) -> bool {
         found | (u8::from(byte < 0x20) ^ space) | lead
     });
     suspicious != 0
+}
+
+fn too_many_nodes(position: Position) -> SyntaxError {
+    SyntaxError::new(position, "the text has more than 2,000,000 values and keys")
+        .with_help("split it; an API server accepts objects of up to 3 MiB")
 }
 
 fn too_deep(position: Position) -> SyntaxError {

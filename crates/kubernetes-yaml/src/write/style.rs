@@ -106,8 +106,10 @@ const HARMLESS: [bool; 256] =
 
 impl Features {
     fn of(text: &str) -> Self {
-        let mut features =
-            Self { indicator: text.starts_with("---") || text.starts_with("..."), ..Self::default() };
+        // Kubernetes reads a text that starts with `{` as JSON, even after blanks that YAML does not know.
+        let indicator =
+            text.starts_with("---") || text.starts_with("...") || text.trim_start().starts_with('{');
+        let mut features = Self { indicator, ..Self::default() };
         if let Some(rest) = text.strip_prefix('-') {
             features.add(None, '-', rest.chars().next());
         }
@@ -117,8 +119,6 @@ impl Features {
             let mut following = rest.chars();
             if let Some(character) = following.next() {
                 features.add(before.chars().next_back(), character, following.next());
-                // Kubernetes reads a text that starts with `{` as JSON, even after blanks that YAML does not know.
-                features.indicator |= character == '{' && before.trim_start().is_empty();
             }
         }
         features

@@ -1,6 +1,6 @@
 //! Composes block collections: lists with `-`, and maps whose structure is indentation.
 
-use super::{Composer, Context, Key, KeyValue, Result, null_key};
+use super::{Composer, Context, Key, KeyValue, Result};
 use crate::read::collections::{Composed, Entries, Items};
 use crate::read::cursor::Position;
 use crate::read::scan::TokenKind;
@@ -62,11 +62,11 @@ impl Composer<'_, '_> {
                 }
                 TokenKind::Key => {
                     self.scanner.next()?;
-                    let key = self.block_key(at)?;
+                    let key = self.block_key()?;
                     self.block_entry(key, at, &mut entries)?;
                 }
                 TokenKind::Value => {
-                    let key = null_key(at)?;
+                    let key = self.null_key();
                     self.block_entry(key, at, &mut entries)?;
                 }
                 _ => {
@@ -77,9 +77,9 @@ impl Composer<'_, '_> {
         }
     }
 
-    fn block_key(&mut self, at: Position) -> Result<Key> {
+    fn block_key(&mut self) -> Result<Key> {
         match self.scanner.peek()?.kind {
-            TokenKind::Key | TokenKind::Value | TokenKind::BlockEnd => null_key(at),
+            TokenKind::Key | TokenKind::Value | TokenKind::BlockEnd => Ok(self.null_key()),
             _ => self.key(Context::BlockValue),
         }
     }

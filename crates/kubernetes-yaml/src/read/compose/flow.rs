@@ -1,6 +1,6 @@
 //! Composes flow collections: lists in brackets, and maps in braces.
 
-use super::{Composer, Context, Key, KeyValue, Result, null_key};
+use super::{Composer, Context, Key, KeyValue, Result};
 use crate::read::collections::{Entries, Items};
 use crate::read::cursor::Position;
 use crate::read::scan::TokenKind;
@@ -40,7 +40,7 @@ impl Composer<'_, '_> {
     /// Composes a map of one key without braces, as in `[a: 1]`.
     fn flow_pair(&mut self, at: Position) -> Result<(Value, usize)> {
         let mut entries = Entries::new(&self.pending);
-        let key = self.flow_key(at, &TokenKind::FlowSequenceEnd)?;
+        let key = self.flow_key(&TokenKind::FlowSequenceEnd)?;
         self.flow_entry(key, at, &mut entries)?;
         Ok(entries.finish(&mut self.pending, self.duplicates))
     }
@@ -63,7 +63,7 @@ impl Composer<'_, '_> {
                 }
                 TokenKind::Key => {
                     self.scanner.next()?;
-                    let key = self.flow_key(at, &TokenKind::FlowMappingEnd)?;
+                    let key = self.flow_key(&TokenKind::FlowMappingEnd)?;
                     self.flow_entry(key, at, &mut entries)?;
                 }
                 // A key without a value, as in `{a, b}`.
@@ -84,10 +84,10 @@ impl Composer<'_, '_> {
             .with_help("close the bracket or brace; if this is text, put it in quotes"))
     }
 
-    fn flow_key(&mut self, at: Position, closing: &TokenKind<'_>) -> Result<Key> {
+    fn flow_key(&mut self, closing: &TokenKind<'_>) -> Result<Key> {
         match &self.scanner.peek()?.kind {
-            TokenKind::Value | TokenKind::FlowEntry => null_key(at),
-            kind if kind == closing => null_key(at),
+            TokenKind::Value | TokenKind::FlowEntry => Ok(self.null_key()),
+            kind if kind == closing => Ok(self.null_key()),
             _ => self.key(Context::Flow),
         }
     }

@@ -2,38 +2,51 @@
 
 mod block;
 mod flow;
+mod refused;
 
 use std::collections::HashMap;
 
 use super::collections::{Composed, Entries, MergeOrigin, Pending};
 use super::cursor::Position;
 use super::scan::{Scanner, Token, TokenKind};
-use super::{MAX_DEPTH, too_deep};
+use super::{Document, Limits, MAX_DEPTH, too_deep, too_many_nodes};
 use crate::resolve::{self, Scalar};
 use crate::{DuplicateKey, Entry, Mark, Node, Number, SourceId, SyntaxError, Text, Value};
 
 type Result<T> = std::result::Result<T, SyntaxError>;
 
 /// Reads the document in `text`, which begins at line `first_line` of its file, counted from zero. Text after the end
-/// of the document is ignored, as in Kubernetes.
+/// of the document is ignored, as in Kubernetes, and reported.
 pub(super) fn compose_document(
     text: &str,
     first_line: u32,
     source: SourceId,
-    duplicates: &mut Vec<DuplicateKey>,
-) -> Result<Node> {
+    limits: &mut Limits,
+) -> Result<Document> {
+    let mut duplicates = Vec::new();
     let mut composer = Composer {
-        scanner: Scanner::new(text, first_line),
+        scanner: Scanner::new(text, first_line)?,
         source,
         anchors: HashMap::new(),
         decoded: 1,
         aliased: 0,
+        bytes: 0,
+        aliased_bytes: 0,
+        limits,
         depth: 0,
-        is_merge_key: false,
+        last: LastScalar::default(),
+        may_be_refused: false,
         pending: Pending::new(),
-        duplicates,
+        duplicates: &mut duplicates,
     };
-    composer.document()
+    let root = composer.document()?;
+    composer.limits.nodes -= composer.decoded.min(composer.limits.nodes);
+    composer.limits.aliased_bytes -= composer.aliased_bytes;
+    let dropped = composer.scanner.text_after_document()?.map(|at| composer.mark(at));
+    if composer.may_be_refused {
+        refused::check(&root)?;
+    }
+    Ok(Document { root, json: None, duplicates, dropped })
 }
 
 struct Composer<'a, 'd> {
@@ -44,18 +57,43 @@ struct Composer<'a, 'd> {
     decoded: u64,
     /// The number of nodes that aliases made.
     aliased: u64,
+    /// The bytes in all strings.
+    bytes: u64,
+    /// The bytes in strings that aliases repeat.
+    aliased_bytes: u64,
+    limits: &'d mut Limits,
     depth: usize,
-    /// Whether the last scalar is a merge key if it is a key.
-    is_merge_key: bool,
+    /// The last scalar, in case it is a key.
+    last: LastScalar,
+    /// Whether the document has a value or key that JSON does not have.
+    may_be_refused: bool,
     pending: Pending,
     duplicates: &'d mut Vec<DuplicateKey>,
 }
 
 enum Anchor {
-    /// The node of the anchor is still being read. An alias to it would contain itself.
-    Open,
-    /// The node of the anchor, and the number of nodes in it.
-    Closed(Composed, u64),
+    /// The node of the anchor, which starts here, is still being read. An alias to it would contain itself.
+    Open(Position),
+    Closed(ClosedAnchor),
+}
+
+struct ClosedAnchor {
+    composed: Composed,
+    /// The number of nodes in it.
+    size: u64,
+    /// The bytes in its strings.
+    bytes: u64,
+    /// The scalar, if it is one.
+    scalar: LastScalar,
+}
+
+/// Features of a scalar that matter if it is a key, and that its node does not have.
+#[derive(Clone, Copy, Default)]
+struct LastScalar {
+    /// Whether it merges other maps.
+    is_merge_key: bool,
+    /// The number, if it is a float. A node has a float without a fraction as an integer.
+    float: Option<f64>,
 }
 
 /// The context of a node. It decides which tokens may start the node.
@@ -95,8 +133,6 @@ impl<'a> Composer<'a, '_> {
             TokenKind::DocumentStart | TokenKind::DocumentEnd if explicit => self.node(Value::Null, at),
             _ => self.compose(Context::Block)?.node,
         };
-        // Kubernetes reads one token after the root, so an error there counts.
-        self.scanner.peek()?;
         Ok(root)
     }
 
@@ -105,6 +141,9 @@ impl<'a> Composer<'a, '_> {
         self.decoded += 1;
         let token = self.scanner.peek()?;
         let start = token.at;
+        if self.decoded > self.limits.nodes {
+            return Err(too_many_nodes(start));
+        }
         if !matches!(token.kind, TokenKind::Alias(_) | TokenKind::Anchor(_) | TokenKind::Tag(_)) {
             return self.content(context, None, None);
         }
@@ -124,10 +163,20 @@ impl<'a> Composer<'a, '_> {
             self.scanner.next()?;
         }
         let Some(name) = anchor else { return self.content(context, tag, Some(start)) };
-        let before = self.decoded - 1;
-        self.anchors.insert(name, Anchor::Open);
+        let (nodes_before, bytes_before) = (self.decoded - 1, self.bytes);
+        self.anchors.insert(name, Anchor::Open(start));
         let composed = self.content(context, tag, Some(start))?;
-        self.anchors.insert(name, Anchor::Closed(composed.clone(), self.decoded - before));
+        // An anchor of the same name inside this node has replaced it.
+        if let Some(anchor @ Anchor::Open(_)) = self.anchors.get_mut(name)
+            && matches!(anchor, Anchor::Open(open) if *open == start)
+        {
+            *anchor = Anchor::Closed(ClosedAnchor {
+                composed: composed.clone(),
+                size: self.decoded - nodes_before,
+                bytes: self.bytes - bytes_before,
+                scalar: self.last,
+            });
+        }
         Ok(composed)
     }
 
@@ -188,14 +237,24 @@ impl<'a> Composer<'a, '_> {
             None => Err(SyntaxError::new(at, "this alias refers to an unknown anchor").with_help(
                 "define the anchor earlier in the same document; put a value that begins with `*` in quotes",
             )),
-            Some(Anchor::Open) => Err(SyntaxError::new(at, "this alias refers to a value that contains it")),
-            Some(Anchor::Closed(composed, size)) => {
+            Some(Anchor::Open(_)) => {
+                Err(SyntaxError::new(at, "this alias refers to a value that contains it"))
+            }
+            Some(Anchor::Closed(ClosedAnchor { composed, size, bytes, scalar })) => {
+                // An alias is never a merge key.
+                self.last = LastScalar { is_merge_key: false, float: scalar.float };
                 self.decoded += size;
                 self.aliased += size;
+                self.bytes += bytes;
+                self.aliased_bytes += bytes;
+                let message = "aliases expand this document to an excessive size";
                 if is_excessive(self.aliased, self.decoded) {
-                    let message = "aliases expand this document to an excessive size";
                     return Err(SyntaxError::new(at, message)
                         .with_help("write the values out; Kubernetes refuses this document as well"));
+                }
+                if self.aliased_bytes > self.limits.aliased_bytes {
+                    return Err(SyntaxError::new(at, message)
+                        .with_help("use shorter strings; aliases may repeat 16 MiB of strings in one file"));
                 }
                 if self.depth + composed.height > MAX_DEPTH {
                     return Err(too_deep(at));
@@ -207,6 +266,9 @@ impl<'a> Composer<'a, '_> {
 
     /// Composes the value of a key, and adds both to the map.
     fn add_entry(&mut self, key: Key, at: Position, value: KeyValue, entries: &mut Entries) -> Result<()> {
+        if self.decoded > self.limits.nodes {
+            return Err(too_many_nodes(at));
+        }
         let origin = match (&key, value) {
             (Key::Merge, KeyValue::Next(_)) if matches!(self.scanner.peek()?.kind, TokenKind::Alias(_)) => {
                 MergeOrigin::Alias
@@ -236,35 +298,57 @@ impl<'a> Composer<'a, '_> {
         let at = token.at;
         if let TokenKind::Scalar { plain: true, .. } = token.kind {
             self.decoded += 1;
-            let TokenKind::Scalar { text, .. } = self.scanner.next()?.kind else { return null_key(at) };
+            let TokenKind::Scalar { text, .. } = self.scanner.next()?.kind else {
+                return Ok(self.null_key());
+            };
+            self.bytes += text.len() as u64;
             if text == "<<" {
                 self.decoded -= 1;
                 return Ok(Key::Merge);
             }
-            return scalar_key(resolve::plain(&text), &text, at).map(Key::Name);
+            return Ok(self.scalar_key(resolve::plain(&text), &text));
         }
-        self.is_merge_key = false;
         let node = self.compose(context)?.node;
         let scalar = match &node.value {
-            Value::String(_) if self.is_merge_key => return Ok(Key::Merge),
+            Value::String(_) if self.last.is_merge_key => return Ok(Key::Merge),
             Value::String(text) => return Ok(Key::Name(text.clone())),
             Value::Null => Scalar::Null,
             Value::Bool(bool) => Scalar::Bool(*bool),
-            Value::Number(Number::Float(float)) => Scalar::Float(*float),
-            Value::Number(integer) => Scalar::Integer(*integer),
+            Value::Number(number) => self.last.float.map_or(Scalar::Integer(*number), Scalar::Float),
             Value::List(_) | Value::Map(_) => {
                 return Err(SyntaxError::new(at, "a list or map cannot be a key")
                     .with_help("put a template such as `{{ x }}` in quotes"));
             }
         };
-        scalar_key(scalar, "", at).map(Key::Name)
+        Ok(self.scalar_key(scalar, ""))
+    }
+
+    fn null_key(&mut self) -> Key {
+        self.scalar_key(Scalar::Null, "")
+    }
+
+    /// Returns a scalar as a key. Kubernetes refuses some keys, but only once it has dropped duplicate keys.
+    fn scalar_key(&mut self, scalar: Scalar, text: &str) -> Key {
+        let refused = match scalar {
+            Scalar::Text => return Key::Name(text.into()),
+            Scalar::Bool(bool) => return Key::Name(if bool { "true" } else { "false" }.into()),
+            Scalar::Float(float) => return Key::Name(Number::Float(float).to_key().into()),
+            Scalar::Integer(Number::Uint(_)) => refused::LARGE_KEY,
+            Scalar::Integer(number) => return Key::Name(number.to_key().into()),
+            Scalar::Null => refused::NULL_KEY,
+        };
+        self.may_be_refused = true;
+        Key::Name(refused.into())
     }
 
     fn scalar(&mut self, token: Token<'a>, tag: Option<String>) -> Result<Composed> {
         let at = token.at;
         let TokenKind::Scalar { text, plain } = token.kind else { return Ok(self.null(at)) };
-        // `<<` in quotes or with a tag other than `!` is an ordinary key.
-        self.is_merge_key = plain && text == "<<" && tag.as_deref().is_none_or(|tag| tag == "!");
+        self.bytes += text.len() as u64;
+        // `<<` in quotes or with another tag is an ordinary key.
+        let is_merge_key = text == "<<"
+            && tag.as_deref().map_or(plain, |tag| matches!(tag, "!" | "tag:yaml.org,2002:merge"));
+        self.last = LastScalar { is_merge_key, float: None };
         let (scalar, text) = match tag {
             Some(tag) => resolve::tagged(&tag, text).ok_or_else(|| {
                 SyntaxError::new(at, format!("this value does not match its tag `{tag}`"))
@@ -278,10 +362,10 @@ impl<'a> Composer<'a, '_> {
             Scalar::Bool(bool) => Value::Bool(bool),
             Scalar::Integer(number) => Value::Number(number),
             Scalar::Text => Value::String(text.into()),
-            Scalar::Float(float) if float.is_finite() => Value::Number(Number::from_float(float)),
-            Scalar::Float(_) => {
-                return Err(SyntaxError::new(at, "JSON cannot represent this number")
-                    .with_help("put it in quotes if it is text"));
+            Scalar::Float(float) => {
+                self.last.float = Some(float);
+                self.may_be_refused |= !float.is_finite();
+                Value::Number(Number::from_float(float))
             }
         };
         Ok(Composed { node: self.node(value, at), height: 0 })
@@ -298,23 +382,6 @@ impl<'a> Composer<'a, '_> {
 
     fn mark(&self, at: Position) -> Mark {
         Mark { source: self.source, line: at.line + 1, column: at.column + 1 }
-    }
-}
-
-fn null_key(at: Position) -> Result<Key> {
-    scalar_key(Scalar::Null, "", at).map(Key::Name)
-}
-
-fn scalar_key(scalar: Scalar, text: &str, at: Position) -> Result<Text> {
-    match scalar {
-        Scalar::Text => Ok(text.into()),
-        Scalar::Bool(bool) => Ok(if bool { "true" } else { "false" }.into()),
-        Scalar::Integer(Number::Uint(_)) => Err(SyntaxError::new(at, "this integer is too large for a key")),
-        Scalar::Integer(number) => Ok(number.to_key().into()),
-        Scalar::Float(float) => Ok(Number::Float(float).to_key().into()),
-        Scalar::Null => {
-            Err(SyntaxError::new(at, "null cannot be a key").with_help("put the key in quotes if it is text"))
-        }
     }
 }
 

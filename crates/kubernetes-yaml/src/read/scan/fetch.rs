@@ -104,7 +104,8 @@ impl<'a> Scanner<'a> {
 
     fn fetch_flow_start(&mut self, kind: TokenKind<'a>) -> Result<()> {
         self.save_candidate()?;
-        self.candidates.push(KeyCandidate::default());
+        let token = self.taken + self.waiting();
+        self.candidates.push(KeyCandidate { token, ..KeyCandidate::default() });
         self.key_allowed = true;
         self.push_indicator(kind);
         Ok(())
@@ -112,8 +113,11 @@ impl<'a> Scanner<'a> {
 
     fn fetch_flow_end(&mut self, kind: TokenKind<'a>) -> Result<()> {
         self.drop_candidate()?;
-        if self.in_flow() {
-            self.candidates.pop();
+        if self.in_flow()
+            && let Some(inner) = self.candidates.pop()
+            && let Some(outer) = self.candidates.last_mut()
+        {
+            outer.abandoned |= outer.token == inner.token;
         }
         self.key_allowed = false;
         self.push_indicator(kind);
@@ -161,7 +165,10 @@ impl<'a> Scanner<'a> {
         let innermost = self.candidates.len() - 1;
         if self.still_candidate(innermost)? {
             let candidate = self.candidates[innermost];
-            let index = self.head + candidate.token.saturating_sub(self.taken);
+            let index = match candidate.token.checked_sub(self.taken) {
+                Some(ahead) => self.head + ahead,
+                None => self.tokens.len(),
+            };
             self.tokens.insert(index, Token { kind: TokenKind::Key, at: candidate.at });
             self.open_block(candidate.at, index, TokenKind::BlockMappingStart);
             self.candidates[innermost].possible = false;
@@ -239,7 +246,12 @@ impl<'a> Scanner<'a> {
         self.push(TokenKind::Scalar { text, plain: true }, at);
         // Most plain scalars are keys, so this saves one round through `fetch`.
         if self.cursor.byte(0) == b':' && !self.in_flow() && self.cursor.is_blank_break_or_end(1) {
-            return self.fetch_value();
+            let is_key = self.candidates.last().is_some_and(|candidate| {
+                candidate.possible && candidate.at == at && at.line == self.cursor.position().line
+            });
+            if is_key {
+                return self.fetch_value();
+            }
         }
         Ok(())
     }

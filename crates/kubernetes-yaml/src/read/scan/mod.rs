@@ -45,6 +45,7 @@ pub(super) enum TokenKind<'a> {
 
 /// A token that is a key if a `:` follows it on the same line, within 1,024 characters.
 #[derive(Clone, Copy, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "the states are independent")]
 struct KeyCandidate {
     possible: bool,
     /// Whether only a key is allowed at this indentation, so that a missing `:` is an error.
@@ -54,6 +55,9 @@ struct KeyCandidate {
     at: Position,
     /// Whether it was given up because it is too long.
     too_long: bool,
+    /// Whether the scanner no longer waits for its `:`. This is so after an empty flow collection, because of a
+    /// mistake in go-yaml that decides which text is part of the document.
+    abandoned: bool,
 }
 
 const KEY_LENGTH_LIMIT: u32 = 1024;
@@ -80,10 +84,16 @@ pub(super) struct Scanner<'a> {
 type Result<T> = std::result::Result<T, SyntaxError>;
 
 impl<'a> Scanner<'a> {
-    pub(super) fn new(text: &'a str, first_line: u32) -> Self {
+    pub(super) fn new(text: &'a str, first_line: u32) -> Result<Self> {
         // A byte-order mark is not part of the document.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        Self {
+        if text.starts_with('\u{feff}') {
+            let message = "the document starts with two byte-order marks";
+            return Err(SyntaxError::new(Position::at_line(first_line), message).with_help(
+                "remove them; Kubernetes loses the first character of some lines after two marks",
+            ));
+        }
+        Ok(Self {
             cursor: Cursor::new(text, first_line),
             tokens: Vec::with_capacity(16),
             head: 0,
@@ -94,7 +104,7 @@ impl<'a> Scanner<'a> {
             indents: Vec::with_capacity(16),
             key_allowed: true,
             candidates: vec![KeyCandidate::default()],
-        }
+        })
     }
 
     /// Returns the next token without taking it.
@@ -114,6 +124,31 @@ impl<'a> Scanner<'a> {
         self.head += 1;
         self.settled = false;
         Ok(Token { kind, at })
+    }
+
+    /// Returns where text starts that is not part of the document, which has been read. Reads no further than
+    /// Kubernetes does, which reads one token: an error there counts.
+    pub(super) fn text_after_document(&mut self) -> Result<Option<Position>> {
+        let token = self.peek()?;
+        match token.kind {
+            TokenKind::StreamEnd => return Ok(None),
+            TokenKind::DocumentStart | TokenKind::DocumentEnd => {}
+            _ => return Ok(Some(token.at)),
+        }
+        // Lines with an indicator and nothing else are not text.
+        loop {
+            self.cursor.skip_blanks();
+            if self.cursor.byte(0) == b'#' {
+                self.cursor.skip_to_break();
+            }
+            if self.cursor.is_break(0) {
+                self.cursor.take_break();
+            } else if self.document_indicator().is_some() {
+                self.cursor.skip_to(self.cursor.offset() + 3);
+            } else {
+                return Ok((!self.cursor.at_end()).then(|| self.cursor.position()));
+            }
+        }
     }
 
     /// Reads on until the first waiting token is final.
@@ -143,11 +178,16 @@ impl<'a> Scanner<'a> {
 
     fn head_may_be_key(&mut self) -> Result<bool> {
         let head = self.taken;
-        let is_head = |candidate: &KeyCandidate| candidate.token == head && candidate.possible;
+        let is_head =
+            |candidate: &KeyCandidate| candidate.token == head && candidate.possible && !candidate.abandoned;
         // There is only one candidate outside of flow collections, which is the common case.
         let index = match &self.candidates[..] {
             [only] => is_head(only).then_some(0),
-            all => all.iter().rposition(is_head),
+            // Inner candidates come after outer ones, so those before the head need not be looked at.
+            all => {
+                let mut after = all.iter().enumerate().rev().take_while(|(_, inner)| inner.token >= head);
+                after.find(|(_, candidate)| is_head(candidate)).map(|(index, _)| index)
+            }
         };
         match index {
             Some(index) => self.still_candidate(index),
@@ -192,8 +232,13 @@ impl<'a> Scanner<'a> {
         let token = self.taken + self.waiting();
         self.drop_candidate()?;
         if let Some(innermost) = self.candidates.last_mut() {
-            *innermost =
-                KeyCandidate { possible: true, required, token, at: self.cursor.position(), too_long: false };
+            *innermost = KeyCandidate {
+                possible: true,
+                required,
+                token,
+                at: self.cursor.position(),
+                ..KeyCandidate::default()
+            };
         }
         Ok(())
     }
