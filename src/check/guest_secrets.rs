@@ -92,7 +92,7 @@ fn secret_in_guest(field: &Field<'_>, content: &str) -> Finding {
 }
 
 /// Decodes base64, in one line or several.
-fn decode_base64(text: &str) -> Option<String> {
+pub(super) fn decode_base64(text: &str) -> Option<String> {
     let joined: String = text.split_whitespace().collect();
     let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
     if !joined.bytes().all(is_base64) {

@@ -8,7 +8,7 @@ use crate::yaml::Node;
 
 /// Checks that the images of containers, and those that variables such as `OPERAND_IMAGE` pass on, are of the release.
 pub(super) fn check(pod: &Field<'_>, context: &CheckContext<'_>, report: &mut Report) {
-    // Without a release nobody knows its images.
+    // Without a release, its images are not known.
     if context.release_images.is_empty() {
         return;
     }

@@ -2,6 +2,7 @@
 
 use super::field::Field;
 use super::finding::{Finding, Report};
+use super::guest_secrets::decode_base64;
 use super::security_context::describe;
 use crate::language::Check;
 use crate::yaml::Value;
@@ -108,9 +109,11 @@ fn target_of(field: &Field<'_>) -> &'static str {
     if field.object.id.kind == "APIService" { "aggregated API server" } else { "metrics endpoint" }
 }
 
-/// Checks a text that may be a kubeconfig.
+/// Checks a text that may be a kubeconfig, decoded if it is base64.
 fn check_text(field: &Field<'_>, report: &mut Report) {
-    if field.as_str().is_some_and(|text| text.contains("insecure-skip-tls-verify: true")) {
+    let skips_verification = |text: &str| text.contains("insecure-skip-tls-verify: true");
+    let Some(text) = field.as_str() else { return };
+    if skips_verification(text) || decode_base64(text).is_some_and(|decoded| skips_verification(&decoded)) {
         report.add(
             insecure(field, "a kubeconfig does not verify the certificate of the API server".to_owned())
                 .note("anyone who can answer in its place receives the credentials of the kubeconfig")

@@ -14,7 +14,7 @@
 //! | `service_dns` | that no text names a Service of the other cluster |
 //! | `selectors` | that label selectors match something, and that named ports exist |
 //! | `rbac` | that bindings are valid, and who gets permissions |
-//! | `management_pods` | that pods in the management cluster have no unneeded token |
+//! | `pod_tokens` | that pods in the management cluster have no unneeded token |
 //! | `node_access` | that pods in the management cluster have no access to their node |
 //! | `node_scheduling` | that pods in the management cluster stay on the nodes of their hosted control plane |
 //! | `pod_hardening` | that pods in the management cluster are confined and do not run as root |
@@ -52,7 +52,6 @@ mod images;
 mod insecure_settings;
 mod issued_identities;
 mod label_index;
-mod management_pods;
 mod merge;
 mod namespaces;
 mod network_policies;
@@ -63,6 +62,7 @@ mod one_of;
 mod placeholders;
 mod pod_hardening;
 mod pod_security;
+mod pod_tokens;
 mod pods;
 mod rbac;
 mod redirects;
@@ -194,7 +194,7 @@ fn check_object(object: &Object, context: &CheckContext<'_>) -> Report {
     if let Some(pod) = pod {
         selectors::check_workload(root, pod, &mut report);
         selectors::check_probe_ports(pod, &mut report);
-        management_pods::check_token(pod, context, &mut report);
+        pod_tokens::check(pod, context, &mut report);
     }
     check_security(root, pod, context, &mut report);
     guest_secrets::check(root, context, &mut report);

@@ -1,6 +1,6 @@
 //! Names and Services that lead to fixed addresses or to other namespaces, past DNS and NetworkPolicies.
 
-use core::net::IpAddr;
+use std::net::IpAddr;
 
 use super::context::CheckContext;
 use super::field::Field;

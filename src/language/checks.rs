@@ -60,7 +60,7 @@ string_enum! {
         "unpinned-image" => UnpinnedImage,
         /// The placeholder `0.0.1-snapshot` instead of a version.
         "placeholder-version" => PlaceholderVersion,
-        /// `${name}` in a rendered object: nobody inserted a value.
+        /// `${name}` in a rendered object, which no value replaced.
         "unfilled-placeholder" => UnfilledPlaceholder,
         /// Credentials, key material or a kubeconfig in the guest, whose users can read them.
         "secret-in-guest" => SecretInGuest,

@@ -44,7 +44,8 @@ impl ImageReplacements {
                 payload.images(declared_cluster(&declared, tag).unwrap_or(cluster)).unwrap_or(&no_images)
             };
             let images = image_mapper(sources, release_of, &mut errors);
-            let builds = errors.ok_or_record(build_versions(sources, release_of)).unwrap_or_default();
+            let mut builds = errors.ok_or_record(build_versions(sources, release_of)).unwrap_or_default();
+            add_defaults(&mut builds, &payload.images(cluster).unwrap_or(&no_images).default_builds);
             let versions = VersionMapper { release: release.clone(), builds };
             by_folder.insert(folder.clone(), Replacements { images, versions });
         }
@@ -125,7 +126,7 @@ fn mark_of(node: &Node, text: &str) -> Option<Mark> {
     }
 }
 
-/// Returns the versions of programs in the images of a component, and the release's defaults for the others.
+/// Returns the versions of programs in the images of a component.
 fn build_versions<'i>(
     sources: &Images,
     release_of: impl Fn(&str) -> &'i Images,
@@ -154,12 +155,10 @@ fn build_versions<'i>(
             build.tags.push(tag.clone());
         }
     }
-    if let Some(tag) = sources.tags.keys().next() {
-        add_defaults(&mut builds, &release_of(tag).default_builds);
-    }
     Ok(builds)
 }
 
+/// Adds the versions that a release declares for programs that no image declares.
 fn add_defaults(builds: &mut BTreeMap<String, BuildVersion>, defaults: &BuildVersions) {
     for (name, version) in defaults {
         builds

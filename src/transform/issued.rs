@@ -96,7 +96,7 @@ fn kubeconfig(root: &Node) -> Option<IssuedSecret> {
     Some(IssuedSecret { r#type: "Opaque", keys: vec!["kubeconfig".to_owned()], origin })
 }
 
-/// Refuses a kubeconfig for an identity that cannot exist or that nobody chose.
+/// Refuses a kubeconfig for an identity that cannot exist or that no page chose.
 fn check_identity(
     object: &Object,
     cluster: &str,

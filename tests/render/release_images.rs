@@ -204,6 +204,23 @@ fn every_image_and_version_of_a_text_is_replaced() {
 }
 
 #[test]
+fn a_version_of_the_whole_release_is_used_if_no_image_declares_it() {
+    let release = r"
+        kind: ImageStream
+        apiVersion: image.openshift.io/v1
+        metadata: {name: 4.22.0+b, annotations: {io.openshift.build.versions: 'etcd=3.5.21,kubernetes=1.0.0'}}
+        spec:
+          tags:
+          - name: op
+            annotations: {io.openshift.build.versions: kubernetes=1.33.2}
+            from: {kind: DockerImage, name: 'quay.io/r@sha256:01'}
+        ";
+    let project = project_with_text("0.0.1-snapshot-etcd 0.0.1-snapshot-kubernetes", "");
+    let rendered = project.file("payload/image-references", release).render("one");
+    assert_eq!(rendered[0]["data"]["text"], "3.5.21 1.33.2");
+}
+
+#[test]
 fn a_version_that_no_image_declares_is_an_error() {
     project_with_text("0.0.1-snapshot-kubernetes", "etcd=3.5.21").assert_render_error(
         "one",

@@ -8,7 +8,7 @@ use crate::object::{ALL_SERVICE_ACCOUNTS, Cluster};
 use crate::yaml::{Node, Value};
 
 /// Checks that a pod in the management cluster mounts a token only if its `ServiceAccount` has permissions.
-pub(super) fn check_token(pod: &Field<'_>, context: &CheckContext<'_>, report: &mut Report) {
+pub(super) fn check(pod: &Field<'_>, context: &CheckContext<'_>, report: &mut Report) {
     let Some(spec) = pod.get("spec") else { return };
     if context.cluster() != Cluster::Management {
         return;
