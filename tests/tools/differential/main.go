@@ -29,6 +29,7 @@ var modes = map[string]mode{
 	"json-patch":      {2, jsonPatch},
 	"merge-patch":     {2, mergePatch},
 	"strategic-merge": {2, strategicMerge},
+	"include":         {2, include},
 }
 
 func main() {
