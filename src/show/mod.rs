@@ -9,6 +9,7 @@ mod golden;
 mod list;
 mod mask_secrets;
 mod rendered;
+mod revised_field;
 mod unified_diff;
 
 pub(crate) use color::Paint;
