@@ -15,9 +15,11 @@ mod check_decisions;
 mod checks;
 mod commands;
 mod compatibility;
+mod differential;
 mod docs;
 mod events;
 mod explain;
+mod faults;
 mod fragment_manifests;
 mod fragments;
 #[path = "../../benches/generate.rs"]
