@@ -2,6 +2,8 @@
 //!
 //! `TRANSSHIP_DIFFERENTIAL` is the number of comparisons, and `TRANSSHIP_SEED` the first seed. `make fuzz` makes many.
 
+#![allow(clippy::print_stderr, reason = "a test says why it is skipped")]
+
 mod inclusion;
 #[path = "../../crates/kubernetes-yaml/tests/differential/oracle.rs"]
 mod oracle;

@@ -1,5 +1,7 @@
 //! Which manifests the cluster-version-operator includes, and its reasons, compared with library-go.
 
+use std::fmt::Write;
+
 use serde_json::{Value, json};
 use transship::Payload;
 use transship::cvo::{self, Capabilities, Filters, Override};
@@ -97,7 +99,7 @@ fn manifest(number: usize, random: &mut Random) -> String {
         if random.one_in(2) {
             // Nearly always the value that includes the manifest, so that the later filters decide.
             let value = if random.one_in(8) { BOOLEANS[random.below(4)] } else { "'true'" };
-            text += &format!("    include.release.openshift.io/{profile}: {value}\n");
+            let _ = writeln!(text, "    include.release.openshift.io/{profile}: {value}");
         }
     }
     let annotations: [(&str, &[&str], usize); 5] = [
@@ -109,11 +111,11 @@ fn manifest(number: usize, random: &mut Random) -> String {
     ];
     for (name, values, rarity) in annotations {
         if random.one_in(rarity) {
-            text += &format!("    {name}: {}\n", json!(random.pick(values)));
+            let _ = writeln!(text, "    {name}: {}", json!(random.pick(values)));
         }
     }
     if random.one_in(40) {
-        text += &format!("    not-text: {}\n", BOOLEANS[4]);
+        let _ = writeln!(text, "    not-text: {}", BOOLEANS[4]);
     }
     text
 }
