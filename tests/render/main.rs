@@ -19,6 +19,7 @@ mod compatibility;
 mod docs;
 mod events;
 mod explain;
+mod fake_server;
 mod fragment_manifests;
 mod fragments;
 #[path = "../../benches/generate.rs"]
@@ -27,6 +28,7 @@ mod golden;
 mod intent_edge_cases;
 mod intents;
 mod issued;
+mod kubeconfigs;
 mod language;
 mod list;
 mod logging;
