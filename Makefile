@@ -42,6 +42,7 @@ fuzz: ## Fuzz the YAML and JSON readers for a minute each, and compare a million
 			-max_total_time=60 -timeout=5 -rss_limit_mb=1024 || exit 1; \
 	done
 	TRANSSHIP_DIFFERENTIAL=1000000 cargo test --locked --package kubernetes-yaml --test differential
+	TRANSSHIP_DIFFERENTIAL=1000000 cargo test --locked --lib -- rights::differential
 
 playground: ## Two clusters to try things out in, until Ctrl-C
 	TRANSSHIP_PLAYGROUND=1 cargo test --locked --quiet --test cluster
