@@ -1,7 +1,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help test test-crash lint deny bench golden docs schema fuzz playground
 
-help: ## What there is to make
+help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 test: ## Run all tests
@@ -9,20 +9,20 @@ test: ## Run all tests
 	cargo check --locked --quiet --no-default-features --lib
 	cargo check --locked --quiet --package kubernetes-yaml
 
-test-crash: ## Cut install, upgrade and delete of the whole payload off at every request (takes about half an hour)
+test-crash: ## Run the crash tests, which interrupt install, upgrade and delete at every request (half an hour)
 	GOGC=400 TRANSSHIP_CRASH=1 cargo test --locked --test cluster -- --nocapture
 
-lint: deny ## Formatting, clippy with warnings denied, documentation, dependencies
+lint: deny ## Check formatting, clippy with warnings denied, rustdoc and dependencies
 	cargo fmt --all --check
 	cargo clippy --workspace --locked --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --locked --no-deps --quiet
 
-deny: ## Licences, sources and bans of every dependency
+deny: ## Check the licenses and sources of all dependencies, and that none is banned
 	@command -v cargo-deny > /dev/null || cargo install --locked cargo-deny
 	cargo deny check bans licenses sources
 
-bench: ## Beside kubectl and kustomize, as ratios (takes minutes: they do)
-	cargo bench --locked --profile dist --bench beside
+bench: ## Compare the speed with kubectl and kustomize (takes minutes)
+	cargo bench --locked --profile dist --bench comparison
 	TRANSSHIP_BENCH=1 cargo test --locked --profile dist --quiet --test cluster
 
 golden: ## Rewrite golden/ from payload/ and profiles/
@@ -31,7 +31,7 @@ golden: ## Rewrite golden/ from payload/ and profiles/
 docs: ## Rewrite the generated pages of docs/, and the output of the commands in README.md and docs/
 	cargo test --locked --quiet --test render rewrite -- --ignored --test-threads=1
 
-schema: ## Write what is known about Kubernetes' own kinds, from the pinned release
+schema: ## Generate src/object/kubernetes.schema, the fields of Kubernetes' own kinds
 	cd tests/tools && go run ./schema $$(go list -m -f '{{.Version}} {{.Dir}}' k8s.io/kubernetes)/api/openapi-spec/v3 > ../../src/object/kubernetes.schema
 
 fuzz: ## Fuzz the YAML and JSON readers for a minute each, and compare a million texts with Kubernetes' Go code
@@ -44,5 +44,5 @@ fuzz: ## Fuzz the YAML and JSON readers for a minute each, and compare a million
 	TRANSSHIP_DIFFERENTIAL=1000000 cargo test --locked --package kubernetes-yaml --test differential
 	TRANSSHIP_DIFFERENTIAL=1000000 cargo test --locked --lib -- rights::differential
 
-playground: ## Two clusters to try things out in, until Ctrl-C
+playground: ## Start two local clusters, and stop them on Ctrl-C
 	TRANSSHIP_PLAYGROUND=1 cargo test --locked --quiet --test cluster

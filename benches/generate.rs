@@ -1,10 +1,10 @@
-//! A large payload of mixed kinds, always the same for the same size, and a kustomization that does to it what our
-//! profile does.
+//! Generates a large payload of several kinds with a profile, and a kustomization that makes the same changes. The same size
+//! always produces the same files.
 
 use std::fmt::Write;
 use std::path::Path;
 
-/// Objects of one component: enough kinds to be a real one.
+/// The objects of one component, one of each kind.
 pub(crate) const KINDS: [fn(usize) -> String; 10] = [
     service_account,
     config_map,
@@ -18,9 +18,9 @@ pub(crate) const KINDS: [fn(usize) -> String; 10] = [
     daemon_set,
 ];
 
-/// The namespace that everything moves to.
+/// The namespace to which the profile moves all objects.
 pub(crate) const NAMESPACE: &str = "bench-target";
-/// The image that manifests name, and what it becomes.
+/// The image in manifests. `RELEASE_IMAGE` with `DIGEST` replaces it.
 pub(crate) const SOURCE_IMAGE: &str = "quay.io/openshift/origin-bench";
 pub(crate) const DIGEST: &str = "sha256:7b1e5d9c3a8f6042b7d1c9e5f3a0864d2b8e6c4a1f9d7053e8b2c6a4d0f1e395";
 pub(crate) const RELEASE_IMAGE: &str = "quay.io/openshift-release-dev/ocp-v4.0-art-dev";

@@ -1,5 +1,5 @@
-//! A large payload with pages, a word, policy and patches for three profiles, and for kustomize three overlays that come
-//! to the same objects.
+//! Generates a large payload with pages, a fragment and patches and three profiles, one with a policy. Generates three
+//! overlays for kustomize that produce the same objects.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -8,10 +8,10 @@ use super::generate::{
     DIGEST, KINDS, NAMESPACE, RELEASE_IMAGE, SOURCE_IMAGE, operator_images, release_images,
 };
 
-/// The profiles, each with an overlay of its name.
+/// The profiles. Each has an overlay with the same name.
 pub(crate) const PROFILES: [&str; 3] = ["standalone", "mc", "guest"];
 
-/// How many sets of all kinds a component has: with ten kinds, twenty objects.
+/// The number of objects of each kind in a component. With ten kinds, a component has twenty objects.
 const SETS: usize = 2;
 
 const HEADER: &str = "apiVersion: transship.openshift.io/v1\n";
@@ -91,7 +91,7 @@ fn write_profiles(folder: &Path) -> std::io::Result<()> {
              - for: container\n  default: {{terminationMessagePolicy: FallbackToLogsOnError}}\n"
         ),
     )?;
-    let word = format!(
+    let fragment = format!(
         "{HEADER}kind: Fragment\nmetadata: {{name: api}}\ndescription: a container talks to the guest\n\
          inputs: {{workload: workload, container: container, arg: string}}\nadds:\n\
          - {{in: [standalone, guest], nothing: one cluster}}\n\
@@ -99,7 +99,7 @@ fn write_profiles(folder: &Path) -> std::io::Result<()> {
          volumeMounts: [{{name: guest, mountPath: /etc/guest, readOnly: true}}]\n      \
          volumes: [{{name: guest, secret: {{secretName: guest, defaultMode: 416}}}}]\n"
     );
-    std::fs::write(folder.join("fragments/api.yaml"), word)
+    std::fs::write(folder.join("fragments/api.yaml"), fragment)
 }
 
 fn overlay(profile: &str, sets: usize) -> String {
@@ -139,7 +139,7 @@ fn overlay(profile: &str, sets: usize) -> String {
     text
 }
 
-/// What the word and the policy do to every Deployment.
+/// The patches for kustomize that change each Deployment as the fragment and the policy do.
 const WORKLOADS: &str = "\
 - target: {kind: Deployment}
   patch: |-

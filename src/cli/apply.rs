@@ -26,7 +26,7 @@ pub(super) struct Apply {
     inputs: Inputs,
     #[command(flatten)]
     clusters: Clusters,
-    /// Only print what would be done, and in which order
+    /// Print what `apply` would do, in order, and write nothing
     #[arg(long)]
     dry_run: bool,
     /// Wait until every object is ready, and for namespaces and kinds that others create

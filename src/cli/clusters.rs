@@ -17,10 +17,10 @@ use super::{Outcome, output, topology};
 
 #[derive(Args)]
 pub(super) struct Clusters {
-    /// The topology whose clusters to use
+    /// The topology whose clusters the command uses
     #[arg(long, value_name = "NAME")]
     topology: Option<String>,
-    /// The kubeconfig of a standalone cluster; by default KUBECONFIG, ~/.kube/config or the token of the pod
+    /// The kubeconfig of a standalone cluster; by default KUBECONFIG, ~/.kube/config or the pod's own ServiceAccount
     #[arg(long, value_name = "FILE", help_heading = "Clusters")]
     kubeconfig: Option<PathBuf>,
     /// The context of the kubeconfig

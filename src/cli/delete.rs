@@ -8,16 +8,16 @@ use clap::Args;
 use super::clusters::{Clusters, block_on};
 use super::{Inputs, Outcome};
 
-/// Delete the objects of a topology that the inventories list, in order
+/// Delete the objects that the inventories of a topology list, in order
 #[derive(Args)]
 #[command(after_help = "\
 Example:
   transship delete --topology hypershift --management-kubeconfig mc.kubeconfig --guest-kubeconfig guest.kubeconfig
 
-Deleting a namespace deletes everything in it, and deleting a CRD deletes every object of its kind, including
+Deleting a namespace deletes everything in it, and deleting a CRD deletes every object of its kind, including \
 objects that others created.
 
-If the guest does not answer, the objects in the management cluster are deleted anyway. If the guest no longer
+If the guest does not respond, transship still deletes the objects in the management cluster. If the guest no longer \
 exists, use --without-guest.")]
 pub(super) struct Delete {
     #[command(flatten)]

@@ -11,7 +11,7 @@ use clap::{Args, ValueEnum};
 
 use super::{Inputs, Outcome, output};
 
-/// List the manifests of the payload: whether they are included, where they go, and why
+/// List every manifest of the payload with its cluster, or with the reason why it is left out
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -25,7 +25,7 @@ pub(super) struct List {
     /// Profile that selects the manifests
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
-    /// List only manifests that no profile includes, or only profiles of topologies with one cluster
+    /// List only manifests that no profile includes, or that only standalone profiles include
     #[arg(long, conflicts_with_all = ["profile", "filters"])]
     orphans: bool,
     /// Format of the list
@@ -60,10 +60,10 @@ struct Flags {
     /// Exclude manifests with the annotation exclude.release.openshift.io/ID
     #[arg(long, value_name = "ID", help_heading = "Filters")]
     exclude_id: Option<String>,
-    /// Object that is not managed; repeatable
+    /// Object that the cluster-version-operator does not manage, as in `overrides` of the ClusterVersion; repeatable
     #[arg(long = "override", value_name = "GROUP/KIND/NAMESPACE/NAME", help_heading = "Filters")]
     overrides: Vec<Override>,
-    /// Payload that the cluster runs now: capabilities that its manifests newly need are enabled
+    /// Payload that the cluster runs now; a capability that the new version of one of its manifests also needs is enabled
     #[arg(long, value_name = "DIR", help_heading = "Filters")]
     previous_payload: Option<PathBuf>,
 }

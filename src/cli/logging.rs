@@ -23,7 +23,7 @@ pub(super) struct Logging {
 /// The format of the lines on stderr.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum LogFormat {
-    /// Text for people
+    /// Lines of text
     Text,
     /// One JSON object per line
     Json,

@@ -35,7 +35,7 @@ use crate::object::Cluster;
 use crate::payload::Payload;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-/// One release payload, every topology, the right cluster.
+/// Render an OpenShift release payload for each cluster of a topology, check it and apply it.
 #[derive(Parser)]
 #[command(version, max_term_width = 110, after_help = EXIT_CODES)]
 struct Cli {
@@ -46,7 +46,12 @@ struct Cli {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 success · 1 differences, findings or missing objects · 2 invalid input or usage · 3 a cluster failed
+Exit codes:
+  0  success
+  1  differences, findings or missing objects
+  2  invalid input or command line
+  3  a request to a cluster failed or timed out
+
 Results go to stdout, everything else to stderr.";
 
 #[derive(Subcommand)]
@@ -93,7 +98,8 @@ struct Inputs {
     /// File with the `ClusterCSIDriver` of the guest, from which transship reads parameters
     #[arg(long, value_name = "FILE")]
     cluster_csi_driver: Option<PathBuf>,
-    /// Images of the release of the control plane or the guest, in an image-references file; by default, those of the payload
+    /// Images of another release than the payload's for the hosted control plane or the guest, as an image-references file;
+    /// repeatable
     #[arg(long, value_name = "control-plane=FILE|guest=FILE")]
     release_images: Vec<ReleaseImages>,
 }

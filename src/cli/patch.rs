@@ -22,7 +22,7 @@ pub(super) struct Patch {
     /// File with the patch, in YAML or JSON
     #[arg(long = "patch", value_name = "FILE")]
     change: PathBuf,
-    /// Type of the patch; without it, a list is a JSON patch and a map a strategic merge patch
+    /// Type of the patch; by default, a list is a JSON patch and a map is a strategic merge patch
     #[arg(long, value_enum)]
     r#type: Option<Type>,
 }

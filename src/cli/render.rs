@@ -11,11 +11,11 @@ use clap::Args;
 
 use super::{Format, Inputs, Outcome, output};
 
-/// Render the objects of a profile, in the order in which they are applied
+/// Render the objects of a profile, in the order in which `apply` applies them
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  transship render --output rendered      # every profile into a folder of its own: rendered/standalone/…
+  transship render --output rendered      # every profile into its own folder
   transship render --profile standalone   # one profile as a stream of YAML documents
   transship render --profile standalone --component csi-snapshot-controller -o json")]
 pub(super) struct Render {
@@ -36,7 +36,7 @@ pub(super) struct Render {
     /// Skip the checks, to look at objects that fail them
     #[arg(long)]
     no_check: bool,
-    /// Render the objects as `apply` sends them: with the label of the `ApplySet` and without unmanaged fields
+    /// Render the objects as `apply` creates them: with the label of the `ApplySet` and without unmanaged fields
     #[cfg(feature = "apply")]
     #[arg(long)]
     as_applied: bool,

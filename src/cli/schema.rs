@@ -9,7 +9,7 @@ use clap::Args;
 
 use super::{Outcome, output};
 
-/// Print a JSON Schema of pages, profiles and fragments, for completion and checks in editors
+/// Print a JSON Schema of pages, profiles and other files, with which editors complete and check fields
 #[derive(Args)]
 #[command(after_help = "\
 Example:

@@ -20,7 +20,7 @@ pub(super) struct WaitFor {
     /// The objects to wait for: Kind.group/name or Kind.group/namespace/name
     #[arg(value_name = "OBJECT", required = true)]
     objects: Vec<WaitTarget>,
-    /// The kubeconfig of the cluster; by default KUBECONFIG, ~/.kube/config or the token of the pod
+    /// The kubeconfig of the cluster; by default KUBECONFIG, ~/.kube/config or the pod's own ServiceAccount
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
     /// How long to wait; exit code 1 after that

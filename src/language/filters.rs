@@ -111,7 +111,7 @@ typed! {
         "clusterProfile" cluster_profile: Option<String>,
         /// The enabled capabilities.
         "capabilities" capabilities: Option<Vec<String>>,
-        /// Further capabilities, which are known and not enabled.
+        /// Capabilities that exist but are disabled.
         "knownCapabilities" known_capabilities: Option<Vec<String>>,
     }
 }

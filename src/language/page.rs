@@ -29,7 +29,7 @@ typed! {
         "kind" kind: PageKind,
         /// The name of the component.
         "metadata" metadata: Metadata,
-        /// The `ClusterOperator` that reports for the component. The default is the name of the component.
+        /// The operator that is responsible for the component. The default is the name of the component.
         "owner" owner: Option<String>,
         /// Patterns of the component's files, for a page in `profiles/components/`.
         "files" files: Vec<Marked<String>>,
@@ -79,7 +79,7 @@ typed! {
     pub(crate) struct ImageReleases ("images") {
         /// Tags that always come from the guest's release.
         "guest" guest: Vec<Marked<String>>,
-        /// Tags that always come from the control plane's release.
+        /// Tags that always come from the management cluster's release.
         "management" management: Vec<Marked<String>>,
     }
 }
@@ -165,7 +165,7 @@ impl Page {
         &self.metadata.name.0
     }
 
-    /// Returns the `ClusterOperator` that reports for the component.
+    /// Returns the operator that is responsible for the component.
     pub(crate) fn owner(&self) -> &str {
         self.owner.as_deref().unwrap_or_else(|| self.name())
     }

@@ -275,7 +275,8 @@ fn an_invalid_command_line_is_an_error() {
         ),
         (
             &[],
-            "One release payload, every topology, the right cluster\n\nUsage: transship [OPTIONS] <COMMAND>\n",
+            "Render an OpenShift release payload for each cluster of a topology, check it and apply it\n\n\
+             Usage: transship [OPTIONS] <COMMAND>\n",
         ),
     ] {
         let shown = run_in(&repository(), arguments, "").refusal();

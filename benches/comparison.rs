@@ -1,12 +1,12 @@
-//! Beside the tools people use: the same namespace and image change on the same objects, in one run on one machine.
+//! Compares rendering with kustomize and kubectl: each tool makes the same changes to the same objects, on one machine.
 //!
-//! `make bench` runs it. CPU time is user plus system; ours is the median of five runs, kustomize's of one, since it
-//! takes minutes.
+//! `make bench` runs it. CPU time is user plus system. The time of transship is the median of five runs. The other tools
+//! run once, because they take minutes.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
     clippy::expect_used,
-    reason = "a bench talks to a terminal"
+    reason = "a benchmark prints its results"
 )]
 
 mod generate;
@@ -23,7 +23,7 @@ use transship::yaml::{self, Node, SourceId};
 const SIZES: [usize; 2] = [2000, 4000];
 const RUNS: usize = 5;
 
-/// What one or several commands cost, and what they wrote.
+/// The CPU time and the output of one or several commands.
 #[derive(Default)]
 struct Cost {
     cpu: Duration,
@@ -60,16 +60,16 @@ fn bench() -> Result<(), String> {
     three_topologies(&tools, &SIZES.map(|size| folder("three", size)))
 }
 
-/// One namespace and one image for everything.
+/// Compares the tools: each moves all objects to one namespace and changes one image.
 fn one_change(tools: &Path, folders: &[PathBuf; 2]) -> Result<(), String> {
-    println!("reading, moving to one namespace, changing images, writing: CPU time in ms (user + system)\n");
+    println!("one namespace and one image for all objects: CPU time in ms (user + system)\n");
     let checked = ours(folders, |folder| transship(folder, &["bench"], &[]))?;
     let ours = ours(folders, |folder| transship(folder, &["bench"], &["--no-check"]))?;
     let memory = peak_memory_mb();
     row("", &SIZES.map(|size| format!("{size} objects")), "doubling");
     row("transship render", &[millis(&ours[0]), millis(&ours[1])], &ratio(&ours[1], &ours[0]));
-    row("  and checked", &[millis(&checked[0]), millis(&checked[1])], &ratio(&checked[1], &checked[0]));
-    row("  which is", &[ratio(&checked[0], &ours[0]), ratio(&checked[1], &ours[1])], "");
+    row("  with checks", &[millis(&checked[0]), millis(&checked[1])], &ratio(&checked[1], &checked[0]));
+    row("  ratio", &[ratio(&checked[0], &ours[0]), ratio(&checked[1], &ours[1])], "");
     for (name, arguments) in
         [("kustomize build", ["kustomize", "build"]), ("kubectl kustomize", ["kubectl", "kustomize"])]
     {
@@ -80,14 +80,14 @@ fn one_change(tools: &Path, folders: &[PathBuf; 2]) -> Result<(), String> {
         row("  ours is faster by", &times, "");
         same_objects(&ours[0].outputs[0], &theirs[0].outputs[0])?;
     }
-    println!("\ntransship's peak memory: {memory} MB; all three gave the same objects");
+    println!("\npeak memory of transship: {memory} MB; all tools render the same objects");
     Ok(())
 }
 
-/// Three profiles with pages, a word, policy and patches, beside three overlays.
+/// Compares three profiles, with pages, a fragment, policy and patches, with three overlays of kustomize.
 fn three_topologies(tools: &Path, folders: &[PathBuf; 2]) -> Result<(), String> {
     println!(
-        "\nthree profiles, components of 20 objects with a page, a word, policy and patches: CPU time in ms\n"
+        "\nthree profiles, components of 20 objects with a page, a fragment, policy and patches: CPU time in ms\n"
     );
     let ours = ours(folders, |folder| transship(folder, &topologies::PROFILES, &["--no-check"]))?;
     row("", &SIZES.map(|size| format!("{size} objects")), "doubling");
@@ -101,14 +101,14 @@ fn three_topologies(tools: &Path, folders: &[PathBuf; 2]) -> Result<(), String> 
     for (ours, theirs) in ours[0].outputs.iter().zip(&theirs.outputs) {
         same_objects(ours, theirs)?;
     }
-    println!("\nboth gave the same objects in all three");
+    println!("\nboth tools render the same objects for all profiles");
     Ok(())
 }
 
-/// The median of some runs for each folder, behind one that warms the file cache. The sizes take turns, so that a
-/// moment in which the machine is busy does not hit one of them alone.
+/// Returns the median of several runs for each folder. A first run, which does not count, warms the file cache. The folders
+/// take turns, so that other load on the machine affects all of them.
 fn ours(folders: &[PathBuf; 2], run: impl Fn(&Path) -> Result<Cost, String>) -> Result<Vec<Cost>, String> {
-    // What the generator wrote must not be written while we measure.
+    // The kernel must not write the generated files to the disk during the measurement.
     let _ = Command::new("sync").status();
     for folder in folders {
         run(folder)?;
@@ -138,7 +138,7 @@ fn ratio(a: &Cost, b: &Cost) -> String {
     format!("{:.1}x", a.cpu.as_secs_f64() / b.cpu.as_secs_f64())
 }
 
-/// Builds kubectl and kustomize where they are not built yet, and gives their folder.
+/// Builds kubectl and kustomize if necessary, and returns their folder.
 fn tools() -> Result<PathBuf, String> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tools/build");
     let built = Command::new(script)
@@ -152,7 +152,7 @@ fn tools() -> Result<PathBuf, String> {
     Ok(PathBuf::from(String::from_utf8_lossy(&built.stdout).trim()))
 }
 
-/// Our own command. The other tools do not check what they make, so beside them neither do we.
+/// Runs `transship render` for each profile.
 fn transship(folder: &Path, profiles: &[&str], more: &[&str]) -> Result<Cost, String> {
     let mut cost = Cost::default();
     for profile in profiles {
@@ -169,7 +169,7 @@ fn once(tools: &Path, arguments: [&str; 2], folder: &Path) -> Result<Cost, Strin
     measure(command)
 }
 
-/// Runs a command to its end and reads off what the operating system charged for it.
+/// Runs a command and measures its CPU time.
 fn measure(mut command: Command) -> Result<Cost, String> {
     let before = children_cpu();
     let output = command.stderr(Stdio::inherit()).output().map_err(|error| error.to_string())?;
@@ -194,16 +194,16 @@ fn children_cpu() -> Duration {
     time(usage.user_time()) + time(usage.system_time())
 }
 
-/// The most memory that any child had so far; asked before kustomize runs, that is ours.
+/// Returns the peak memory of all child processes so far. Before kustomize runs, that is the peak memory of transship.
 fn peak_memory_mb() -> i64 {
     getrusage(UsageWho::RUSAGE_CHILDREN).expect("the kernel knows its children").max_rss() / 1024
 }
 
-/// A fast answer that is wrong is worth nothing: both tools must give the same objects, in whatever order.
+/// Fails unless both tools rendered the same objects, in any order. A comparison of different results would mean nothing.
 fn same_objects(ours: &str, theirs: &str) -> Result<(), String> {
     let (ours, theirs) = (objects(ours)?, objects(theirs)?);
     if ours.len() != theirs.len() {
-        return Err(format!("{} objects here, {} there", ours.len(), theirs.len()));
+        return Err(format!("transship rendered {} objects, the other tool {}", ours.len(), theirs.len()));
     }
     match ours.iter().find(|(id, node)| theirs.get(*id) != Some(node)) {
         Some((id, _)) => Err(format!("{id} differs")),
