@@ -2,10 +2,11 @@
 
 use std::fmt::Write;
 
+use super::revised_field::{RevisedField, node_at};
 use crate::diagnostic::{Diagnostic, Location};
 use crate::expand::View;
 use crate::language::PolicyTarget;
-use crate::object::path::{self, PathError, named_segment};
+use crate::object::path::{self, PathError, item_segment};
 use crate::object::{Cause, Object, ObjectId, Revision};
 use crate::order::Plan;
 use crate::yaml::{Mark, Node, Value, json};
@@ -48,14 +49,15 @@ pub(crate) fn explain(object: &Object, path: &str, view: &View<'_>) -> Result<St
     match path::resolve(&object.root, path) {
         Ok(nodes) if !nodes.is_empty() => {
             for node in nodes {
-                explainer.explain_tree(node, path, &mut out);
+                explainer.explain_tree(node, &explainer.field(path), &mut out);
             }
         }
         result => {
-            if explainer.revisions.iter().all(|revision| node_at(&revision.root, path).is_none()) {
+            let field = explainer.field(path);
+            if field.versions.iter().all(Option::is_none) {
                 return Err(explainer.unknown_path(path, result.err()));
             }
-            explainer.explain_removed(path, &mut out);
+            explainer.explain_removed(&field, &mut out);
         }
     }
     Ok(out)
@@ -74,41 +76,48 @@ struct Change<'a> {
     before: Option<&'a Node>,
 }
 
-impl Explainer<'_> {
+impl<'a> Explainer<'a> {
+    /// Finds a field in every revision.
+    fn field(&self, path: &str) -> RevisedField<'a> {
+        let versions = self.revisions.iter().map(|revision| node_at(&revision.root, path)).collect();
+        RevisedField { path: path.to_owned(), versions }
+    }
+
     /// Explains all fields below a node, and those that were removed from it.
-    fn explain_tree(&self, node: &Node, path: &str, out: &mut String) {
+    fn explain_tree(&self, node: &Node, field: &RevisedField<'_>, out: &mut String) {
         match &node.value {
             Value::Map(map) if !map.is_empty() => {
                 for entry in map {
-                    self.explain_tree(&entry.value, &path::field(path, &entry.key), out);
+                    self.explain_tree(&entry.value, &field.key(&entry.key), out);
                 }
             }
             Value::List(items) if !items.is_empty() => {
+                let revised = field.items();
                 for (index, item) in items.iter().enumerate() {
-                    let segment = path::item_segment(item, index);
-                    self.explain_tree(item, &format!("{path}/{segment}"), out);
+                    self.explain_tree(item, &revised.item(&item_segment(item, index)), out);
                 }
             }
-            _ => self.explain_field(node, path, out),
+            _ => self.explain_field(node, field, out),
         }
-        for path in self.removed_children(node, path) {
-            self.explain_removed(&path, out);
+        for removed in field.removed_children(node) {
+            self.explain_removed(&removed, out);
         }
     }
 
-    fn explain_field(&self, node: &Node, path: &str, out: &mut String) {
-        let changes = self.changes(path);
+    fn explain_field(&self, node: &Node, field: &RevisedField<'_>, out: &mut String) {
+        let path = &field.path;
+        let changes = self.changes(field);
         let origin = self.origin(node, changes.first());
         let _ = writeln!(out, "{path}: {}\n  from {origin}", self.shown_value(node, path));
         self.explain_earlier(&changes, path, out);
     }
 
-    fn explain_removed(&self, path: &str, out: &mut String) {
-        let changes = self.changes(path);
+    fn explain_removed(&self, field: &RevisedField<'_>, out: &mut String) {
+        let changes = self.changes(field);
         let Some(last) = changes.first() else { return };
         let by = self.describe(last.cause).unwrap_or_default();
-        let _ = writeln!(out, "{path} is not set\n  removed {by}");
-        self.explain_earlier(&changes, path, out);
+        let _ = writeln!(out, "{} is not set\n  removed {by}", field.path);
+        self.explain_earlier(&changes, &field.path, out);
     }
 
     /// Writes the earlier values of a field, the latest first.
@@ -130,49 +139,22 @@ impl Explainer<'_> {
         }
     }
 
-    /// Returns the revisions that changed the value at a path, the latest first.
-    fn changes(&self, path: &str) -> Vec<Change<'_>> {
+    /// Returns the revisions that changed a field, the latest first.
+    fn changes<'f>(&'f self, field: &RevisedField<'f>) -> Vec<Change<'f>> {
         // An item without a name is known by its index only, and a change may have moved it.
-        let has_index = path.split('/').any(|segment| segment.parse::<usize>().is_ok());
+        let has_index = field.path.split('/').any(|segment| segment.parse::<usize>().is_ok());
         let mut changes = Vec::new();
         let mut before: Option<&Node> = None;
-        for revision in self.revisions {
-            let after = node_at(&revision.root, path);
-            if after != before {
+        for (revision, after) in self.revisions.iter().zip(&field.versions) {
+            if *after != before {
                 let source = |node: Option<&Node>| node.map(|node| node.mark.source);
-                let is_same_item = !has_index || source(after) == source(before);
+                let is_same_item = !has_index || source(*after) == source(before);
                 changes.push(Change { cause: &revision.cause, before: before.filter(|_| is_same_item) });
             }
-            before = after;
+            before = *after;
         }
         changes.reverse();
         changes
-    }
-
-    /// Returns the paths of keys and named items that a map or list had in an earlier revision and no longer has.
-    fn removed_children(&self, node: &Node, path: &str) -> Vec<String> {
-        let mut removed = Vec::new();
-        for earlier in self.revisions.iter().filter_map(|revision| node_at(&revision.root, path)) {
-            match (&earlier.value, &node.value) {
-                (Value::Map(earlier), Value::Map(current)) => {
-                    for entry in earlier.iter().filter(|entry| current.get(&entry.key).is_none()) {
-                        removed.push(path::field(path, &entry.key));
-                    }
-                }
-                (Value::List(earlier), Value::List(current)) => {
-                    let names: Vec<String> = current.iter().filter_map(named_segment).collect();
-                    for name in earlier.iter().filter_map(named_segment) {
-                        if !names.contains(&name) {
-                            removed.push(format!("{path}/{name}"));
-                        }
-                    }
-                }
-                _ => {}
-            }
-        }
-        removed.sort();
-        removed.dedup();
-        removed
     }
 
     /// Returns a value as JSON, or a placeholder if it is secret.
@@ -251,14 +233,6 @@ impl Explainer<'_> {
             .at(Location::of(self.object.root.mark, self.view.context.sources))
             .object(&self.object.id)
             .help(help.unwrap_or_else(|| "leave out --path to see all fields".to_owned()))
-    }
-}
-
-/// Returns the node at a path, if there is exactly one.
-fn node_at<'n>(root: &'n Node, path: &str) -> Option<&'n Node> {
-    match path::resolve(root, path).ok()?[..] {
-        [node] => Some(node),
-        _ => None,
     }
 }
 

@@ -10,6 +10,7 @@ mod list;
 mod mask_secrets;
 mod rendered;
 mod roles;
+mod revised_field;
 mod unified_diff;
 
 pub(crate) use color::Paint;
