@@ -73,6 +73,9 @@ impl Location {
     }
 }
 
+/// The maximum number of duplicate keys that are listed for one document.
+const MAX_DUPLICATE_KEYS: usize = 20;
+
 impl Diagnostic {
     /// Creates an error.
     pub(crate) fn error(message: impl Into<String>) -> Self {
@@ -91,15 +94,44 @@ impl Diagnostic {
         Self { help, ..Self::error(message).at(location) }
     }
 
-    /// Creates a warning about a duplicate key, which Kubernetes accepts and other YAML readers do not.
-    pub(crate) fn duplicate_key(duplicate: &DuplicateKey, file: &str) -> Self {
-        Self::warning(format!("duplicate key `{}`: the last value is used", duplicate.key))
-            .at(Location::in_file(duplicate.kept, file))
-            .note(format!(
-                "the value at {} is ignored, as kubectl does",
-                Location::in_file(duplicate.dropped, file)
-            ))
-            .help("remove one of them")
+    /// Creates warnings about duplicate keys, which Kubernetes accepts and other YAML readers do not.
+    pub(crate) fn duplicate_keys(duplicates: &[DuplicateKey], file: &str) -> Vec<Self> {
+        let mut warnings = Vec::new();
+        for duplicate in duplicates.iter().take(MAX_DUPLICATE_KEYS) {
+            let warning = Self::warning(format!("duplicate key `{}`: the last value is used", duplicate.key))
+                .at(Location::in_file(duplicate.kept, file))
+                .note(format!(
+                    "the value at {} is ignored, as kubectl does",
+                    Location::in_file(duplicate.dropped, file)
+                ))
+                .help("remove one of them");
+            warnings.push(warning);
+        }
+        Self::note_unlisted_duplicates(duplicates, &mut warnings);
+        warnings
+    }
+
+    /// Creates errors about duplicate keys in a file of the language.
+    pub(crate) fn refused_duplicate_keys(duplicates: &[DuplicateKey], file: &str) -> Vec<Self> {
+        let mut errors = Vec::new();
+        for duplicate in duplicates.iter().take(MAX_DUPLICATE_KEYS) {
+            let error = Self::error(format!("the key `{}` is duplicated", duplicate.key))
+                .at(Location::in_file(duplicate.kept, file))
+                .note(format!("the first is at {}", Location::in_file(duplicate.dropped, file)))
+                .help("remove one of them");
+            errors.push(error);
+        }
+        Self::note_unlisted_duplicates(duplicates, &mut errors);
+        errors
+    }
+
+    /// Adds to the last message that more duplicate keys follow.
+    fn note_unlisted_duplicates(duplicates: &[DuplicateKey], listed: &mut [Self]) {
+        if duplicates.len() > listed.len()
+            && let Some(last) = listed.last_mut()
+        {
+            last.notes.push("this document has more duplicate keys, which are not listed".to_owned());
+        }
     }
 
     /// Creates a warning about text in a manifest that Kubernetes does not read, because the document ends before it.

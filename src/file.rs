@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
-use crate::yaml::{self, Document, DuplicateKey, Node, SourceId};
+use crate::yaml::{self, Document, Node, SourceId};
 
 /// The maximum size of a file. Manifests are far smaller; the limit protects against reading a wrong file.
 const MAX_SIZE: u64 = 64 << 20;
@@ -41,15 +41,8 @@ pub(crate) fn read_document(path: &Path, source: SourceId) -> Result<Document, D
 pub(crate) fn read_without_duplicate_keys(path: &Path, source: SourceId) -> Result<Node, Diagnostics> {
     let name = path.display().to_string();
     let document = read_document(path, source)?;
-    let errors = document.duplicates.iter().map(|duplicate| duplicate_key(duplicate, &name)).collect();
+    let errors = Diagnostic::refused_duplicate_keys(&document.duplicates, &name);
     Diagnostics(errors).into_result(document.root)
-}
-
-fn duplicate_key(duplicate: &DuplicateKey, file: &str) -> Diagnostic {
-    Diagnostic::error(format!("the key `{}` is duplicated", duplicate.key))
-        .at(Location::in_file(duplicate.kept, file))
-        .note(format!("the first is at {}", Location::in_file(duplicate.dropped, file)))
-        .help("remove one of them")
 }
 
 /// Reads all documents of a file that transship itself uses.

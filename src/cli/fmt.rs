@@ -29,8 +29,8 @@ impl Fmt {
         let text = self.text(&name)?;
         let documents =
             yaml::read(&text, SourceId::default()).map_err(|error| Diagnostic::syntax(error, &name))?;
-        for duplicate in documents.iter().flat_map(|document| &document.duplicates) {
-            output::warn(&[Diagnostic::duplicate_key(duplicate, &name)]);
+        for document in &documents {
+            output::warn(&Diagnostic::duplicate_keys(&document.duplicates, &name));
         }
         for start in documents.iter().filter_map(|document| document.dropped) {
             output::warn(&[Diagnostic::ignored_text(start, &name)]);

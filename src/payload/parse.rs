@@ -37,9 +37,7 @@ pub(super) fn manifests(root: &Path, input: &Input) -> Result<Parsed, Diagnostic
     let mut seen = HashMap::new();
     for (index, document) in documents.into_iter().enumerate() {
         let mark = document.root.mark;
-        parsed.warnings.extend(
-            document.duplicates.iter().map(|duplicate| Diagnostic::duplicate_key(duplicate, &input.name)),
-        );
+        parsed.warnings.extend(Diagnostic::duplicate_keys(&document.duplicates, &input.name));
         parsed.warnings.extend(document.dropped.map(|start| Diagnostic::ignored_text(start, &input.name)));
         let Some(manifest) = errors.ok_or_record(manifest(document, index + 1, &input.name)) else {
             continue;
