@@ -16,10 +16,12 @@ mod check_decisions;
 mod checks;
 mod commands;
 mod compatibility;
+mod differential;
 mod docs;
 mod events;
 mod explain;
 mod fake_server;
+mod faults;
 mod fragment_manifests;
 mod fragments;
 #[path = "../../benches/generate.rs"]

@@ -26,7 +26,7 @@ fn stdout(project: &TestProject, arguments: &[&str]) -> String {
 fn errors(project: &TestProject, arguments: &[&str]) -> String {
     let output = run_limited(project, arguments);
     let errors = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{:.2000}", errors);
+    assert_eq!(output.status.code(), Some(2), "{errors:.2000}");
     errors
 }
 
