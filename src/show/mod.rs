@@ -9,8 +9,8 @@ mod golden;
 mod list;
 mod mask_secrets;
 mod rendered;
-mod roles;
 mod revised_field;
+mod roles;
 mod unified_diff;
 
 pub(crate) use color::Paint;

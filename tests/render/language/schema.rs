@@ -22,7 +22,7 @@ fn the_schema_describes_every_field() {
     assert_eq!(page["required"], json!(["apiVersion", "kind", "metadata"]));
     assert_eq!(
         page["properties"]["owner"]["description"],
-        "The `ClusterOperator` that reports for the component. The default is the name of the component."
+        "The operator that is responsible for the component. The default is the name of the component."
     );
     assert_eq!(
         page["properties"]["patches"]["items"]["properties"]["position"]["enum"],
