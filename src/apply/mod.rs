@@ -21,6 +21,7 @@
 //! | | `credentials`, `credential_plugin` | tokens that change: those of files and of credential plugins |
 //! | | `request` | the path of an object and the requests for it |
 //! | | `api_server` | sends requests: limits of size and time, the retry policy |
+//! | | `memory` | how much memory the answers of an API server may need |
 //! | | `throttle`, `backoff` | the number of requests in flight and the rate of retries; delays between attempts |
 //! | | `discovery` | which resources are served |
 //! | | `error` | why a request failed, and whether to retry it |
