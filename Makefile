@@ -34,7 +34,7 @@ docs: ## Rewrite the generated pages of docs/, and the output of the commands in
 schema: ## Write what is known about Kubernetes' own kinds, from the pinned release
 	cd tests/tools && go run ./schema $$(go list -m -f '{{.Version}} {{.Dir}}' k8s.io/kubernetes)/api/openapi-spec/v3 > ../../src/object/kubernetes.schema
 
-fuzz: ## Fuzz the YAML and JSON readers for a minute each, and compare a million texts with Kubernetes' Go code
+fuzz: ## Fuzz the YAML and JSON readers for a minute each, and compare a million texts and 100,000 patches of each format with Kubernetes' Go code
 	@command -v cargo-fuzz > /dev/null || cargo install --locked cargo-fuzz
 	cd crates/kubernetes-yaml/fuzz && for target in read json; do \
 		mkdir -p new_corpus/$$target && \
@@ -42,6 +42,7 @@ fuzz: ## Fuzz the YAML and JSON readers for a minute each, and compare a million
 			-max_total_time=60 -timeout=5 -rss_limit_mb=1024 || exit 1; \
 	done
 	TRANSSHIP_DIFFERENTIAL=1000000 cargo test --locked --package kubernetes-yaml --test differential
+	TRANSSHIP_DIFFERENTIAL=100000 cargo test --locked --test differential
 
 playground: ## Two clusters to try things out in, until Ctrl-C
 	TRANSSHIP_PLAYGROUND=1 cargo test --locked --quiet --test cluster
