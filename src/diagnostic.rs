@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::nearest::nearest;
+use crate::object::SensitiveTexts;
 use crate::yaml::{DuplicateKey, Mark, Sources, SyntaxError};
 
 /// The message about text that Kubernetes does not read.
@@ -190,6 +191,21 @@ impl Diagnostics {
     pub(crate) fn dedup(mut self) -> Self {
         let mut seen = BTreeSet::new();
         self.0.retain(|error| seen.insert(error.to_string()));
+        self
+    }
+
+    /// Masks sensitive values.
+    ///
+    /// Whoever writes a message does not put such a value into it. This is the last line of defence, for a name or key
+    /// that a message takes from an object.
+    #[must_use]
+    pub(crate) fn mask(mut self, secrets: &SensitiveTexts) -> Self {
+        for diagnostic in &mut self.0 {
+            let Diagnostic { message, object, notes, help, .. } = diagnostic;
+            for text in std::iter::once(message).chain(object).chain(notes).chain(help) {
+                *text = secrets.mask(text);
+            }
+        }
         self
     }
 

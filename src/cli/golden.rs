@@ -78,8 +78,8 @@ impl Options {
             let differences = folder.compare()?;
             let path = folder.path.display().to_string();
             output::result(&match report {
-                Report::Text => show::report(&path, &differences, output::paint()),
-                Report::Github => show::github(&path, &differences),
+                Report::Text => show::report(&path, &differences, &folder.secrets, output::paint()),
+                Report::Github => show::github(&path, &differences, &folder.secrets),
             })?;
             if !differences.is_empty() {
                 outcome = Outcome::Found;

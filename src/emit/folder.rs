@@ -1,35 +1,45 @@
 //! A folder with one file per object, such as those in `golden/`.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
+use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::Path;
 
 use crate::diagnostic::{Diagnostic, Location};
-use crate::object::{Object, ObjectId};
+use crate::object::{Object, ObjectId, mask};
 use crate::order::Plan;
 use crate::parallel::{self, MIN_FILES_PER_THREAD};
 use crate::payload::{RunLevel, Sha256};
-use crate::yaml;
+use crate::yaml::{self, Node};
 
 /// The file that lists the others in the order in which they are applied. `kubectl apply -f` ignores it.
 pub(crate) const INDEX: &str = "index.txt";
 const INDEX_HEADER: &str = "# Applied in this order: run-level, file, and the manifest it came from.\n";
 
 /// The files of a folder.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Folder {
-    /// The content of each file, by its path below the folder.
-    pub(crate) files: BTreeMap<String, String>,
+    /// The files, by their paths below the folder.
+    pub(crate) files: BTreeMap<String, File>,
+}
+
+/// A file of a folder.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct File {
+    /// The content.
+    pub(crate) text: String,
+    /// The object in it; the index has none.
+    pub(crate) object: Option<Node>,
 }
 
 impl Folder {
     /// Returns one file for each object of a plan, and the index.
     pub(crate) fn of(plan: &Plan) -> Self {
         let written = parallel::map(MIN_FILES_PER_THREAD, &plan.objects, |object| {
-            (path(object), yaml::write(&object.root))
+            (path(object), File { text: yaml::write(&object.root), object: Some(object.root.clone()) })
         });
-        let mut files: BTreeMap<String, String> = written.into_iter().collect();
-        files.insert(INDEX.to_owned(), index(plan));
+        let mut files: BTreeMap<String, File> = written.into_iter().collect();
+        files.insert(INDEX.to_owned(), File { text: index(plan), object: None });
         Self { files }
     }
 
@@ -66,12 +76,12 @@ impl Folder {
         std::fs::create_dir_all(parent)?;
         let temporary = tempfile::Builder::new().prefix(".transship-").tempdir_in(parent)?;
         let (new, old) = (temporary.path().join("new"), temporary.path().join("old"));
-        for (path, text) in &self.files {
+        for (path, file) in &self.files {
             let path = new.join(path);
             if let Some(parent) = path.parent() {
                 std::fs::create_dir_all(parent)?;
             }
-            std::fs::write(path, text)?;
+            file.write(&path)?;
         }
         if !folder.exists() {
             return std::fs::rename(new, folder);
@@ -83,6 +93,19 @@ impl Folder {
                 let _ = temporary.keep();
             }
         })
+    }
+}
+
+impl File {
+    /// Creates the file. Only its owner may read one with a Secret or a sensitive value.
+    fn write(&self, path: &Path) -> std::io::Result<()> {
+        let mut options = std::fs::OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        if self.object.as_ref().is_some_and(mask::has_sensitive) {
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        }
+        options.open(path)?.write_all(self.text.as_bytes())
     }
 }
 

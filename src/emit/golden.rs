@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use walkdir::WalkDir;
 
-use super::{Folder, folder};
+use super::folder::{File, Folder, is_written_by_transship};
 use crate::diagnostic::{Diagnostic, Location};
 
 /// A file that differs from the expected one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Difference {
     /// The path of the file below the folder.
     pub(crate) path: String,
@@ -18,7 +18,7 @@ pub(crate) struct Difference {
 }
 
 /// How a file differs from the expected one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum DifferenceKind {
     /// The file does not exist.
     Missing,
@@ -29,10 +29,8 @@ pub(crate) enum DifferenceKind {
         /// The content on disk, with invalid UTF-8 replaced.
         golden: String,
         /// The rendered content.
-        rendered: String,
+        rendered: File,
     },
-    /// The file has other content, which contains a secret parameter and must not be shown.
-    Hidden,
 }
 
 /// Compares a folder with the files that it should contain, byte by byte.
@@ -42,7 +40,7 @@ pub(crate) fn compare(expected: &Folder, folder: &Path) -> Result<Vec<Difference
     for (path, rendered) in &expected.files {
         let kind = match on_disk.remove(path) {
             None => DifferenceKind::Missing,
-            Some(golden) if golden == rendered.as_bytes() => continue,
+            Some(golden) if golden == rendered.text.as_bytes() => continue,
             Some(golden) => DifferenceKind::Changed {
                 golden: String::from_utf8_lossy(&golden).into_owned(),
                 rendered: rendered.clone(),
@@ -70,7 +68,7 @@ pub(crate) fn stale_folders(
         let entry = entry.map_err(|error| cannot_open(root, &error))?;
         let set = entry.path().parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
         let profile = entry.file_name().to_string_lossy();
-        if !is_current(&set, &profile) && folder::is_written_by_transship(entry.path()) {
+        if !is_current(&set, &profile) && is_written_by_transship(entry.path()) {
             stale.push(entry.into_path());
         }
     }
@@ -83,17 +81,6 @@ pub(crate) fn remove(folder: &Path) -> Result<(), Diagnostic> {
         Diagnostic::error(format!("cannot delete the folder: {error}"))
             .at(Location::file(folder.display().to_string()))
     })
-}
-
-impl Difference {
-    /// Removes the content if it contains a secret.
-    pub(crate) fn hide_secrets(&mut self, secrets: &[String]) {
-        if let DifferenceKind::Changed { golden, rendered } = &self.kind
-            && secrets.iter().any(|secret| golden.contains(secret) || rendered.contains(secret))
-        {
-            self.kind = DifferenceKind::Hidden;
-        }
-    }
 }
 
 /// Reads all files below a folder. A folder that does not exist has none.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::mask;
 use crate::yaml::{Mark, Node, Value};
 
 /// Group, kind, namespace and name of an object.
@@ -104,6 +105,13 @@ fn invalid(root: &Node, message: &str, help: &'static str) -> NotAnObject {
 /// silently become "no namespace".
 fn text(node: &Node, field: &str) -> Result<String, NotAnObject> {
     let Some(found) = node.get(field) else { return Ok(String::new()) };
+    if mask::is_sensitive(found) {
+        return Err(NotAnObject {
+            message: format!("`{field}` has the value of a secret parameter"),
+            mark: found.mark,
+            help: "use a parameter that is not secret: names are part of URLs, and logs, events and the inventory show them",
+        });
+    }
     match &found.value {
         Value::Null => Ok(String::new()),
         Value::String(text) => Ok(text.to_string()),

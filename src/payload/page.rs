@@ -216,7 +216,7 @@ pub(super) fn add_page_annotations(manifest: &mut Manifest, page: &Page) {
         return;
     };
     if metadata.get("annotations").is_none_or(|node| node.value == Value::Null) {
-        let empty = Node { value: Value::Map(Map::default()), mark };
+        let empty = Node::new(Value::Map(Map::default()), mark);
         metadata.insert(Entry { key: "annotations".into(), mark, value: empty });
     }
     let Some(Value::Map(annotations)) = metadata.get_mut("annotations").map(|node| &mut node.value) else {
@@ -224,7 +224,7 @@ pub(super) fn add_page_annotations(manifest: &mut Manifest, page: &Page) {
     };
     for (key, text) in &page.annotations {
         if annotations.get(key).is_none() {
-            let value = Node { value: Value::String(text.value.as_str().into()), mark: text.mark };
+            let value = Node::new(Value::String(text.value.as_str().into()), text.mark);
             annotations.insert(Entry { key: key.as_str().into(), mark: text.mark, value });
             manifest.page_annotations.push(key.as_str().into());
         }

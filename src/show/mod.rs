@@ -7,7 +7,6 @@ mod field_diff;
 mod findings;
 mod golden;
 mod list;
-mod mask_secrets;
 mod rendered;
 mod roles;
 mod unified_diff;

@@ -9,8 +9,9 @@ pub fn merge(target: &mut Node, patch: &Node) {
         return;
     };
     if target.as_map().is_none() {
-        *target = Node { value: Value::Map(Map::default()), mark: patch.mark };
+        *target = patch.with_value(Value::Map(Map::default()));
     }
+    target.sensitivity = target.sensitivity.max(patch.sensitivity);
     let Value::Map(map) = &mut target.value else { return };
     remove_nulls(map, changes);
     // All new keys are added at once, because each single one moves the keys behind it.
@@ -23,7 +24,7 @@ pub fn merge(target: &mut Node, patch: &Node) {
             merge(current, &change.value);
         } else {
             // Merging into null removes the nulls inside a new value, as the RFC says.
-            let mut new = Node { value: Value::Null, mark: change.value.mark };
+            let mut new = Node::new(Value::Null, change.value.mark);
             merge(&mut new, &change.value);
             added.push(Entry { value: new, ..change.clone() });
         }

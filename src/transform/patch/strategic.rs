@@ -102,6 +102,7 @@ impl Merger {
             let new = without_directives(patch);
             return Ok(new.map(|value| Entry { value, ..change.clone() }));
         };
+        current.sensitivity = current.sensitivity.max(patch.sensitivity);
         match (&mut current.value, &patch.value) {
             (Value::Map(map), Value::Map(nested)) => {
                 let schema = field_schema(schema, change)?;
