@@ -49,6 +49,7 @@ mod order;
 mod parallel;
 mod parameter_sets;
 mod payload;
+mod printable;
 mod project;
 mod rights;
 mod select;

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::mask;
+use crate::printable;
 use crate::yaml::{Mark, Node, Value};
 
 /// Group, kind, namespace and name of an object.
@@ -89,9 +90,9 @@ impl ObjectId {
 
 impl fmt::Display for ObjectId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.kind_and_group(), self.name)?;
+        write!(f, "{}/{}", printable::line(&self.kind_and_group()), printable::line(&self.name))?;
         if !self.namespace.is_empty() {
-            write!(f, " in {}", self.namespace)?;
+            write!(f, " in {}", printable::line(&self.namespace))?;
         }
         Ok(())
     }

@@ -71,13 +71,20 @@ fn load_patch_files(
     let mut errors = Diagnostics::default();
     let mut patch_files = Vec::new();
     for name in page.patches.iter().filter_map(|entry| entry.value.path.as_ref()) {
-        let Some(found) = find_patch_file(root, folder, page.name(), &name.value) else {
-            errors.0.push(
-                Diagnostic::error(format!("there is no patch file `{}`", name.value))
-                    .at(Location::of(name.mark, sources))
-                    .help(format!("create it beside the page, or in patches/{}/", page.name())),
-            );
-            continue;
+        let location = Location::of(name.mark, sources);
+        let help = format!("create it beside the page, or in patches/{}/", page.name());
+        let found = match find_patch_file(root, folder, page.name(), &name.value) {
+            Ok(Some(found)) => found,
+            Ok(None) => {
+                let message = format!("there is no patch file `{}`", name.value);
+                errors.0.push(Diagnostic::error(message).at(location).help(help));
+                continue;
+            }
+            Err(reason) => {
+                let error = Diagnostic::error(format!("{reason}: `{}`", name.value)).at(location);
+                errors.0.push(error.note("a page cannot read other files of the host").help(help));
+                continue;
+            }
         };
         if let Some(documents) = errors.ok_or_record(read_documents(&found, sources)) {
             patch_files.push(PatchFile { path: name.value.clone(), found, documents });
@@ -87,10 +94,21 @@ fn load_patch_files(
 }
 
 /// Finds a patch file beside the page, or else in `patches/<component>/` beside the payload.
-fn find_patch_file(root: &Path, folder: &Path, component: &str, name: &str) -> Option<PathBuf> {
-    let beside = folder.join(name);
-    let patches = root.parent().unwrap_or(Path::new("")).join("patches").join(component).join(name);
-    [beside, patches].into_iter().find(|path| path.is_file())
+fn find_patch_file(
+    root: &Path,
+    folder: &Path,
+    component: &str,
+    name: &str,
+) -> Result<Option<PathBuf>, &'static str> {
+    // A folder of which only the name is given has the empty parent, which cannot be opened.
+    let parent = match root.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    match file::find_below(folder, name)? {
+        Some(found) => Ok(Some(found)),
+        None => file::find_below(&parent.join("patches").join(component), name),
+    }
 }
 
 fn read_documents(path: &Path, sources: &mut Sources) -> Result<Vec<Node>, Diagnostic> {

@@ -9,6 +9,7 @@ use crate::object::mask::is_sensitive;
 use crate::object::path::{self, PathError, named_segment};
 use crate::object::{Cause, Object, ObjectId, Revision};
 use crate::order::Plan;
+use crate::printable;
 use crate::yaml::{Mark, Node, Value, json};
 
 /// Finds the object with a name such as `deployment/api`, as [`is_called`] matches it.
@@ -98,6 +99,7 @@ impl Explainer<'_> {
     fn explain_field(&self, node: &Node, path: &str, out: &mut String) {
         let changes = self.changes(path);
         let origin = self.origin(node, changes.first());
+        let path = printable::line(path);
         let _ = writeln!(out, "{path}: {}\n  from {origin}", json::show(node));
         self.explain_earlier(&changes, out);
     }
@@ -106,7 +108,7 @@ impl Explainer<'_> {
         let changes = self.changes(path);
         let Some(last) = changes.first() else { return };
         let by = self.describe(last.cause).unwrap_or_default();
-        let _ = writeln!(out, "{path} is not set\n  removed {by}");
+        let _ = writeln!(out, "{} is not set\n  removed {by}", printable::line(path));
         self.explain_earlier(&changes, out);
     }
 

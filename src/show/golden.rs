@@ -6,6 +6,7 @@ use super::unified_diff::unified_diff;
 use super::{Paint, changes};
 use crate::emit::{Difference, DifferenceKind, File, INDEX};
 use crate::object::{SensitiveTexts, mask};
+use crate::printable;
 use crate::yaml::{self, Node, SourceId};
 
 /// The number of fields that are listed for one object.
@@ -13,6 +14,7 @@ const MAX_FIELDS: usize = 20;
 
 const MISSING: &str = "missing: the object is new";
 const STALE: &str = "stale: no object is rendered to this file";
+const NOT_A_FILE: &str = "a link, a pipe or a device, which is not opened";
 const STALE_FOLDER: &str = "stale: no profile and parameter set renders it";
 
 /// Returns the differences of one folder as text: for each file the fields that differ, then a diff.
@@ -24,13 +26,16 @@ pub(crate) fn report(
 ) -> String {
     let mut out = String::new();
     for Difference { path, kind } in differences {
-        let file = paint.bold(&format!("{folder}/{path}"));
+        let file = paint.bold(&printable::line(&format!("{folder}/{path}")));
         match kind {
             DifferenceKind::Missing => {
                 let _ = writeln!(out, "{file} is {MISSING}");
             }
             DifferenceKind::Stale => {
                 let _ = writeln!(out, "{file} is {STALE}");
+            }
+            DifferenceKind::NotAFile => {
+                let _ = writeln!(out, "{file} is {NOT_A_FILE}");
             }
             DifferenceKind::Changed { golden, rendered } => {
                 let _ = writeln!(out, "{file} differs");
@@ -54,12 +59,13 @@ pub(crate) fn github(folder: &str, differences: &[Difference], secrets: &Sensiti
         let (line, message) = match kind {
             DifferenceKind::Missing => (1, MISSING.to_owned()),
             DifferenceKind::Stale => (1, STALE.to_owned()),
+            DifferenceKind::NotAFile => (1, NOT_A_FILE.to_owned()),
             DifferenceKind::Changed { golden, rendered } => {
                 let summary = Comparison::new(path, golden, rendered, secrets).summary;
                 (first_difference(golden, &rendered.text), summary.join("\n"))
             }
         };
-        let file = escape_property(&format!("{folder}/{path}"));
+        let file = escape_property(&printable::line(&format!("{folder}/{path}")));
         let _ = writeln!(out, "::error file={file},line={line}::{}", escape_data(&message));
     }
     out

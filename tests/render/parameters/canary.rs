@@ -25,9 +25,9 @@ const PARAMETERS: [(&str, &str); 5] =
 /// A page that uses every parameter in every way that is allowed, in one of two profiles.
 const PAGE: &str = r"
 place: {management: [Deployment, ConfigMap, Secret]}
+values: {workload: Deployment/d}
 adds:
-- for: Deployment/d
-  in: [mc]
+- in: [mc]
   pod:
     metadata: {annotations: '${p.map}'}
     spec:
@@ -140,11 +140,11 @@ fn no_command_shows_a_secret_value() {
 fn no_error_of_a_page_shows_a_secret_value() {
     for (number, page) in [
         // Two additions that do not fit together.
-        "adds: [{for: Deployment/d, pod: {spec: {nodeName: '${p.text}'}}}, {for: Deployment/d, pod: {spec: {nodeName: a}}}]",
-        "adds: [{for: Deployment/d, workload: {spec: {a: '${p.map}'}}}, {for: Deployment/d, workload: {spec: {a: {zq: 1}}}}]\npatches: [{reason: r, target: {kind: Deployment}, patch: [{op: remove, path: /spec/a/zq8}]}]",
+        "values: {workload: Deployment/d}\nadds: [{pod: {spec: {nodeName: '${p.text}'}}}, {pod: {spec: {nodeName: a}}}]",
+        "values: {workload: Deployment/d}\nadds: [{workload: {spec: {a: '${p.map}'}}}, {workload: {spec: {a: {zq: 1}}}}]\npatches: [{reason: r, target: {kind: Deployment}, patch: [{op: remove, path: /spec/a/zq8}]}]",
         // Paths that lead nowhere: the names of items and keys are candidates for a suggestion.
         "patches: [{reason: r, target: {kind: Secret}, patch: [{op: remove, path: '/nested/[deep=zq7canary-dee]'}]}]",
-        "adds: [{for: Deployment/d, pod: {spec: {volumes: [{name: '${p.text}', emptyDir: {}}]}}}]\npatches: [{reason: r, target: {kind: Deployment}, patch: [{op: remove, path: '/spec/template/spec/volumes/[name=zq7]'}]}]",
+        "values: {workload: Deployment/d}\nadds: [{pod: {spec: {volumes: [{name: '${p.text}', emptyDir: {}}]}}}]\npatches: [{reason: r, target: {kind: Deployment}, patch: [{op: remove, path: '/spec/template/spec/volumes/[name=zq7]'}]}]",
         "patches: [{reason: r, target: {kind: Secret}, patch: [{op: test, path: /extra, value: x}]}]",
         "patches: [{reason: r, target: {kind: Secret}, patch: [{op: remove, path: /extra/x}]}]",
         "patches: [{reason: r, target: {kind: Secret}, patch: {stringData: [a]}}]",
@@ -155,12 +155,12 @@ fn no_error_of_a_page_shows_a_secret_value() {
         "uses: [{f: {number: '${p.text}'}}]",
         "values: {workload: '${p.text}'}",
         "when: {p.text: x}",
-        "adds: [{for: 'Deployment/${p.text}', pod: {spec: {nodeName: a}}}]",
+        "omit: [{objects: ['ConfigMap/${p.text}'], reason: r}]",
         "adds: [{objects: ['${p.map}']}]",
         "adds: [{objects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: '${p.text}', namespace: ns}}]}]",
         "adds: [{objects: [{apiVersion: '${p.text}', kind: ConfigMap, metadata: {name: a, namespace: ns}}]}]",
-        "adds: [{for: Deployment/d, pod: {spec: {nodeName: 'a ${p.list}'}}}]",
-        "adds: [{for: Deployment/d, pod: {spec: {containers: '${p.text}'}}}]",
+        "values: {workload: Deployment/d}\nadds: [{pod: {spec: {nodeName: 'a ${p.list}'}}}]",
+        "values: {workload: Deployment/d}\nadds: [{pod: {spec: {containers: '${p.text}'}}}]",
     ]
     .into_iter()
     .enumerate()

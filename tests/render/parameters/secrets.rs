@@ -10,7 +10,7 @@ fn project_with_secrets() -> TestProject {
         "",
         r"
         namespace: hosted
-        policy: [{for: Deployment, set: {metadata: {labels: {w: '${p.word}', n: 'pin ${p.pin}'}}}}]
+        policy: [{for: Deployment, set: {metadata: {labels: {w: '${p.word}', pin: 'pin ${p.pin}'}}}}]
         ",
     )
     .parameters(
@@ -111,11 +111,11 @@ fn golden_files_do_not_contain_secret_parameters_of_the_command_line() {
             run.refusal(),
             unindent(
                 "
-                error: profiles/mc.yaml:7:80: the golden file would contain the value of a secret parameter
-                  object: Deployment.apps/d in hosted, at /metadata/labels/n
+                error: profiles/mc.yaml:7:75: the golden file would contain the value of a secret parameter
+                  object: Deployment.apps/d in hosted, at /metadata/labels/pin
                   note: golden files are part of the repository
                   help: give the parameter a placeholder in profiles/sets/, and no value on the command line
-                error: profiles/mc.yaml:7:65: the golden file would contain the value of a secret parameter
+                error: profiles/mc.yaml:7:57: the golden file would contain the value of a secret parameter
                   object: Deployment.apps/d in hosted, at /metadata/labels/w
                   note: golden files are part of the repository
                   help: give the parameter a placeholder in profiles/sets/, and no value on the command line
@@ -183,10 +183,9 @@ fn a_name_cannot_have_the_value_of_a_secret_parameter() {
 
 #[test]
 fn files_with_secrets_are_readable_only_for_their_owner() {
-    let project = project_with_secrets().manifest("c/1.yaml", &object("v1", "ConfigMap", "ns", "c", "")).page(
-        "c",
-        "place: {management: [ConfigMap]}",
-    );
+    let project = project_with_secrets()
+        .manifest("c/1.yaml", &object("v1", "ConfigMap", "ns", "c", ""))
+        .page("c", "place: {management: [ConfigMap]}");
     let run = run_with_secrets(&project, &["render", "--profile", "mc", "--output", "out"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
     let modes = ["op/hosted/Deployment.apps_d", "b/hosted/Secret_s", "c/hosted/ConfigMap_c"].map(|file| {
