@@ -137,7 +137,8 @@ pub(super) fn refuse_foreign_files(folder: &Path) -> Result<(), Diagnostic> {
 /// Returns the files that transship wrote into a folder: the index, and those that it lists.
 fn written_files(folder: &Path) -> BTreeSet<String> {
     let Some(index) = read_index(folder) else { return BTreeSet::new() };
-    let listed = index.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split(' ').nth(1));
+    let listed =
+        index.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split(' ').nth(1));
     listed.chain([INDEX]).map(str::to_owned).collect()
 }
 

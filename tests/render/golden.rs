@@ -135,9 +135,11 @@ golden/default/test/op/ns/ConfigMap_old.yaml is stale: no object is rendered to 
 
 #[test]
 fn update_removes_stale_files_and_leaves_no_temporary_folder_behind() {
-    let project = with_golden_files()
-        .file("golden/default/test/op/ns/ConfigMap_old.yaml", "a: 1\n")
-        .manifest("op/0000_05_op_b.yaml", &config_map("b", "{}"));
+    let project = with_golden_files().manifest("op/0000_04_op_old.yaml", &config_map("old", "{}"));
+    assert_eq!(project.run(&["golden", "update"]).code, 0);
+    assert!(project.path().join("golden/default/test/op/ns/ConfigMap_old.yaml").exists());
+    std::fs::remove_file(project.path().join("payload/op/0000_04_op_old.yaml")).unwrap();
+    let project = project.manifest("op/0000_05_op_b.yaml", &config_map("b", "{}"));
     assert_eq!(project.run(&["golden", "update"]).code, 0);
     assert_eq!(project.run(&["golden", "check"]).code, 0);
     assert!(!project.path().join("golden/default/test/op/ns/ConfigMap_old.yaml").exists());
@@ -267,8 +269,9 @@ fn a_foreign_file_in_a_folder_of_transship_is_never_deleted() {
     let project = with_golden_files();
     let render = ["render", "--profile", "test", "--output", "out"];
     assert_eq!(project.run(&render).code, 0);
+    let index = project.read("out/index.txt");
     for folder in ["out", "golden/default/test", "golden/old/test"] {
-        project.write(&format!("{folder}/index.txt"), project.read("out/index.txt"));
+        project.write(&format!("{folder}/index.txt"), &index);
         project.write(&format!("{folder}/op/mine.yaml"), "keep me");
         let update = ["golden", "update"];
         let run = project.run(if folder == "out" { &render[..] } else { &update });

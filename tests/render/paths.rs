@@ -8,10 +8,7 @@ use crate::support::{TestProject, object, unindent};
 fn with_patch_path(path: &str) -> TestProject {
     TestProject::standalone()
         .manifest("op/1.yaml", &object("v1", "ConfigMap", "ns", "c", "data: {}"))
-        .page(
-            "op",
-            &format!("patches: [{{reason: r, target: {{kind: ConfigMap}}, path: {path}}}]"),
-        )
+        .page("op", &format!("patches: [{{reason: r, target: {{kind: ConfigMap}}, path: {path}}}]"))
         .file("outside.yaml", "data: {a: CANARY}\n")
 }
 
@@ -32,7 +29,7 @@ fn a_patch_path_cannot_leave_its_folder() {
             "test",
             &format!(
                 "
-                error: payload/op/component.yaml:4:59: the path leaves its folder: `{path}`
+                error: payload/op/component.yaml:4:56: the path leaves its folder: `{path}`
                   note: a page cannot read other files of the host
                   help: create it beside the page, or in patches/op/
                 "
@@ -49,7 +46,7 @@ fn a_link_cannot_leave_its_folder() {
     project.assert_render_error(
         "test",
         "
-        error: payload/op/component.yaml:4:59: the link leaves its folder: `patch.yaml`
+        error: payload/op/component.yaml:4:56: the link leaves its folder: `patch.yaml`
           note: a page cannot read other files of the host
           help: create it beside the page, or in patches/op/
         ",
@@ -87,9 +84,11 @@ fn a_link_cannot_leave_the_profiles_folder() {
 
 #[test]
 fn a_link_inside_the_profiles_folder_is_followed() {
-    let project = TestProject::standalone()
-        .manifest("op/1.yaml", &object("v1", "ConfigMap", "ns", "c", ""))
-        .file("profiles/data/real.txt", "apiVersion: transship.openshift.io/v1\nkind: Parameters\nmetadata: {name: default}\n");
+    let project =
+        TestProject::standalone().manifest("op/1.yaml", &object("v1", "ConfigMap", "ns", "c", "")).file(
+            "profiles/data/real.txt",
+            "apiVersion: transship.openshift.io/v1\nkind: Parameters\nmetadata: {name: default}\n",
+        );
     std::fs::create_dir_all(project.path().join("profiles/sets")).unwrap();
     symlink("../data/real.txt", project.path().join("profiles/sets/default.yaml")).unwrap();
     assert_eq!(project.render("test").len(), 1);

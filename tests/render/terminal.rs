@@ -3,7 +3,8 @@
 use crate::support::{TestProject, object};
 
 /// Characters that a terminal must not receive, each in a text of its own.
-const HOSTILE: [char; 8] = ['\u{1b}', '\u{7}', '\u{7f}', '\u{9b}', '\u{202e}', '\u{200b}', '\u{2028}', '\u{e0041}'];
+const HOSTILE: [char; 8] =
+    ['\u{1b}', '\u{7}', '\u{7f}', '\u{9b}', '\u{202e}', '\u{200b}', '\u{2028}', '\u{e0041}'];
 
 fn is_hostile(character: char) -> bool {
     HOSTILE.contains(&character)
@@ -12,11 +13,10 @@ fn is_hostile(character: char) -> bool {
 /// Creates a project with hostile characters in names, keys and values. Object names, which the API server restricts, are
 /// those of RBAC, where it does not.
 fn project() -> TestProject {
-    let hostile: String = HOSTILE.iter().collect();
-    let text = serde_json::to_string(&format!("x{hostile}y")).unwrap().replace('\u{7f}', "\\u007f");
-    let body = format!(
-        "data: {{{text}: {text}, list: 'plain'}}\nextra: [{{name: {text}, a: 1}}]\n"
-    );
+    let escapes: String =
+        HOSTILE.iter().map(|character| format!("\\U{:08x}", u32::from(*character))).collect();
+    let text = format!("\"x{escapes}y\"");
+    let body = format!("data: {{{text}: {text}, list: 'plain'}}\nextra: [{{name: {text}, a: 1}}]\n");
     let role = format!(
         "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {{name: {text}, annotations: {{x: x}}}}\nrules: []\n"
     );
