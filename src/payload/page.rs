@@ -100,11 +100,7 @@ fn find_patch_file(
     component: &str,
     name: &str,
 ) -> Result<Option<PathBuf>, &'static str> {
-    // A folder of which only the name is given has the empty parent, which cannot be opened.
-    let parent = match root.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
+    let parent = root.parent().unwrap_or(Path::new(""));
     match file::find_below(folder, name)? {
         Some(found) => Ok(Some(found)),
         None => file::find_below(&parent.join("patches").join(component), name),
