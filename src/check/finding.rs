@@ -88,6 +88,12 @@ impl Finding {
         self
     }
 
+    /// Adds a note, if there is one.
+    pub(super) fn optional_note(mut self, note: Option<String>) -> Self {
+        self.notes.extend(note);
+        self
+    }
+
     /// Sets how to fix the problem.
     pub(super) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = help.into();

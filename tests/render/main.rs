@@ -24,6 +24,7 @@ mod fragments;
 #[path = "../../benches/generate.rs"]
 mod generate;
 mod golden;
+mod in_no_profile;
 mod intent_edge_cases;
 mod intents;
 mod issued;
