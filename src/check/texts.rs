@@ -7,7 +7,7 @@ use super::{placeholders, service_dns};
 use crate::yaml::Value;
 
 /// A schema contains only descriptions.
-const SCHEMA: &str = "openAPIV3Schema";
+pub(super) const SCHEMA: &str = "openAPIV3Schema";
 
 /// The API server itself resolves the URL in a `clientConfig`, and the API server of a hosted cluster runs in the
 /// management cluster.

@@ -8,6 +8,7 @@ mod issued;
 mod metadata;
 pub(crate) mod path;
 mod pod;
+mod policy_rule;
 mod reference;
 mod schema;
 mod schema_table;
@@ -28,6 +29,7 @@ pub(crate) use metadata::{
     remove_label,
 };
 pub(crate) use pod::{containers, containers_mut, has_pods, is_workload, pod, pod_mut, pod_path};
+pub(crate) use policy_rule::PolicyRule;
 pub(crate) use reference::{
     REFERENCE_RULES, Reference, ReferenceRule, ReferenceSource, RequiredPart, TargetNamespace,
 };
