@@ -68,6 +68,7 @@ pub use transform::patch;
 
 use std::collections::BTreeMap;
 
+use check::ReachPath;
 use select::Selected;
 use transform::Rendered;
 
@@ -114,6 +115,14 @@ pub fn lint(context: &Context<'_>, profiles: &[&Profile]) -> Result<Vec<Checked>
         check_wanted(&rendered, &wanted)
     })?;
     Ok(checked.into_iter().flatten().collect())
+}
+
+/// Returns the paths on which one cluster reaches another, for each topology of these profiles.
+pub(crate) fn reach(context: &Context<'_>, profiles: &[&Profile]) -> Result<Vec<ReachPath>, Diagnostics> {
+    let paths = each(by_topology(profiles), |wanted| {
+        Ok(check::reach(&render_topology(context, &wanted, Extent::Topology)?))
+    })?;
+    Ok(paths.into_iter().flatten().collect())
 }
 
 /// Decides for each manifest of the payload whether a profile includes it. Renders nothing.

@@ -1,12 +1,15 @@
 //! Work that is done once per parameter set: linting, and rendering golden files.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use crate::check::ReachPath;
 use crate::check::{self, Finding};
 use crate::diagnostic::Diagnostics;
-use crate::emit::{self, Difference, Folder};
+use crate::emit::{self, Difference, Folder, ReachFile};
 use crate::language::{ParameterSet, Profile, Profiles};
-use crate::{Project, lint, render};
+use crate::object::Cluster;
+use crate::{Project, lint, reach, render, show};
 
 /// The profiles to process with each parameter set.
 #[derive(Clone, Copy)]
@@ -23,6 +26,14 @@ pub(crate) struct GoldenFolder {
     pub(crate) path: PathBuf,
     /// The files that it should contain.
     pub(crate) expected: Folder,
+    /// Values of secret parameters, which no report may show.
+    secrets: Vec<String>,
+}
+
+/// The golden file with the paths between the clusters, for one parameter set.
+pub(crate) struct GoldenReach {
+    /// The file.
+    pub(crate) file: ReachFile,
     /// Values of secret parameters, which no report may show.
     secrets: Vec<String>,
 }
@@ -64,6 +75,44 @@ impl EachParameterSet<'_> {
         Ok(folders.into_iter().flatten().collect())
     }
 
+    /// Returns the paths between the clusters, with all parameter sets together.
+    pub(crate) fn reach(
+        &self,
+        load: impl Fn(&ParameterSet) -> Result<Project, Diagnostics>,
+    ) -> Result<Vec<ReachPath>, Diagnostics> {
+        let paths = self.run(load, |_, project, profiles| reach(&project.context(), profiles));
+        let paths: BTreeSet<ReachPath> = paths.map_err(Diagnostics::dedup)?.into_iter().flatten().collect();
+        Ok(paths.into_iter().collect())
+    }
+
+    /// Returns the golden file `<root>/<parameter set>/reach.txt` of each parameter set, also of those that no longer
+    /// exist. Returns none if only one profile is processed, because the file is about all of them.
+    pub(crate) fn golden_reach(
+        &self,
+        root: &Path,
+        load: impl Fn(&ParameterSet) -> Result<Project, Diagnostics>,
+    ) -> Result<Vec<GoldenReach>, Diagnostics> {
+        if self.profile.is_some() {
+            return Ok(Vec::new());
+        }
+        let mut files = self.run(load, |set, project, profiles| {
+            let mut paths = None;
+            if profiles.iter().any(|profile| profile.cluster != Cluster::Both) {
+                paths = Some(show::reach_text(&reach(&project.context(), profiles)?));
+            }
+            Ok(GoldenReach {
+                file: ReachFile::new(root.join(set), paths.as_deref()),
+                secrets: project.parameters.secrets().map(str::to_owned).collect(),
+            })
+        })?;
+        for set in emit::sets_with_reach(root) {
+            if !self.profiles.sets.contains_key(&set) {
+                files.push(GoldenReach { file: ReachFile::new(root.join(set), None), secrets: Vec::new() });
+            }
+        }
+        Ok(files)
+    }
+
     /// Returns the folders below `<root>` that transship wrote for a parameter set or a profile that no longer
     /// exists. Returns none if only one profile is processed.
     pub(crate) fn stale_golden_folders(&self, root: &Path) -> Result<Vec<PathBuf>, Diagnostics> {
@@ -89,6 +138,17 @@ impl EachParameterSet<'_> {
             profiles.retain(|profile| set.applies_to(profile));
             function(name, &project, &profiles)
         }))
+    }
+}
+
+impl GoldenReach {
+    /// Compares the file with the one on disk. Hides the content of a difference that contains a secret parameter.
+    pub(crate) fn compare(&self) -> Result<Option<Difference>, Diagnostics> {
+        let mut difference = self.file.compare()?;
+        if let Some(difference) = &mut difference {
+            difference.hide_secrets(&self.secrets);
+        }
+        Ok(difference)
     }
 }
 

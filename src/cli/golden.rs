@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::diagnostic::Diagnostics;
 use crate::language::Profiles;
-use crate::parameter_sets::{EachParameterSet, GoldenFolder};
+use crate::parameter_sets::{EachParameterSet, GoldenFolder, GoldenReach};
 use crate::payload::Payload;
 use crate::{emit, show};
 use clap::{Args, Subcommand, ValueEnum};
@@ -90,6 +90,9 @@ impl Options {
                 count => format!("{path}: {count} files differ; {UPDATE} them"),
             });
         }
+        if self.has_other_reach(&payload, &profiles, report)? {
+            outcome = Outcome::Found;
+        }
         for path in self.each_parameter_set(&profiles).stale_golden_folders(&self.golden)? {
             let path = path.display().to_string();
             output::result(&match report {
@@ -99,6 +102,28 @@ impl Options {
             outcome = Outcome::Found;
         }
         Ok(outcome)
+    }
+
+    /// Compares the files that list how the clusters reach each other. Returns whether one differs.
+    fn has_other_reach(
+        &self,
+        payload: &Payload,
+        profiles: &Profiles,
+        report: Report,
+    ) -> Result<bool, Diagnostics> {
+        let mut differs = false;
+        for golden in self.reach(payload, profiles)? {
+            let Some(difference) = golden.compare()? else { continue };
+            let folder = golden.file.folder.display().to_string();
+            let file = format!("{folder}/{}", difference.path);
+            output::result(&match report {
+                Report::Text => show::report(&folder, &[difference], output::paint()),
+                Report::Github => show::github(&folder, &[difference]),
+            })?;
+            output::note(&format!("{file} differs; {UPDATE} it"));
+            differs = true;
+        }
+        Ok(differs)
     }
 
     fn update(&self) -> Result<Outcome, Diagnostics> {
@@ -111,6 +136,9 @@ impl Options {
                 folder.expected.files.len()
             ));
         }
+        for golden in self.reach(&payload, &profiles)? {
+            golden.file.write()?;
+        }
         for path in self.each_parameter_set(&profiles).stale_golden_folders(&self.golden)? {
             emit::remove(&path)?;
             output::note(&format!("{}: deleted, no profile and parameter set renders it", path.display()));
@@ -121,6 +149,11 @@ impl Options {
     fn render(&self, payload: &Payload, profiles: &Profiles) -> Result<Vec<GoldenFolder>, Diagnostics> {
         self.each_parameter_set(profiles)
             .golden_folders(&self.golden, |set| self.inputs.project(payload.clone(), profiles.clone(), set))
+    }
+
+    fn reach(&self, payload: &Payload, profiles: &Profiles) -> Result<Vec<GoldenReach>, Diagnostics> {
+        self.each_parameter_set(profiles)
+            .golden_reach(&self.golden, |set| self.inputs.project(payload.clone(), profiles.clone(), set))
     }
 
     fn each_parameter_set<'a>(&'a self, profiles: &'a Profiles) -> EachParameterSet<'a> {

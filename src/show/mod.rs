@@ -8,6 +8,7 @@ mod findings;
 mod golden;
 mod list;
 mod mask_secrets;
+mod reach;
 mod rendered;
 mod unified_diff;
 
@@ -18,4 +19,5 @@ pub(crate) use field_diff::changes;
 pub(crate) use findings::{json, sarif, text};
 pub(crate) use golden::{github, report, stale_folder, stale_folder_github};
 pub(crate) use list::{Row, added, orphans, rows, selected, summary, table, to_json};
+pub(crate) use reach::{reach_json, reach_text};
 pub(crate) use rendered::rendered;

@@ -48,6 +48,7 @@ mod policy_layers;
 mod profiles;
 mod public_names;
 mod pure;
+mod reach;
 mod readme;
 mod release_images;
 mod replaced_intents;
