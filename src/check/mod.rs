@@ -14,6 +14,7 @@
 //! | `service_dns` | that no text names a Service of the other cluster |
 //! | `selectors` | that label selectors match something, and that named ports exist |
 //! | `rbac` | that bindings are valid, and who gets permissions |
+//! | `needs` | that ServiceAccounts hold the rights that pages declare, and those that they grant |
 //! | `pod_tokens` | that pods in the management cluster have no unneeded token |
 //! | `node_access` | that pods in the management cluster have no access to their node |
 //! | `node_scheduling` | that pods in the management cluster stay on the nodes of their hosted control plane |
@@ -32,7 +33,7 @@
 //! | `allowances` | removes the findings that the project accepts |
 //!
 //! `context` holds what a check may look at, with the indexes `cluster_index`, `label_index` and `served_kinds`.
-//! `security_context` visits the security contexts of a pod, `field` is a node with its path, `finding` is a result, and `merge` joins the results of several runs.
+//! `held_rights` finds the rights of a ServiceAccount. `security_context` visits the security contexts of a pod, `field` is a node with its path, `finding` is a result, and `merge` joins the results of several runs.
 //!
 //! To add a check: add its code in `language/checks.rs`, write a function that adds findings to a `Report`, call it in
 //! `check_object` or `check_cluster`, and add a case to `tests/data/checks/cases.yaml`.
@@ -47,6 +48,7 @@ mod field;
 mod fields;
 mod finding;
 mod guest_secrets;
+mod held_rights;
 mod ignored_text;
 mod images;
 mod insecure_settings;
@@ -54,6 +56,7 @@ mod issued_identities;
 mod label_index;
 mod merge;
 mod namespaces;
+mod needs;
 mod network_policies;
 mod node_access;
 mod node_scheduling;
@@ -145,6 +148,7 @@ fn check_cluster(context: &CheckContext<'_>) -> Checked {
     namespaces::check_profile(context, &mut report);
     run_levels::check(objects, &mut report);
     issued_identities::use_externals(context, &mut report);
+    needs::check(context, &mut report);
     for of_object in parallel::map(MIN_FILES_PER_THREAD, objects, |object| check_object(object, context)) {
         report.findings.extend(of_object.findings);
         report.used_externals.extend(of_object.used_externals);

@@ -96,6 +96,10 @@ string_enum! {
         "reserved-name" => ReservedName,
         /// A binding that grants all permissions in the guest.
         "guest-admin" => GuestAdmin,
+        /// A ServiceAccount without a right that its page says it uses, or that it would have to hold to grant it to others.
+        "missing-right" => MissingRight,
+        /// A ServiceAccount that can create roles or bindings, whose page does not say which.
+        "undeclared-grants" => UndeclaredGrants,
         /// A parameter that is read from the guest without a `pattern` or `enum`.
         "unvalidated-guest-value" => UnvalidatedGuestValue,
         /// An external or a declared kind that nothing uses.
@@ -138,6 +142,7 @@ impl Check {
             | Self::OpenNetwork
             | Self::PrivilegedNamespace
             | Self::Finalizer
+            | Self::UndeclaredGrants
             | Self::UnusedExternal
             | Self::UnusedAllowance => Severity::Warning,
             _ => Severity::Error,

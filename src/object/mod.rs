@@ -8,9 +8,9 @@ mod issued;
 mod metadata;
 pub(crate) mod path;
 mod pod;
-mod policy_rule;
 mod reference;
 mod rights;
+mod role_rule;
 mod schema;
 mod schema_table;
 mod scope;
@@ -30,11 +30,11 @@ pub(crate) use metadata::{
     remove_label,
 };
 pub(crate) use pod::{containers, containers_mut, has_pods, is_workload, pod, pod_mut, pod_path};
-pub(crate) use policy_rule::PolicyRule;
 pub(crate) use reference::{
     REFERENCE_RULES, Reference, ReferenceRule, ReferenceSource, RequiredPart, TargetNamespace,
 };
-pub(crate) use rights::{Right, Rights};
+pub(crate) use rights::{Right, Rights, TooManyRights};
+pub(crate) use role_rule::RoleRule;
 pub(crate) use schema::{ListStrategy, Schema};
 pub(crate) use schema_table::{Expected, is_built_in_kind, versions};
 pub(crate) use scope::{Scope, Scopes, defined_kind};

@@ -36,6 +36,7 @@ mod misuse;
 mod moved_conditions;
 mod moved_references;
 mod namespace;
+mod needs;
 mod nothing_vanishes;
 mod order;
 mod parameters;
