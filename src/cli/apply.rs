@@ -3,8 +3,9 @@
 use std::str::FromStr;
 
 use crate::apply::{self, Adoption, Approval, Options};
-use crate::diagnostic::Diagnostics;
-use crate::language::Selector;
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::language::{Profile, Selector};
+use crate::object::Cluster;
 use clap::Args;
 
 use super::clusters::{Clusters, block_on};
@@ -16,7 +17,7 @@ use super::{Inputs, Outcome, output};
 Examples:
   transship apply --topology standalone --wait
   transship apply --topology hypershift --management-kubeconfig mc.kubeconfig --guest-kubeconfig guest.kubeconfig
-  transship apply --topology hypershift … --prune --approve-prune 14
+  transship apply --topology hypershift … --prune --approve-prune management=3,guest=11
 
 Exit code 3 means that something failed in a cluster. Everything that does not depend on it was applied.")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
@@ -34,7 +35,8 @@ pub(super) struct Apply {
     /// Delete objects that are no longer rendered, once every object is ready; implies --wait
     #[arg(long)]
     prune: bool,
-    /// Approve pruning exactly this many objects; needed for many objects, and for namespaces, CRDs or volumes
+    /// Approve pruning exactly this many objects in each cluster, or `management=NUMBER,guest=NUMBER`; needed for many
+    /// objects, and for namespaces, CRDs or volumes
     #[arg(long, value_name = "NUMBER|all", requires = "prune")]
     approve_prune: Option<Approved>,
     /// Take over objects that others created
@@ -45,19 +47,35 @@ pub(super) struct Apply {
     recreate: Vec<Selector>,
 }
 
-/// A number, or `all`
+/// A number, numbers for clusters, or `all`
 #[derive(Clone, Copy)]
 struct Approved(Approval);
 
 impl FromStr for Approved {
-    type Err = String;
+    type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match (text, text.parse()) {
-            ("all", _) => Ok(Self(Approval::All)),
-            (_, Ok(count)) => Ok(Self(Approval::Count(count))),
-            _ => Err("write a number or all".to_owned()),
+        let invalid = "write a number, management=NUMBER,guest=NUMBER or all";
+        if text == "all" {
+            return Ok(Self(Approval::All));
         }
+        if let Ok(count) = text.parse() {
+            return Ok(Self(Approval::Count(count)));
+        }
+        let (mut management, mut guest) = (None, None);
+        for part in text.split(',') {
+            let (cluster, count) = part.split_once('=').ok_or(invalid)?;
+            let count = count.parse().map_err(|_| invalid)?;
+            let previous = match cluster {
+                "management" => management.replace(count),
+                "guest" => guest.replace(count),
+                _ => return Err(invalid),
+            };
+            if previous.is_some() {
+                return Err("a cluster has two numbers");
+            }
+        }
+        Ok(Self(Approval::Clusters { management, guest }))
     }
 }
 
@@ -65,6 +83,7 @@ impl Apply {
     pub(super) fn run(self) -> Result<Outcome, Diagnostics> {
         let project = self.inputs.load()?;
         let profiles = self.clusters.profiles(&project)?;
+        self.check_approval(&profiles)?;
         let plans = crate::render(&project.context(), &profiles)?;
         for plan in &plans {
             output::warn(&plan.warnings);
@@ -89,5 +108,22 @@ impl Apply {
             progress.clear();
             self.clusters.finish(&summary?)
         })
+    }
+
+    /// Rejects numbers for clusters that the topology does not have.
+    fn check_approval(&self, profiles: &[&Profile]) -> Result<(), Diagnostic> {
+        let Some(Approved(Approval::Clusters { management, guest })) = self.approve_prune else {
+            return Ok(());
+        };
+        for (cluster, count) in [(Cluster::Management, management), (Cluster::Guest, guest)] {
+            if count.is_some() && profiles.iter().all(|profile| profile.cluster != cluster) {
+                let name = cluster.name();
+                return Err(Diagnostic::error(format!(
+                    "--approve-prune names no cluster of this topology: {name}"
+                ))
+                .help("write only the number"));
+            }
+        }
+        Ok(())
     }
 }

@@ -98,9 +98,9 @@ impl Diff {
             let mut failed = false;
             let adoption = if self.adopt { Adoption::On } else { Adoption::Off };
             let options = Options { adoption, ..self.clusters.options() };
-            // The only events are about clusters that cannot be read.
+            // The only events are about clusters that cannot be read, and about lines of an inventory that are ignored.
             let mut changes = apply::diff_live(targets, &options, |event| {
-                failed = true;
+                failed |= event.kind.is_problem();
                 output::note(&event.line());
             })
             .await?;

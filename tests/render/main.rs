@@ -9,6 +9,7 @@
 
 mod addition_merging;
 mod additions;
+mod apply_refusals;
 mod architecture;
 mod bad_input;
 mod check_decisions;

@@ -11,12 +11,14 @@ use serde_json::Value;
 use tracing::{debug, info};
 
 use crate::apply::cluster::error::ClusterError;
-use crate::apply::decide::inventory::{Inventory, InventoryLocation};
+use crate::apply::decide::guest_inventory::{GuestEntries, check_entries};
+use crate::apply::decide::inventory::{InvalidLines, Inventory, InventoryLocation, ParsedInventory};
 use crate::apply::decide::managed_fields::MANAGER;
 use crate::apply::wire::api_server::ApiServer;
 use crate::apply::wire::discovery::ServedResource;
 use crate::apply::wire::error::RequestError;
 use crate::apply::wire::request::ObjectPath;
+use crate::object::{Cluster, ObjectId};
 
 /// How often to try to write the inventory if someone else changes its metadata.
 const MAX_ATTEMPTS: usize = 5;
@@ -35,6 +37,8 @@ pub(crate) struct InventoryStore {
 #[derive(Clone)]
 struct StoredInventory {
     inventory: Inventory,
+    /// The lines that do not name an object. Only the guest's inventory can have any.
+    invalid: Option<InvalidLines>,
     /// `None` if there is no inventory in the cluster.
     resource_version: Option<String>,
 }
@@ -47,15 +51,20 @@ impl StoredInventory {
 }
 
 impl InventoryStore {
-    /// Reads the inventory of a cluster.
+    /// Reads the inventory of a cluster. In the guest, ignores lines that do not name an object: its administrator can edit
+    /// the inventory. Elsewhere they are an error.
     pub(crate) async fn load(
         server: Arc<ApiServer>,
         location: InventoryLocation,
+        cluster: Cluster,
     ) -> Result<Self, ClusterError> {
         let config_maps =
             ServedResource { resource: ApiResource::erase::<ConfigMap>(&()), scope: Scope::Namespaced };
         let path = config_maps.object(&location.namespace, &location.name);
         let stored = read(&server, &path, &location).await?;
+        if let Some(InvalidLines { first, .. }) = stored.invalid.filter(|_| cluster != Cluster::Guest) {
+            return Err(ClusterError::InvalidInventory { location, line: first });
+        }
         let initial = stored.inventory.clone();
         Ok(Self { server, location, path, initial, stored: Mutex::new(stored) })
     }
@@ -63,6 +72,38 @@ impl InventoryStore {
     /// Returns the inventory as it was at the start.
     pub(crate) fn initial(&self) -> &Inventory {
         &self.initial
+    }
+
+    /// Leaves out entries of the guest's inventory that do not count, from the start on. Returns what was left out, in
+    /// words.
+    pub(crate) fn check_guest_entries(
+        &mut self,
+        is_rendered: impl Fn(&ObjectId) -> bool,
+        may_be_ours: impl Fn(&ObjectId) -> bool,
+    ) -> Vec<String> {
+        let location = &self.location;
+        let ignores = |count: usize, (one, many): (&str, &str), reason: String| {
+            let what = if count == 1 { one } else { many };
+            format!("transship ignores {count} {what} of the inventory, {location}, {reason}")
+        };
+        let entry = ("entry", "entries");
+        let mut notices = Vec::new();
+        if let Some(InvalidLines { first, count }) = self.stored().invalid {
+            let reason = format!("that cannot be read, starting at line {first}");
+            notices.push(ignores(count, ("line", "lines"), reason));
+        }
+        let entries = std::mem::take(&mut self.initial.entries);
+        let GuestEntries { kept, ghosts, surplus } = check_entries(entries, is_rendered, may_be_ours);
+        if let Some(first) = ghosts.first() {
+            let reason =
+                format!("without a rendered object or an object with its label, starting with {first}");
+            notices.push(ignores(ghosts.len(), entry, reason));
+        }
+        if surplus > 0 {
+            notices.push(ignores(surplus, entry, "because it is too large".to_owned()));
+        }
+        self.initial.entries = kept;
+        notices
     }
 
     /// Returns whether the cluster has an inventory.
@@ -92,10 +133,11 @@ impl InventoryStore {
 
     /// Writes the inventory if it differs from what is in the cluster.
     pub(crate) async fn save_if_changed(&self, inventory: &Inventory) -> Result<(), ClusterError> {
-        if self.stored().inventory == *inventory {
-            return Ok(());
-        }
-        self.save(inventory).await
+        let is_same = {
+            let stored = self.stored();
+            stored.inventory == *inventory && stored.invalid.is_none()
+        };
+        if is_same { Ok(()) } else { self.save(inventory).await }
     }
 
     /// Writes the inventory. Fails if another rollout wrote it since it was read: two rollouts at once would prune each
@@ -129,7 +171,8 @@ impl InventoryStore {
             Ok(response) => {
                 info!(inventory = %self.location, objects = inventory.entries.len(), "wrote the inventory");
                 let resource_version = resource_version(&response.value);
-                *self.stored() = StoredInventory { inventory: inventory.clone(), resource_version };
+                *self.stored() =
+                    StoredInventory { inventory: inventory.clone(), invalid: None, resource_version };
                 Ok(())
             }
             Err(error) if error.is_transient() || error.is_conflict() => Err(error.into()),
@@ -184,10 +227,9 @@ async fn read(
     location: &InventoryLocation,
 ) -> Result<StoredInventory, ClusterError> {
     let config_map = server.get(path.get()?).await?.unwrap_or_default();
-    let inventory = Inventory::from_config_map(&config_map)
-        .map_err(|line| ClusterError::InvalidInventory { location: location.clone(), line: line.0 })?;
+    let ParsedInventory { inventory, invalid } = Inventory::from_config_map(&config_map);
     debug!(inventory = %location, objects = inventory.entries.len(), "read the inventory");
-    Ok(StoredInventory { inventory, resource_version: resource_version(&config_map) })
+    Ok(StoredInventory { inventory, invalid, resource_version: resource_version(&config_map) })
 }
 
 fn resource_version(live: &Value) -> Option<String> {

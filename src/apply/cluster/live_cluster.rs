@@ -13,10 +13,12 @@ use tracing::debug;
 use crate::apply::cluster::error::{ClusterError, object_error};
 use crate::apply::cluster::inventory_store::InventoryStore;
 use crate::apply::cluster::options::Options;
-use crate::apply::decide::decision::{DecisionContext, apply_set_of};
+use crate::apply::decide::decision::DecisionContext;
 use crate::apply::decide::desired::{Desired, FieldRules, version_of};
+use crate::apply::decide::event::{Event, EventKind};
 use crate::apply::decide::inventory::{InventoryEntry, InventoryLocation, PART_OF};
 use crate::apply::decide::object_error::ObjectError;
+use crate::apply::decide::ownership::{NotOurs, apply_set_of, reason_not_to_delete};
 use crate::apply::wire::api_server::ApiServer;
 use crate::apply::wire::discovery::{self, ServedResource, ServedResources};
 use crate::apply::wire::error::RequestError;
@@ -56,8 +58,18 @@ pub(crate) struct LiveCluster<'a> {
     labelled: HashMap<ObjectId, Value>,
     /// Rendered objects without the label that exist or may exist. [`Self::find_existing`] fills it in.
     existing: HashSet<ObjectId>,
-    /// Resources whose objects cannot be listed. They are read one by one.
+    /// Resources whose objects cannot be listed completely. They are read one by one.
     unlistable: HashSet<ServedResource>,
+    /// Which entries of the guest's inventory are left out, in words.
+    notices: Vec<String>,
+}
+
+/// The labelled objects of a kind.
+#[derive(Default)]
+pub(crate) struct LabelledObjects {
+    pub(crate) objects: BTreeMap<ObjectId, Value>,
+    /// Whether these are all. The others are read one by one.
+    complete: bool,
 }
 
 /// The objects of a list.
@@ -78,7 +90,7 @@ impl<'a> LiveCluster<'a> {
         let resources = ServedResources::discover(&server).await?;
         let mut cluster = Self {
             cluster: profile.cluster,
-            inventory: InventoryStore::load(Arc::clone(&server), location).await?,
+            inventory: InventoryStore::load(Arc::clone(&server), location, profile.cluster).await?,
             server,
             field_rules: FieldRules::new(profile, &plan.objects, apply_set.clone()),
             namespace,
@@ -87,9 +99,33 @@ impl<'a> LiveCluster<'a> {
             labelled: HashMap::new(),
             existing: HashSet::new(),
             unlistable: HashSet::new(),
+            notices: Vec::new(),
         };
         cluster.read_labelled(&plan.objects).await?;
+        if cluster.cluster == Cluster::Guest {
+            cluster.check_inventory(&plan.objects);
+        }
         Ok(cluster)
+    }
+
+    /// Leaves out entries of the guest's inventory that do not count.
+    fn check_inventory(&mut self, objects: &[Object]) {
+        let rendered: HashSet<&ObjectId> = objects.iter().map(|object| &object.id).collect();
+        let mut unknown_kinds = HashSet::new();
+        for ServedResource { resource, .. } in &self.unlistable {
+            unknown_kinds.insert((resource.group.as_str(), resource.kind.as_str()));
+        }
+        let is_labelled = |id: &ObjectId| {
+            self.labelled.get(id).is_some_and(|live| apply_set_of(live) == Some(self.apply_set.as_str()))
+        };
+        let may_be_ours =
+            |id: &ObjectId| is_labelled(id) || unknown_kinds.contains(&(id.group.as_str(), id.kind.as_str()));
+        self.notices = self.inventory.check_guest_entries(|id| rendered.contains(id), may_be_ours);
+    }
+
+    /// Returns events about entries of the guest's inventory that transship ignores.
+    pub(crate) fn notices(&self) -> impl Iterator<Item = Event> {
+        self.notices.iter().map(|notice| Event::for_cluster(self.cluster, EventKind::Released, notice))
     }
 
     /// Reads the labelled objects of every kind that the inventory or the plan contains.
@@ -98,7 +134,12 @@ impl<'a> LiveCluster<'a> {
         let lists = join_all(resources.iter().map(|resource| self.list_labelled(resource))).await;
         for (resource, list) in resources.into_iter().zip(lists) {
             match list {
-                Ok(list) => self.labelled.extend(list),
+                Ok(list) => {
+                    self.labelled.extend(list.objects);
+                    if !list.complete {
+                        self.unlistable.insert(resource);
+                    }
+                }
                 Err(error) => {
                     if error.is_unreachable() && !self.is_answering().await {
                         return Err(error.into());
@@ -133,13 +174,13 @@ impl<'a> LiveCluster<'a> {
     pub(crate) async fn list_labelled(
         &self,
         resource: &ServedResource,
-    ) -> Result<Vec<(ObjectId, Value)>, RequestError> {
+    ) -> Result<LabelledObjects, RequestError> {
         // In the management cluster, transship reads only the namespace of the hosted control plane.
         let namespace = if self.cluster == Cluster::Management { self.namespace.as_str() } else { "" };
         let params = ListParams::default().labels(PART_OF);
-        // The list may be incomplete. Objects that are missing in it are read one by one.
         let listed = self.list_pages(&resource.collection(namespace), params, CollectionPath::list).await?;
-        Ok(listed.items.into_iter().map(|item| (id_of(&item), item)).collect())
+        let objects = listed.items.into_iter().map(|item| (id_of(&item), item)).collect();
+        Ok(LabelledObjects { objects, complete: listed.complete })
     }
 
     /// Reads at most [`MAX_PAGES`] pages of a list. `request` builds the request for a page.
@@ -239,6 +280,15 @@ impl<'a> LiveCluster<'a> {
     /// Returns whether an object carries the label of this `ApplySet`.
     pub(crate) fn is_in_apply_set(&self, live: &Value) -> bool {
         apply_set_of(live) == Some(self.apply_set.as_str())
+    }
+
+    /// Returns why transship must not delete an object; `None` if it may.
+    pub(crate) fn reason_not_to_delete(
+        &self,
+        entry: Option<&InventoryEntry>,
+        live: &Value,
+    ) -> Option<NotOurs> {
+        reason_not_to_delete(entry, live, &self.apply_set)
     }
 
     /// Returns the number of objects that carried the label of this `ApplySet` at the start.

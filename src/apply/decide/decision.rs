@@ -6,9 +6,9 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use crate::apply::decide::desired::{Desired, without_apply_set_label};
-use crate::apply::decide::inventory::{Inventory, InventoryEntry, PART_OF};
+use crate::apply::decide::inventory::{Inventory, InventoryEntry};
 use crate::apply::decide::object_error::ObjectError;
-use crate::apply::decide::ownership::{Adoption, OnConflict, Ownership};
+use crate::apply::decide::ownership::{Adoption, OnConflict, Ownership, apply_set_of, reason_not_to_delete};
 use crate::apply::decide::rollout::Action;
 use crate::apply::decide::{digest, managed_fields};
 use crate::object::ObjectId;
@@ -84,7 +84,7 @@ impl DecisionContext<'_> {
     ) -> Result<Decision<'d>, ObjectError> {
         let Some(live) = live else { return Ok(self.decide_missing(input)) };
         match input.action {
-            Action::Delete => Ok(Decision::Delete),
+            Action::Delete => self.decide_tombstone(input, live),
             Action::Create | Action::Apply if self.is_up_to_date(input, live) => Ok(Decision::Skip),
             Action::Create => self.decide_pinned(input, live),
             Action::Apply => self.decide_existing(input, live),
@@ -104,6 +104,19 @@ impl DecisionContext<'_> {
                 let fields = Cow::Borrowed(&input.desired.applied);
                 Decision::Apply { fields, on_conflict, ownership: Ownership::Ours }
             }
+        }
+    }
+
+    /// Decides about an object with a tombstone. An object of others is deleted only with `--adopt`.
+    fn decide_tombstone<'d>(
+        &self,
+        input: &DecisionInput<'d>,
+        live: &Value,
+    ) -> Result<Decision<'d>, ObjectError> {
+        self.check_apply_set(live)?;
+        match reason_not_to_delete(self.inventory.find(input.id), live, self.apply_set) {
+            Some(reason) if self.adoption == Adoption::Off => Err(ObjectError::tombstone(reason, live)),
+            _ => Ok(Decision::Delete),
         }
     }
 
@@ -168,11 +181,6 @@ impl DecisionContext<'_> {
         let applied_by_us = managed_fields::ours(live).is_some() || managed_fields::has_unsplit_seeds(live);
         same_object || in_our_set && applied_by_us
     }
-}
-
-/// Returns the ID of the `ApplySet` that an object belongs to, by its label.
-pub(crate) fn apply_set_of(live: &Value) -> Option<&str> {
-    live["metadata"]["labels"][PART_OF].as_str()
 }
 
 /// Returns whether transship applied this very object with the same desired state, and no other client changed or took
@@ -267,7 +275,6 @@ mod tests {
         let mut ours = live(SET, MANAGER, "Apply");
         let applied = Some(entry(&ours));
         assert_eq!(decide(Action::Apply, Some(&ours), applied.clone(), Adoption::Off), "skip");
-        assert_eq!(decide(Action::Delete, Some(&ours), applied.clone(), Adoption::Off), "delete");
         ours["data"]["other"] = json!("theirs");
         assert_eq!(decide(Action::Apply, Some(&ours), applied.clone(), Adoption::Off), "skip");
         ours["data"]["mode"] = json!("theirs");
@@ -294,6 +301,22 @@ mod tests {
         let other = live("applyset-other-v1", MANAGER, "Apply");
         for adoption in [Adoption::Off, Adoption::On] {
             let error = decide(Action::Apply, Some(&other), None, adoption);
+            assert!(error.contains("another ApplySet, applyset-other-v1"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_tombstone_deletes_an_object_of_others_only_with_adoption() {
+        let ours = live(SET, MANAGER, "Apply");
+        let applied = Some(entry(&ours));
+        assert_eq!(decide(Action::Delete, Some(&ours), applied, Adoption::Off), "delete");
+        let error = "it has a tombstone, but it is not in the inventory, so transship does not delete it; its field \
+                     managers are kubectl-client-side-apply; --adopt deletes it";
+        assert_eq!(decide(Action::Delete, Some(&foreign()), None, Adoption::Off), error);
+        assert_eq!(decide(Action::Delete, Some(&foreign()), None, Adoption::On), "delete");
+        let other = live("applyset-other-v1", MANAGER, "Apply");
+        for adoption in [Adoption::Off, Adoption::On] {
+            let error = decide(Action::Delete, Some(&other), None, adoption);
             assert!(error.contains("another ApplySet, applyset-other-v1"), "{error}");
         }
     }

@@ -5,7 +5,7 @@
 //! The guest's administrator can edit the guest's inventory. It is therefore read as untrusted input: it is limited in
 //! size, and it can only name objects of its own cluster.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt::{self, Write};
 
 use base64::Engine;
@@ -44,6 +44,14 @@ impl InventoryLocation {
     pub(crate) fn of(profile: &Profile, plan: &Plan) -> Self {
         let namespace = plan.namespace.clone().unwrap_or_else(|| INVENTORY_NAMESPACE.to_owned());
         Self { namespace, name: profile.inventory_name() }
+    }
+
+    /// Returns whether an object is this `ConfigMap`.
+    pub(crate) fn is_of(&self, id: &ObjectId) -> bool {
+        id.kind == "ConfigMap"
+            && id.group.is_empty()
+            && id.namespace == self.namespace
+            && id.name == self.name
     }
 
     /// Returns the ID of the `ApplySet`: the value of the label `applyset.kubernetes.io/part-of`.
@@ -163,9 +171,23 @@ fn is_safe_in_path(column: &str) -> bool {
     !column.is_empty() && column != ".." && column != "." && column.bytes().all(is_safe_byte)
 }
 
-/// The number, from one, of a line of the inventory that does not name an object.
+/// The inventory as it is in its `ConfigMap`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ParsedInventory {
+    /// The inventory, without the invalid lines.
+    pub(crate) inventory: Inventory,
+    /// The lines that do not name an object, if there are any.
+    pub(crate) invalid: Option<InvalidLines>,
+}
+
+/// Lines of an inventory that do not name an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct InvalidLine(pub(crate) usize);
+pub(crate) struct InvalidLines {
+    /// The number of the first one, from one.
+    pub(crate) first: usize,
+    /// How many there are.
+    pub(crate) count: usize,
+}
 
 /// The size in bytes of an inventory that is too large for one object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -178,13 +200,11 @@ impl Inventory {
     }
 
     /// Reads the data of the `ConfigMap`.
-    pub(crate) fn from_config_map(config_map: &Value) -> Result<Self, InvalidLine> {
+    pub(crate) fn from_config_map(config_map: &Value) -> ParsedInventory {
         let data = |key: &str| config_map["data"][key].as_str().unwrap_or_default();
-        Ok(Self {
-            installed: data("installed") == "true",
-            revision: data("revision").to_owned(),
-            entries: parse_lines(data("objects"))?,
-        })
+        let (entries, invalid) = parse_lines(data("objects"));
+        let (installed, revision) = (data("installed") == "true", data("revision").to_owned());
+        ParsedInventory { inventory: Self { installed, revision, entries }, invalid }
     }
 
     /// Formats the entries as lines, one per object.
@@ -233,16 +253,31 @@ impl Inventory {
     }
 }
 
-fn parse_lines(text: &str) -> Result<Vec<InventoryEntry>, InvalidLine> {
-    let parse = |(index, line)| InventoryEntry::parse(line).ok_or(InvalidLine(index + 1));
-    text.lines().enumerate().map(parse).collect()
+/// Reads the lines of an inventory. A line beyond the largest size is invalid. Of several lines for one object, only the
+/// first counts.
+fn parse_lines(text: &str) -> (Vec<InventoryEntry>, Option<InvalidLines>) {
+    let (mut entries, mut ids) = (Vec::new(), HashSet::new());
+    let mut invalid: Option<InvalidLines> = None;
+    let mut size = 0;
+    for (index, line) in text.lines().enumerate() {
+        size += line.len() + 1;
+        match InventoryEntry::parse(line).filter(|_| size <= MAX_SIZE) {
+            Some(entry) if ids.insert(entry.id.clone()) => entries.push(entry),
+            Some(_) => {}
+            None => invalid.get_or_insert(InvalidLines { first: index + 1, count: 0 }).count += 1,
+        }
+    }
+    (entries, invalid)
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::{InvalidLine, Inventory, InventoryEntry, InventoryLocation, InventoryTooLarge, parse_lines};
+    use super::{
+        InvalidLines, Inventory, InventoryEntry, InventoryLocation, InventoryTooLarge, MAX_SIZE,
+        ParsedInventory, parse_lines,
+    };
     use crate::object::ObjectId;
 
     const LINES: &str = "\
@@ -252,9 +287,15 @@ rbac.authorization.k8s.io/v1 ClusterRole - system:x - cc - -
 rbac.authorization.k8s.io/v1 ClusterRole - a@b%20%C3%BC - cc - -
 ";
 
+    fn entries(text: &str) -> Vec<InventoryEntry> {
+        let (entries, invalid) = parse_lines(text);
+        assert_eq!(invalid, None);
+        entries
+    }
+
     #[test]
     fn lines_survive_a_round_trip() {
-        let inventory = Inventory { entries: parse_lines(LINES).unwrap(), ..Inventory::default() };
+        let inventory = Inventory { entries: entries(LINES), ..Inventory::default() };
         assert_eq!(inventory.entries.len(), 4);
         assert_eq!(inventory.entries[3].id.name, "a@b ü");
         assert_eq!(inventory.entries[1].id.namespace, "");
@@ -283,8 +324,21 @@ rbac.authorization.k8s.io/v1 ClusterRole - a@b%20%C3%BC - cc - -
             "v1 Secret ns a%2 - - - -",
             "v1 Secret ns a%252f - - - -",
         ] {
-            assert_eq!(parse_lines(&format!("{LINES}{line}\n")), Err(InvalidLine(5)), "{line}");
+            let (kept, invalid) = parse_lines(&format!("{LINES}{line}\n{LINES}"));
+            assert_eq!(kept, entries(LINES), "the other lines count once");
+            assert_eq!(invalid, Some(InvalidLines { first: 5, count: 1 }), "{line}");
         }
+    }
+
+    #[test]
+    fn lines_beyond_the_largest_size_are_invalid() {
+        let line = |number: usize| format!("v1 ConfigMap ns c{number:0100} - - - -\n");
+        let size = line(0).len();
+        let fitting = MAX_SIZE / size;
+        let text: String = (0..fitting + 3).map(line).collect();
+        let (kept, invalid) = parse_lines(&text);
+        assert_eq!(kept.len(), fitting);
+        assert_eq!(invalid, Some(InvalidLines { first: fitting + 1, count: 3 }));
     }
 
     fn location() -> InventoryLocation {
@@ -307,15 +361,13 @@ rbac.authorization.k8s.io/v1 ClusterRole - a@b%20%C3%BC - cc - -
 
     #[test]
     fn an_entry_was_applied_once_it_has_a_uid() {
-        let entries = parse_lines(LINES).unwrap();
-        let applied: Vec<bool> = entries.iter().map(InventoryEntry::was_applied).collect();
+        let applied: Vec<bool> = entries(LINES).iter().map(InventoryEntry::was_applied).collect();
         assert_eq!(applied, [true, true, false, false]);
     }
 
     #[test]
     fn the_config_map_survives_a_round_trip() {
-        let inventory =
-            Inventory { installed: true, revision: "r".into(), entries: parse_lines(LINES).unwrap() };
+        let inventory = Inventory { installed: true, revision: "r".into(), entries: entries(LINES) };
         let config_map = inventory.to_config_map(&location(), Some("7")).unwrap();
         assert_eq!(
             config_map,
@@ -335,10 +387,11 @@ rbac.authorization.k8s.io/v1 ClusterRole - a@b%20%C3%BC - cc - -
                 "data": {"installed": "true", "revision": "r", "objects": LINES},
             })
         );
-        assert_eq!(Inventory::from_config_map(&config_map), Ok(inventory));
-        assert_eq!(Inventory::from_config_map(&json!({})), Ok(Inventory::default()));
-        let broken = json!({"data": {"objects": "v1 Secret"}});
-        assert_eq!(Inventory::from_config_map(&broken), Err(InvalidLine(1)));
+        let parsed = Inventory::from_config_map(&config_map);
+        assert_eq!(parsed, ParsedInventory { inventory, invalid: None });
+        assert_eq!(Inventory::from_config_map(&json!({})), ParsedInventory::default());
+        let broken = Inventory::from_config_map(&json!({"data": {"objects": "v1 Secret"}}));
+        assert_eq!(broken.invalid, Some(InvalidLines { first: 1, count: 1 }));
     }
 
     /// Returns an inventory whose list of objects has this many bytes.

@@ -48,6 +48,17 @@ fn entries(object: &Value) -> impl Iterator<Item = &Value> {
     object["metadata"]["managedFields"].as_array().into_iter().flatten()
 }
 
+/// Returns the names of all field managers of an object, each once.
+pub(crate) fn managers(object: &Value) -> Vec<&str> {
+    let mut managers = Vec::new();
+    for manager in entries(object).filter_map(|entry| entry["manager"].as_str()) {
+        if !managers.contains(&manager) {
+            managers.push(manager);
+        }
+    }
+    managers
+}
+
 /// Returns whether `transship-seed` still owns fields that are not seeds. It creates an object together with its seeds;
 /// `split_seeds` then makes it give up the other fields.
 pub(crate) fn has_unsplit_seeds(object: &Value) -> bool {

@@ -4,6 +4,7 @@ pub(super) mod decision;
 pub(super) mod desired;
 pub(super) mod digest;
 pub(super) mod event;
+pub(super) mod guest_inventory;
 pub(super) mod inventory;
 pub(super) mod json_fields;
 pub(super) mod managed_fields;

@@ -2,11 +2,21 @@
 
 use std::fmt;
 
+use serde_json::Value;
+
+use crate::apply::decide::managed_fields;
+use crate::apply::decide::ownership::NotOurs;
+
+/// The number of field managers that a message names.
+const NAMED_MANAGERS: usize = 5;
+
 /// Why an object could not be read, applied or deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ObjectError {
     /// The object carries the label of another `ApplySet`.
     OtherApplySet(String),
+    /// The object has a tombstone and is not transship's. The text names its field managers.
+    TombstoneNotOurs { reason: NotOurs, managers: String },
     /// Other field managers own fields that transship would set. Each text is a field with its manager.
     Conflict(Vec<String>),
     /// An immutable field of an object that transship did not create would have to change.
@@ -54,6 +64,18 @@ pub(crate) enum ErrorClass {
 }
 
 impl ObjectError {
+    /// Creates the error for an object that has a tombstone and is not transship's.
+    pub(crate) fn tombstone(reason: NotOurs, live: &Value) -> Self {
+        let mut managers = managed_fields::managers(live);
+        let more = managers.len().saturating_sub(NAMED_MANAGERS);
+        managers.truncate(NAMED_MANAGERS);
+        let mut managers = managers.join(", ");
+        if more > 0 {
+            managers.push_str(&format!(" and {more} more"));
+        }
+        Self::TombstoneNotOurs { reason, managers }
+    }
+
     pub(crate) fn class(&self) -> ErrorClass {
         match self {
             Self::KindNotServed { .. } | Self::NamespaceMissing { .. } => ErrorClass::Transient,
@@ -89,6 +111,15 @@ impl fmt::Display for ObjectError {
         match self {
             Self::OtherApplySet(set) => {
                 write!(f, "it belongs to another ApplySet, {set}, so transship does not change it")
+            }
+            Self::TombstoneNotOurs { reason, managers } => {
+                write!(f, "it has a tombstone, but {reason}, so transship does not delete it; ")?;
+                if managers.is_empty() {
+                    f.write_str("it has no field managers")?;
+                } else {
+                    write!(f, "its field managers are {managers}")?;
+                }
+                f.write_str("; --adopt deletes it")
             }
             Self::Conflict(fields) => write!(
                 f,

@@ -1,5 +1,12 @@
 //! Who owns an object, and what transship does with objects and fields that others own.
 
+use std::fmt;
+
+use serde_json::Value;
+
+use crate::apply::decide::inventory::{InventoryEntry, PART_OF};
+use crate::apply::decide::managed_fields;
+
 /// How to handle a field that another manager owns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OnConflict {
@@ -26,4 +33,101 @@ pub enum Adoption {
     Off,
     /// Objects that others created become transship's.
     On,
+}
+
+/// Why transship does not delete an object: it is not transship's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NotOurs {
+    /// The inventory has no entry for it.
+    NotInInventory,
+    /// The inventory says that it existed before, and it was not adopted.
+    ExistedBefore,
+    /// It does not carry the label of the `ApplySet`.
+    NoLabel,
+    /// It has another uid than the object that transship applied.
+    OtherObject,
+}
+
+impl fmt::Display for NotOurs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotInInventory => "it is not in the inventory",
+            Self::ExistedBefore => "it existed before transship applied it",
+            Self::NoLabel => "it no longer has transship's label",
+            Self::OtherObject => "another object with its name exists",
+        })
+    }
+}
+
+/// Returns why transship must not delete an object. `None` if the inventory, the uid and the label all say that transship
+/// created or adopted it.
+pub(crate) fn reason_not_to_delete(
+    entry: Option<&InventoryEntry>,
+    live: &Value,
+    apply_set: &str,
+) -> Option<NotOurs> {
+    let Some(entry) = entry else { return Some(NotOurs::NotInInventory) };
+    if entry.found {
+        return Some(NotOurs::ExistedBefore);
+    }
+    if apply_set_of(live) != Some(apply_set) {
+        return Some(NotOurs::NoLabel);
+    }
+    // Something may have interrupted transship after it created or recreated the object and before it wrote the uid.
+    let is_same_object = entry.was_applied() && live["metadata"]["uid"] == *entry.uid;
+    if !is_same_object && !managed_fields::is_written_by_us(live) {
+        return Some(NotOurs::OtherObject);
+    }
+    None
+}
+
+/// Returns the ID of the `ApplySet` that an object belongs to, by its label.
+pub(crate) fn apply_set_of(live: &Value) -> Option<&str> {
+    live["metadata"]["labels"][PART_OF].as_str()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{NotOurs, reason_not_to_delete};
+    use crate::apply::decide::inventory::{InventoryEntry, PART_OF};
+    use crate::apply::decide::managed_fields::MANAGER;
+    use crate::object::ObjectId;
+
+    const SET: &str = "applyset-ours-v1";
+
+    fn entry(uid: &str) -> InventoryEntry {
+        let [group, kind, namespace, name] = ["", "ConfigMap", "ns", "settings"].map(str::to_owned);
+        let id = ObjectId { group, kind, namespace, name };
+        InventoryEntry { uid: uid.to_owned(), ..InventoryEntry::planned(&id, "v1") }
+    }
+
+    fn live(set: &str, manager: &str) -> Value {
+        let fields = json!([{"manager": manager, "operation": "Apply", "fieldsV1": {"f:data": {}}}]);
+        json!({"metadata": {"uid": "u", "labels": {PART_OF: set}, "managedFields": fields}})
+    }
+
+    #[test]
+    fn inventory_uid_and_label_must_all_agree() {
+        let found = InventoryEntry { found: true, ..entry("u") };
+        for (entry, live, expected) in [
+            (Some(entry("u")), live(SET, "another"), None),
+            (None, live(SET, MANAGER), Some(NotOurs::NotInInventory)),
+            (Some(found), live(SET, MANAGER), Some(NotOurs::ExistedBefore)),
+            (Some(entry("u")), live("applyset-other-v1", MANAGER), Some(NotOurs::NoLabel)),
+            (Some(entry("u")), json!({"metadata": {"uid": "u"}}), Some(NotOurs::NoLabel)),
+            (Some(entry("v")), live(SET, "another"), Some(NotOurs::OtherObject)),
+            (Some(entry("")), live(SET, "another"), Some(NotOurs::OtherObject)),
+        ] {
+            assert_eq!(reason_not_to_delete(entry.as_ref(), &live, SET), expected, "{entry:?} {live}");
+        }
+    }
+
+    #[test]
+    fn an_object_that_an_interrupted_run_created_is_ours() {
+        for uid in ["", "v"] {
+            assert_eq!(reason_not_to_delete(Some(&entry(uid)), &live(SET, MANAGER), SET), None);
+        }
+    }
 }

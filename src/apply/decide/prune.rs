@@ -6,28 +6,51 @@ mod tests;
 use std::fmt;
 
 use crate::apply::decide::inventory::{Inventory, InventoryEntry};
-use crate::object::ObjectId;
+use crate::object::{Cluster, ObjectId};
 
 /// Without approval, transship prunes at most this many objects of a cluster with a small inventory.
 const MAX_UNAPPROVED: usize = 2;
 /// Without approval, transship prunes at most one in this many objects of a cluster with a larger inventory.
 const UNAPPROVED_DIVISOR: usize = 5;
 
-/// The objects that the user approved with `--approve-prune`.
+/// The objects that the user approved with `--approve-prune`. Numbers count for each cluster by itself, so that what the
+/// guest's administrator writes into the guest's inventory does not matter in the management cluster.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Approval {
     /// Nothing. transship prunes only a few objects, and none whose deletion cascades.
     #[default]
     Harmless,
-    /// Exactly this many objects in all clusters together.
+    /// Exactly this many objects in each cluster.
     Count(usize),
+    /// Exactly this many objects in each of the two clusters; nothing if there is no number.
+    Clusters {
+        /// The number for the management cluster.
+        management: Option<usize>,
+        /// The number for the guest.
+        guest: Option<usize>,
+    },
     /// Everything.
     All,
+}
+
+impl Approval {
+    /// Returns what is approved in one cluster.
+    fn in_cluster(self, cluster: Cluster) -> Self {
+        let Self::Clusters { management, guest } = self else { return self };
+        let count = match cluster {
+            Cluster::Management => management,
+            Cluster::Guest => guest,
+            Cluster::Both => None,
+        };
+        count.map_or(Self::Harmless, Self::Count)
+    }
 }
 
 /// The inventory of a cluster and the objects that are rendered for it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PruneCandidates<'a> {
+    /// The cluster.
+    pub(crate) cluster: Cluster,
     /// The inventory.
     pub(crate) inventory: &'a Inventory,
     /// The objects that are rendered.
@@ -63,8 +86,8 @@ pub(crate) enum HoldReason {
     ApprovedOther {
         /// The approved number.
         approved: usize,
-        /// The number of objects to prune in all clusters.
-        total: usize,
+        /// The number of objects to prune in the cluster.
+        pruned: usize,
     },
     /// Too many objects would be pruned at once.
     TooMany {
@@ -82,8 +105,11 @@ impl fmt::Display for HoldReason {
         match self {
             Self::NotRequested => f.write_str("--prune deletes it"),
             Self::RolloutIncomplete => f.write_str("the rollout is incomplete, so nothing is pruned"),
-            Self::ApprovedOther { approved, total } => {
-                write!(f, "--approve-prune allows {approved}, but {total} objects would be pruned")
+            Self::ApprovedOther { approved, pruned } => {
+                write!(
+                    f,
+                    "--approve-prune allows {approved}, but {pruned} objects of the cluster would be pruned"
+                )
             }
             Self::TooMany { pruned, total } => {
                 write!(f, "{pruned} of {total} objects would be pruned at once")
@@ -94,33 +120,30 @@ impl fmt::Display for HoldReason {
 }
 
 /// Decides about every object that is in the inventory of a cluster and no longer rendered for it.
-pub(crate) fn decide_prune(clusters: &[PruneCandidates<'_>], approval: Approval) -> Vec<PruneDecision> {
-    let not_rendered: Vec<Vec<&InventoryEntry>> =
-        clusters.iter().map(PruneCandidates::not_rendered).collect();
-    let total = not_rendered.iter().map(Vec::len).sum();
-    let mut decisions = Vec::new();
-    for (cluster, entries) in clusters.iter().zip(not_rendered) {
-        let in_inventory = cluster.inventory.entries.len();
-        let max_unapproved = MAX_UNAPPROVED.max(in_inventory / UNAPPROVED_DIVISOR);
-        let mut decision = PruneDecision::default();
-        for entry in &entries {
-            let reason = match approval {
-                Approval::All => None,
-                Approval::Count(approved) if approved == total => None,
-                Approval::Count(approved) => Some(HoldReason::ApprovedOther { approved, total }),
-                Approval::Harmless if entries.len() > max_unapproved => {
-                    Some(HoldReason::TooMany { pruned: entries.len(), total: in_inventory })
-                }
-                Approval::Harmless => deletion_cascade(&entry.id.kind).map(HoldReason::Cascades),
-            };
-            match reason {
-                None => decision.prune.push((*entry).clone()),
-                Some(reason) => decision.held.push(HeldEntry { entry: (*entry).clone(), reason }),
+pub(crate) fn decide_prune(candidates: &PruneCandidates<'_>, approval: Approval) -> PruneDecision {
+    let entries = candidates.not_rendered();
+    let approval = approval.in_cluster(candidates.cluster);
+    let (pruned, total) = (entries.len(), candidates.inventory.entries.len());
+    let max_unapproved = MAX_UNAPPROVED.max(total / UNAPPROVED_DIVISOR);
+    let mut decision = PruneDecision::default();
+    for entry in entries {
+        let reason = match approval {
+            Approval::All => None,
+            Approval::Count(approved) if approved == pruned => None,
+            Approval::Count(approved) => Some(HoldReason::ApprovedOther { approved, pruned }),
+            Approval::Harmless | Approval::Clusters { .. } if pruned > max_unapproved => {
+                Some(HoldReason::TooMany { pruned, total })
             }
+            Approval::Harmless | Approval::Clusters { .. } => {
+                deletion_cascade(&entry.id.kind).map(HoldReason::Cascades)
+            }
+        };
+        match reason {
+            None => decision.prune.push(entry.clone()),
+            Some(reason) => decision.held.push(HeldEntry { entry: entry.clone(), reason }),
         }
-        decisions.push(decision);
     }
-    decisions
+    decision
 }
 
 impl<'a> PruneCandidates<'a> {

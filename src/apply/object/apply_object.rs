@@ -15,7 +15,7 @@ use crate::apply::decide::object_error::ObjectError;
 use crate::apply::decide::ownership::{Adoption, OnConflict, Ownership};
 use crate::apply::decide::rollout::Action;
 use crate::apply::object::adopt;
-use crate::apply::object::delete::is_being_deleted;
+use crate::apply::object::delete::{EntryOutcome, delete_entry, is_being_deleted};
 use crate::apply::object::object_task::{Mode, ObjectTask};
 use crate::apply::object::server_side_apply::{ApplyRequest, Written, write};
 use crate::apply::wire::error::RequestError;
@@ -68,10 +68,7 @@ pub(crate) async fn apply_object(
     let digest = input.desired_digest();
     match decision {
         Decision::Skip => Ok(skip(&task, action, live, digest)),
-        Decision::Delete => {
-            task.delete(&live.unwrap_or_default()).await?;
-            Ok(Applied::gone(EventKind::Deleted))
-        }
+        Decision::Delete => delete(&task, &live.unwrap_or_default()).await,
         Decision::Create => {
             let live = create(&task, &desired).await?;
             Ok(applied(&task, Written { kind: EventKind::Created, live }, digest, Ownership::Ours))
@@ -94,6 +91,20 @@ pub(crate) async fn apply_object(
             let ownership = if created { Ownership::Ours } else { ownership };
             Ok(applied(&task, written, digest, ownership))
         }
+    }
+}
+
+/// Deletes an object with a tombstone. Without `--adopt`, checks again that it is transship's if someone changes it.
+async fn delete(task: &ObjectTask<'_>, live: &Value) -> Result<Applied, ObjectError> {
+    let entry = task.cluster.inventory.initial().find(&task.object.id);
+    let Some(entry) = entry.filter(|_| task.options.adoption == Adoption::Off) else {
+        task.delete(live).await?;
+        return Ok(Applied::gone(EventKind::Deleted));
+    };
+    match delete_entry(task.cluster, entry, task.deadline()).await? {
+        EntryOutcome::Deleted => Ok(Applied::gone(EventKind::Deleted)),
+        EntryOutcome::Missing => Ok(Applied::gone(EventKind::Unchanged)),
+        EntryOutcome::Released(reason, live) => Err(ObjectError::tombstone(reason, &live)),
     }
 }
 

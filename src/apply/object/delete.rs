@@ -10,8 +10,8 @@ use crate::apply::cluster::crd::{self, CRD};
 use crate::apply::cluster::error::object_error;
 use crate::apply::cluster::live_cluster::LiveCluster;
 use crate::apply::decide::inventory::InventoryEntry;
-use crate::apply::decide::managed_fields;
 use crate::apply::decide::object_error::ObjectError;
+use crate::apply::decide::ownership::NotOurs;
 use crate::apply::wire::backoff::Backoff;
 use crate::apply::wire::error::RequestError;
 use crate::apply::wire::request::ObjectPath;
@@ -37,8 +37,8 @@ pub(crate) enum EntryOutcome {
     Deleted,
     /// The object did not exist.
     Missing,
-    /// The object stays, because it does not belong to transship.
-    Released(&'static str),
+    /// The object stays, because it is not transship's.
+    Released(NotOurs, Value),
 }
 
 /// The response to a delete request.
@@ -72,8 +72,8 @@ pub(crate) async fn delete_entry(
         let Some(live) = live else {
             return Ok(if attempt == 1 { EntryOutcome::Missing } else { EntryOutcome::Deleted });
         };
-        if let Some(reason) = reason_to_release(cluster, entry, &live) {
-            return Ok(EntryOutcome::Released(reason));
+        if let Some(reason) = cluster.reason_not_to_delete(Some(entry), &live) {
+            return Ok(EntryOutcome::Released(reason, live));
         }
         if attempt == 1 && entry.id.kind == CRD && !is_being_deleted(&live) {
             crd::list_before_delete(cluster, &live).await;
@@ -110,26 +110,6 @@ async fn try_delete(deletion: &Deletion<'_>, live: &Value, attempt: usize) -> Re
 /// Returns whether an object has a deletion timestamp.
 pub(crate) fn is_being_deleted(live: &Value) -> bool {
     live["metadata"].get("deletionTimestamp").is_some()
-}
-
-/// Returns why an object of the inventory must not be deleted: it does not belong to transship. `None` if it does.
-fn reason_to_release(
-    cluster: &LiveCluster<'_>,
-    entry: &InventoryEntry,
-    live: &Value,
-) -> Option<&'static str> {
-    if entry.found {
-        return Some("it existed before, so it is not deleted");
-    }
-    if !cluster.is_in_apply_set(live) {
-        return Some("it no longer has transship's label");
-    }
-    // If the uid differs, transship may have recreated the object before something interrupted it.
-    let is_same_object = !entry.was_applied() || live["metadata"]["uid"] == *entry.uid;
-    if !is_same_object && !managed_fields::is_written_by_us(live) {
-        return Some("another object with its name exists");
-    }
-    None
 }
 
 fn same_uid(uid: &Value) -> Preconditions {

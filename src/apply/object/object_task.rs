@@ -111,7 +111,7 @@ impl ObjectTask<'_> {
     }
 
     /// Returns how long to wait for a deletion: until the deadline with `--wait`, otherwise as long as a request is retried.
-    fn deadline(&self) -> Instant {
+    pub(crate) fn deadline(&self) -> Instant {
         let deadline = self.options.deadline();
         if self.options.wait { deadline } else { deadline.min(Instant::now() + self.options.retry_timeout) }
     }

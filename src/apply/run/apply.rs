@@ -25,10 +25,11 @@ pub async fn apply(
     };
     let result = RolloutRun::new(&rollout, &targets, options, &mut on_event).run().await;
     let clusters = guest_first(result.clusters.iter().map(Option::as_deref));
-    let decisions = decide_prune_after(&rollout, &clusters, options.approval, |step| result.is_done(step));
-    for (index, ((id, cluster), decision)) in clusters.iter().zip(decisions).enumerate() {
+    for (index, (id, cluster)) in clusters.iter().copied().enumerate() {
+        let is_done = |step| result.is_done(step);
+        let decision = decide_prune_after(&rollout, (id, cluster), options.approval, is_done);
         let deadline = share_of_deadline(options.deadline(), clusters.len() - index);
-        let end = RolloutEnd { rollout: &rollout, result: &result, options, id: *id, cluster, deadline };
+        let end = RolloutEnd { rollout: &rollout, result: &result, options, id, cluster, deadline };
         end.finish(decision, &mut on_event).await;
     }
     Ok(summary)

@@ -10,9 +10,10 @@ use crate::apply::cluster::error::ClusterError;
 use crate::apply::cluster::live_cluster::{LiveCluster, TargetCluster};
 use crate::apply::cluster::options::Options;
 use crate::apply::decide::event::{Event, EventKind};
+use crate::apply::decide::inventory::InventoryLocation;
 use crate::apply::decide::rollout::{ClusterId, ClusterPlan, Rollout};
 use crate::apply::wire::error::RequestError;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Location};
 use crate::object::Cluster;
 
 /// The delay before a cluster that does not answer is read again.
@@ -25,8 +26,9 @@ pub(crate) const OTHER_ROLLOUT_STARTED: &str =
 /// Receives events.
 pub(crate) type OnEvent<'e> = dyn FnMut(Event) + Send + 'e;
 
-/// Orders the objects of all clusters.
+/// Orders the objects of all clusters. Fails before any request if they cannot be applied.
 pub(crate) fn plan_rollout<'a>(targets: &[TargetCluster<'a>]) -> Result<Rollout<'a>, Diagnostic> {
+    targets.iter().try_for_each(check_inventory_name)?;
     let plans: Vec<ClusterPlan<'_>> = targets
         .iter()
         .map(|target| ClusterPlan { cluster: target.profile.cluster, plan: target.plan })
@@ -36,6 +38,20 @@ pub(crate) fn plan_rollout<'a>(targets: &[TargetCluster<'a>]) -> Result<Rollout<
             .note("none of them can be applied first")
             .help("move one of them to another run level, or remove one of the references")
     })
+}
+
+/// Refuses an object with the identity of the inventory, even if the check `reserved-name` is allowed: transship would
+/// overwrite one with the other.
+fn check_inventory_name(target: &TargetCluster<'_>) -> Result<(), Diagnostic> {
+    let location = InventoryLocation::of(target.profile, target.plan);
+    let Some(object) = target.plan.objects.iter().find(|object| location.is_of(&object.id)) else {
+        return Ok(());
+    };
+    Err(Diagnostic::error("a rendered object has the name of the inventory")
+        .at(Location::file(&object.file))
+        .object(&object.id)
+        .note("transship lists the objects that it applied in this ConfigMap, so it must belong to transship alone")
+        .help("rename the ConfigMap"))
 }
 
 /// Reads all clusters at once. A cluster that cannot be read is reported and left out.
@@ -48,7 +64,10 @@ pub(crate) async fn read_clusters<'a>(
     let mut clusters = Vec::new();
     for (target, result) in targets.iter().zip(results) {
         match result {
-            Ok(cluster) => clusters.push(Some(cluster)),
+            Ok(cluster) => {
+                cluster.notices().for_each(&mut *on_event);
+                clusters.push(Some(cluster));
+            }
             Err(error) => {
                 on_event(unusable_event(target.profile.cluster, &error));
                 clusters.push(None);

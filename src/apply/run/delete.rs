@@ -148,7 +148,7 @@ impl PhasedDeletion<'_> {
         match deleted {
             EntryOutcome::Deleted => self.event(id, self.kind, String::new()),
             EntryOutcome::Missing => self.event(id, EventKind::Released, "it was already deleted".to_owned()),
-            EntryOutcome::Released(reason) => self.event(id, EventKind::Released, (*reason).to_owned()),
+            EntryOutcome::Released(reason, _) => self.event(id, EventKind::Released, reason.to_string()),
         }
     }
 

@@ -1,5 +1,7 @@
 //! `apply --dry-run`: reports what a rollout would do. Sends no writes, not even dry-run requests.
 
+use std::collections::BTreeSet;
+
 use futures_util::future::join_all;
 use tracing::debug;
 
@@ -11,7 +13,7 @@ use crate::apply::decide::event::{Event, EventKind, Summary};
 use crate::apply::decide::object_error::ObjectError;
 use crate::apply::decide::ownership::OnConflict;
 use crate::apply::decide::prune::HoldReason;
-use crate::apply::decide::rollout::{ClusterId, Rollout, Step};
+use crate::apply::decide::rollout::{ClusterId, Rollout, Step, StepId};
 use crate::apply::run::clusters::{OnEvent, guest_first, plan_rollout, read_clusters};
 use crate::apply::run::inventory_update::decide_prune_after;
 use crate::diagnostic::Diagnostic;
@@ -33,19 +35,23 @@ pub async fn dry_run(
         on_event(&event);
     };
     let clusters = read_clusters(&targets, options, &mut on_event).await;
+    let mut failed = BTreeSet::new();
     for (index, cluster) in clusters.iter().enumerate() {
         if let Some(cluster) = cluster {
-            report_steps(&rollout, ClusterId(index), cluster, options, &mut on_event).await;
+            failed.extend(report_steps(&rollout, ClusterId(index), cluster, options, &mut on_event).await);
         }
     }
     let clusters = guest_first(clusters.iter().map(Option::as_ref));
-    let decisions = decide_prune_after(&rollout, &clusters, options.approval, |_| true);
-    for ((_, cluster), decision) in clusters.into_iter().zip(decisions) {
+    for (id, cluster) in clusters {
+        let is_done = |step| !failed.contains(&step);
+        let decision = decide_prune_after(&rollout, (id, cluster), options.approval, is_done);
         for entry in decision.prune {
-            let (kind, message) = if options.prune {
+            let (kind, message) = if !options.prune {
+                (EventKind::Held, HoldReason::NotRequested.to_string())
+            } else if failed.is_empty() {
                 (EventKind::Pruned, String::new())
             } else {
-                (EventKind::Held, HoldReason::NotRequested.to_string())
+                (EventKind::Held, HoldReason::RolloutIncomplete.to_string())
             };
             on_event(Event::for_object(cluster.cluster, &entry.id, kind, message));
         }
@@ -57,23 +63,29 @@ pub async fn dry_run(
     Ok(summary)
 }
 
+/// Reports the steps of a cluster. Returns those that would fail.
 async fn report_steps(
     rollout: &Rollout<'_>,
     id: ClusterId,
     cluster: &LiveCluster<'_>,
     options: &Options,
     on_event: &mut OnEvent<'_>,
-) {
-    let steps: Vec<&Step<'_>> = rollout.steps_of(id).map(|(_, step)| step).collect();
-    let results = join_all(steps.iter().map(|step| predict(cluster, step, options))).await;
-    for (step, result) in steps.into_iter().zip(results) {
+) -> Vec<StepId> {
+    let steps: Vec<(StepId, &Step<'_>)> = rollout.steps_of(id).collect();
+    let results = join_all(steps.iter().map(|(_, step)| predict(cluster, step, options))).await;
+    let mut failed = Vec::new();
+    for ((step_id, step), result) in steps.into_iter().zip(results) {
         let (kind, message) = match result {
             Ok((kind, note)) => (kind, describe(note, step, rollout)),
-            Err(error) => (EventKind::Failed, error.to_string()),
+            Err(error) => {
+                failed.push(step_id);
+                (EventKind::Failed, error.to_string())
+            }
         };
         let level = step.level.unwrap_or_default().to_owned();
         on_event(Event { level, ..Event::for_object(cluster.cluster, &step.object.id, kind, message) });
     }
+    failed
 }
 
 /// Joins a note with the dependencies of a step.

@@ -15,7 +15,7 @@ use crate::apply::decide::rollout::{Action, ClusterId, Rollout, StepId};
 use crate::apply::run::clusters::OnEvent;
 use crate::apply::run::delete::PhasedDeletion;
 use crate::apply::run::rollout_result::RolloutResult;
-use crate::object::{ObjectId, is_tombstone};
+use crate::object::is_tombstone;
 use crate::yaml;
 
 /// Marks the revision of an inventory while objects are pruned.
@@ -48,29 +48,24 @@ fn revision(rollout: &Rollout<'_>, cluster: ClusterId) -> String {
     digest::of_hash(hash)
 }
 
-/// Decides what to prune in each cluster. Leaves out objects that a tombstone deleted already.
+/// Decides what to prune in a cluster. Leaves out objects that a tombstone deleted already.
 pub(crate) fn decide_prune_after(
     rollout: &Rollout<'_>,
-    clusters: &[(ClusterId, &LiveCluster<'_>)],
+    (id, cluster): (ClusterId, &LiveCluster<'_>),
     approval: Approval,
     is_done: impl Fn(StepId) -> bool,
-) -> Vec<PruneDecision> {
-    let mut inventories: Vec<(Inventory, Vec<ObjectId>)> = Vec::new();
-    for (cluster_id, cluster) in clusters {
-        let mut inventory = cluster.inventory.initial().clone();
-        let mut rendered = Vec::new();
-        for (step_id, step) in rollout.steps_of(*cluster_id) {
-            let id = &step.object.id;
-            match step.action {
-                Action::Delete if is_done(step_id) => inventory.entries.retain(|entry| entry.id != *id),
-                Action::Delete => {}
-                Action::Apply | Action::Create => rendered.push(id.clone()),
-            }
+) -> PruneDecision {
+    let mut inventory = cluster.inventory.initial().clone();
+    let mut rendered = Vec::new();
+    for (step_id, step) in rollout.steps_of(id) {
+        let id = &step.object.id;
+        match step.action {
+            Action::Delete if is_done(step_id) => inventory.entries.retain(|entry| entry.id != *id),
+            Action::Delete => {}
+            Action::Apply | Action::Create => rendered.push(id.clone()),
         }
-        inventories.push((inventory, rendered));
     }
-    let candidates: Vec<PruneCandidates<'_>> =
-        inventories.iter().map(|(inventory, rendered)| PruneCandidates { inventory, rendered }).collect();
+    let candidates = PruneCandidates { cluster: cluster.cluster, inventory: &inventory, rendered: &rendered };
     decide_prune(&candidates, approval)
 }
 

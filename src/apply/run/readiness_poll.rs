@@ -84,8 +84,7 @@ impl PollRequest<'_, '_> {
             return Vec::new();
         };
         // An object that cannot be listed, or has lost its label, is read by itself.
-        let list = self.cluster.list_labelled(&resource).await.unwrap_or_default();
-        let mut list: BTreeMap<ObjectId, Value> = list.into_iter().collect();
+        let mut list = self.cluster.list_labelled(&resource).await.unwrap_or_default().objects;
         let mut observations = Vec::new();
         let mut missing = Vec::new();
         for step in steps {

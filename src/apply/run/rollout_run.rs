@@ -176,6 +176,7 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
                     let message = "the cluster answers, and objects can be applied";
                     (self.on_event)(Event::for_cluster(cluster, EventKind::Ready, message));
                 }
+                live.notices().for_each(&mut *self.on_event);
                 self.clusters[id.0] = Some(Arc::new(live));
                 return;
             }

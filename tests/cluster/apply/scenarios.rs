@@ -1,6 +1,7 @@
 //! Failures, other writers and mistakes: each command ends with a clear message, and nothing else is affected.
 
 pub(crate) mod existing_objects;
+pub(crate) mod hostile_guest;
 pub(crate) mod immutable_fields;
 pub(crate) mod missing_prerequisites;
 pub(crate) mod network_failures;
@@ -9,6 +10,7 @@ pub(crate) mod permissions;
 pub(crate) mod prune_and_delete;
 pub(crate) mod secret_values;
 pub(crate) mod seeds;
+pub(crate) mod tombstones;
 pub(crate) mod waiting;
 
 use std::time::{Duration, Instant};

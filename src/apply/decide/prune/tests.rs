@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::{Approval, PruneCandidates, PruneDecision, decide_prune};
 use crate::apply::decide::inventory::{Inventory, InventoryEntry, InventoryLocation};
-use crate::object::ObjectId;
+use crate::object::{Cluster, ObjectId};
 
 fn id(group: &str, kind: &str, namespace: &str, name: &str) -> ObjectId {
     let [group, kind, namespace, name] = [group, kind, namespace, name].map(str::to_owned);
@@ -34,7 +34,16 @@ fn many(count: usize) -> Vec<ObjectId> {
 
 /// Decides for one cluster.
 fn decide(inventory: &Inventory, rendered: &[ObjectId], approval: Approval) -> PruneDecision {
-    decide_prune(&[PruneCandidates { inventory, rendered }], approval).remove(0)
+    decide_in(Cluster::Both, inventory, rendered, approval)
+}
+
+fn decide_in(
+    cluster: Cluster,
+    inventory: &Inventory,
+    rendered: &[ObjectId],
+    approval: Approval,
+) -> PruneDecision {
+    decide_prune(&PruneCandidates { cluster, inventory, rendered }, approval)
 }
 
 /// Returns how many objects are pruned and held, and why the first one is held.
@@ -80,32 +89,36 @@ fn two_objects_or_a_fifth_need_no_approval() {
 fn an_approved_number_must_match() {
     let all = many(30);
     for (approved, why) in [
-        (0, "--approve-prune allows 0, but 2 objects would be pruned"),
-        (1, "--approve-prune allows 1, but 2 objects would be pruned"),
-        (3, "--approve-prune allows 3, but 2 objects would be pruned"),
+        (0, "--approve-prune allows 0, but 2 objects of the cluster would be pruned"),
+        (1, "--approve-prune allows 1, but 2 objects of the cluster would be pruned"),
+        (3, "--approve-prune allows 3, but 2 objects of the cluster would be pruned"),
     ] {
         assert_eq!(counts(&all, &all[2..], Approval::Count(approved)), (0, 2, why.to_owned()));
     }
     assert_eq!(counts(&all, &all[2..], Approval::Count(2)), (2, 0, String::new()));
 }
 
+/// The guest has 11 objects to prune, and its administrator can invent more. That changes nothing in the management
+/// cluster.
 #[test]
-fn an_approved_number_counts_for_both_clusters() {
+fn approved_numbers_count_for_each_cluster_by_itself() {
     let (management, guest) = (inventory(many(20)), inventory(many(40)));
-    let (management_wanted, guest_wanted) = (&many(20)[3..], &many(40)[11..]);
-    let clusters = [
-        PruneCandidates { inventory: &management, rendered: management_wanted },
-        PruneCandidates { inventory: &guest, rendered: guest_wanted },
-    ];
-    let counts = |approval| -> Vec<(usize, usize)> {
-        let decisions = decide_prune(&clusters, approval);
-        decisions.iter().map(|decision| (decision.prune.len(), decision.held.len())).collect()
+    let counts = |approval| -> [(usize, usize); 2] {
+        [
+            decide_in(Cluster::Management, &management, &many(20)[3..], approval),
+            decide_in(Cluster::Guest, &guest, &many(40)[11..], approval),
+        ]
+        .map(|decision| (decision.prune.len(), decision.held.len()))
     };
-    assert_eq!(counts(Approval::Count(14)), [(3, 0), (11, 0)]);
-    assert_eq!(counts(Approval::Count(11)), [(0, 3), (0, 11)]);
-    assert_eq!(counts(Approval::Harmless), [(3, 0), (0, 11)], "the limit holds for each cluster");
-    let reason = decide_prune(&clusters, Approval::Count(3))[0].held[0].reason;
-    assert_eq!(reason.to_string(), "--approve-prune allows 3, but 14 objects would be pruned");
+    let clusters = |management, guest| Approval::Clusters { management, guest };
+    assert_eq!(counts(Approval::Harmless), [(3, 0), (0, 11)]);
+    assert_eq!(counts(Approval::Count(14)), [(0, 3), (0, 11)]);
+    assert_eq!(counts(Approval::Count(3)), [(3, 0), (0, 11)]);
+    assert_eq!(counts(clusters(Some(3), Some(11))), [(3, 0), (11, 0)]);
+    assert_eq!(counts(clusters(Some(11), Some(3))), [(0, 3), (0, 11)]);
+    assert_eq!(counts(clusters(Some(4), None)), [(0, 3), (0, 11)]);
+    assert_eq!(counts(clusters(None, Some(11))), [(3, 0), (11, 0)], "three objects are harmless");
+    assert_eq!(counts(Approval::All), [(3, 0), (11, 0)]);
 }
 
 #[test]

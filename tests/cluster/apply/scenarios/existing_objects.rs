@@ -63,7 +63,7 @@ fn existing_objects_are_never_deleted(bed: &TestBed) {
 
     project.remove("20_settings");
     let run = project.apply_ok(cluster, &["--prune"]);
-    assert_eq!(message_of(&run, "released", SETTINGS).unwrap(), "it existed before, so it is not deleted");
+    assert_eq!(message_of(&run, "released", SETTINGS).unwrap(), "it existed before transship applied it");
     assert!(!is_in_inventory(cluster, "ConfigMap", "settings"));
     let run = project.run(cluster, "delete", &[]);
     assert_code(&run, 0);

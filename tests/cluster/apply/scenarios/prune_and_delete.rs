@@ -1,4 +1,4 @@
-//! `--prune`, `delete` and tombstones.
+//! `--prune` and `delete`.
 
 use std::time::Duration;
 
@@ -49,7 +49,6 @@ pub(crate) const CASES: &[TestBedCase] = &[
         "apply::prune_and_delete::an_object_released_during_a_delete_stays",
         an_object_released_during_a_delete_stays,
     ),
-    ("apply::prune_and_delete::a_tombstone_deletes_an_applied_object", a_tombstone_deletes_an_applied_object),
     (
         "apply::prune_and_delete::a_recreated_object_can_be_deleted_after_a_crash",
         a_recreated_object_can_be_deleted_after_a_crash,
@@ -363,22 +362,6 @@ fn an_object_released_during_a_delete_stays(bed: &TestBed) {
         "it no longer has transship's label"
     );
     assert!(cluster.get(&map("settings")).is_some() && !is_in_inventory(cluster, "ConfigMap", "settings"));
-}
-
-/// A manifest becomes a tombstone. The object is deleted and leaves the inventory.
-fn a_tombstone_deletes_an_applied_object(bed: &TestBed) {
-    let (cluster, project) = (&bed.guest, Project::new());
-    project.apply_ok(cluster, &[]);
-    let annotations =
-        "  annotations:\n    release.openshift.io/delete: \"true\"\n    example.test/of: test\n";
-    project.write_manifest(
-        "20_settings",
-        &config_map("settings", "one").replacen("metadata:\n", &format!("metadata:\n{annotations}"), 1),
-    );
-    let run = project.apply_ok(cluster, &[]);
-    assert_eq!(objects_with(&run, "deleted"), ["ConfigMap/settings in openshift-op"]);
-    assert_eq!(objects_with(&run, "held"), Vec::<String>::new());
-    assert!(!is_in_inventory(cluster, "ConfigMap", "settings"));
 }
 
 /// A run recreates an object and is interrupted before it writes the inventory. The object can still be deleted.
