@@ -17,6 +17,8 @@
 //! | | `json_fields`, `digest`, `url_segment` | helpers for JSON, digests and URL paths |
 //! | `wire` | | requests to one API server |
 //! | | `client`, `proxy` | connections |
+//! | | `kubeconfig` | checks what a kubeconfig puts into headers and URLs |
+//! | | `credentials`, `credential_plugin` | tokens that change: those of files and of credential plugins |
 //! | | `request` | the path of an object and the requests for it |
 //! | | `api_server` | sends requests: limits of size and time, the retry policy |
 //! | | `throttle`, `backoff` | the number of requests in flight and the rate of retries; delays between attempts |

@@ -90,7 +90,8 @@ impl Clusters {
         self.check_flags(profiles)?;
         let mut targets = Vec::new();
         for (profile, plan) in profiles.iter().zip(plans) {
-            let client = self.endpoint(profile.cluster)?.connect().await?;
+            let endpoint = self.endpoint(profile.cluster)?;
+            let client = endpoint.connect(|warning| output::warn(&[warning])).await?;
             targets.push(TargetCluster { client, profile, plan });
         }
         Ok(targets)
@@ -128,7 +129,12 @@ impl Clusters {
                 .note("the default kubeconfig is that of the management cluster")
                 .help("use --guest-kubeconfig or --guest-context"));
         }
-        Ok(Endpoint { kubeconfig: kubeconfig.clone(), context: context.clone(), act_as: self.act_as.clone() })
+        Ok(Endpoint {
+            kubeconfig: kubeconfig.clone(),
+            context: context.clone(),
+            act_as: self.act_as.clone(),
+            timeout: Some(self.timeout),
+        })
     }
 
     /// Returns the options with their defaults.

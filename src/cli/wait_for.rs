@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::apply::{self, WaitProgress, WaitTarget};
+use crate::apply::{self, Endpoint, WaitProgress, WaitTarget};
 use crate::diagnostic::Diagnostics;
 use clap::Args;
 
@@ -31,7 +31,12 @@ pub(super) struct WaitFor {
 impl WaitFor {
     pub(super) fn run(self) -> Result<Outcome, Diagnostics> {
         block_on(async {
-            let client = apply::connect(self.kubeconfig.as_deref()).await?;
+            let endpoint = Endpoint {
+                kubeconfig: self.kubeconfig.clone(),
+                timeout: Some(self.timeout),
+                ..Endpoint::default()
+            };
+            let client = endpoint.connect(|warning| output::warn(&[warning])).await?;
             let missing = apply::wait_for(&client, &self.objects, self.timeout, report).await?;
             for (object, state) in &missing {
                 output::note(&format!("{object}: gave up after {}: {state}", format_duration(self.timeout)));

@@ -19,7 +19,7 @@ fn refusal(project: &TestProject, command: &[&str]) -> String {
 /// The check `reserved-name` is allowed, and nevertheless the inventory is not overwritten.
 #[test]
 fn an_object_with_the_name_of_the_inventory_is_refused() {
-    let manifest = r#"
+    let manifest = r"
         apiVersion: v1
         kind: ConfigMap
         metadata:
@@ -27,7 +27,7 @@ fn an_object_with_the_name_of_the_inventory_is_refused() {
           namespace: openshift-config-managed
           annotations:
             transship.openshift.io/allow-reserved-name: a test
-        "#;
+        ";
     let project = TestProject::standalone()
         .manifest("op/0000_50_op_1.yaml", manifest)
         .page("op", "")

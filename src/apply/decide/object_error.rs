@@ -1,6 +1,6 @@
 //! The reasons why an object could not be read, applied or deleted.
 
-use std::fmt;
+use std::fmt::{self, Write};
 
 use serde_json::Value;
 
@@ -71,7 +71,7 @@ impl ObjectError {
         managers.truncate(NAMED_MANAGERS);
         let mut managers = managers.join(", ");
         if more > 0 {
-            managers.push_str(&format!(" and {more} more"));
+            let _ = write!(managers, " and {more} more");
         }
         Self::TombstoneNotOurs { reason, managers }
     }

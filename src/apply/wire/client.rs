@@ -6,18 +6,23 @@
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::Uri;
 use hyper::rt::{Read, Write};
 use hyper_timeout::TimeoutConnector;
 use hyper_util::client::legacy::connect::{Connection, HttpConnector};
+use hyper_util::client::proxy::matcher::Intercept;
 use hyper_util::rt::TokioExecutor;
-use kube::client::{AuthError, ConfigExt};
+use kube::client::{AuthError, Body, ConfigExt};
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
+use tower::filter::AsyncFilterLayer;
 use tower::{BoxError, Service, ServiceBuilder};
 
+use crate::apply::wire::credentials::{self, ChangingToken, CredentialError};
+use crate::apply::wire::kubeconfig::{self, InvalidField};
 use crate::apply::wire::proxy;
 use crate::diagnostic::{Diagnostic, Location};
 
@@ -25,6 +30,9 @@ use crate::diagnostic::{Diagnostic, Location};
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long to wait for the next bytes of the API server. This is longer than the default timeout of an admission webhook.
 const READ_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// The help for a credential plugin that fails.
+const PLUGIN_HELP: &str = "run the command of `exec` in the kubeconfig to see what it prints";
 
 /// How to reach a cluster, as in kubectl's flags.
 #[derive(Clone, Debug, Default)]
@@ -35,54 +43,104 @@ pub struct Endpoint {
     pub context: Option<String>,
     /// The user to impersonate.
     pub act_as: Option<String>,
+    /// How long a credential plugin may take; by default any time.
+    pub timeout: Option<Duration>,
 }
 
 impl Endpoint {
-    /// Creates a client. Sends no request.
-    pub async fn connect(&self) -> Result<Client, Diagnostic> {
-        let options = KubeConfigOptions { context: self.context.clone(), ..KubeConfigOptions::default() };
-        let mut config = match &self.kubeconfig {
-            Some(path) => from_file(path, &options).await?,
-            None if self.context.is_some() => {
-                Config::from_kubeconfig(&options).await.map_err(|error| invalid_kubeconfig(&error))?
-            }
-            None => Config::infer().await.map_err(|error| no_cluster(&error))?,
-        };
+    /// Creates a client. Sends no request. Reports connections that others can read.
+    pub async fn connect(&self, mut on_warning: impl FnMut(Diagnostic)) -> Result<Client, Diagnostic> {
+        let (mut config, user) = self.read().await?;
         let agent = concat!("transship/", env!("CARGO_PKG_VERSION"));
         config.headers.push((http::header::USER_AGENT, http::HeaderValue::from_static(agent)));
         if self.act_as.is_some() {
             config.auth_info.impersonate.clone_from(&self.act_as);
         }
-        client(config).map_err(|error| {
-            let error = Diagnostic::error(format!("cannot create a client: {}", root_cause(&error)));
-            match &self.kubeconfig {
-                Some(path) => error.at(Location::file(path.display().to_string())),
-                None => error,
+        let invalid = |invalid: InvalidField| self.locate(invalid.diagnostic(user.as_deref()));
+        kubeconfig::check(&config).map_err(invalid)?;
+        let proxy = proxy::find(&config).map_err(invalid)?;
+        for warning in kubeconfig::warnings(&config) {
+            on_warning(self.locate(warning));
+        }
+        let token = match self.resolve_credentials(&mut config).await? {
+            Ok(token) => token,
+            Err(CredentialError::Field(field)) => return Err(invalid(field)),
+            Err(CredentialError::Plugin(error)) => {
+                return Err(self.locate(Diagnostic::error(error.to_string()).help(PLUGIN_HELP)));
             }
+        };
+        client(config, proxy, token).map_err(|error| {
+            self.locate(Diagnostic::error(format!("cannot create a client: {}", root_cause(&error))))
         })
+    }
+
+    /// Reads the kubeconfig. Returns it with the name of its user.
+    async fn read(&self) -> Result<(Config, Option<String>), Diagnostic> {
+        let options = KubeConfigOptions { context: self.context.clone(), ..KubeConfigOptions::default() };
+        let read = match &self.kubeconfig {
+            Some(path) => Kubeconfig::read_from(path),
+            None => Kubeconfig::read(),
+        };
+        let user = read.as_ref().ok().and_then(|read| kubeconfig::user_name(read, self.context.as_deref()));
+        let user = user.map(str::to_owned);
+        // Without a kubeconfig, the token of the pod is used.
+        if self.kubeconfig.is_none() && self.context.is_none() {
+            return Ok((Config::infer().await.map_err(|error| no_cluster(&error))?, user));
+        }
+        let config = match read {
+            Ok(read) => Config::from_custom_kubeconfig(read, &options).await,
+            Err(error) => Err(error),
+        };
+        Ok((config.map_err(|error| self.locate(invalid_kubeconfig(&error)))?, user))
+    }
+
+    /// Reads the token file or runs the credential plugin of a kubeconfig. After the timeout, kills the plugin.
+    async fn resolve_credentials(
+        &self,
+        config: &mut Config,
+    ) -> Result<Result<Option<Arc<ChangingToken>>, CredentialError>, Diagnostic> {
+        let resolve = credentials::resolve(&mut config.auth_info);
+        let Some(limit) = self.timeout else { return Ok(resolve.await) };
+        tokio::time::timeout(limit, resolve).await.map_err(|_| {
+            let message = "the credential plugin of the kubeconfig did not end before the timeout";
+            self.locate(Diagnostic::error(message).note("transship has killed it").help(PLUGIN_HELP))
+        })
+    }
+
+    fn locate(&self, diagnostic: Diagnostic) -> Diagnostic {
+        match &self.kubeconfig {
+            Some(path) => diagnostic.at(Location::file(path.display().to_string())),
+            None => diagnostic,
+        }
     }
 }
 
-/// Creates a client, with a proxy if the kubeconfig or the environment has one. The client does not retry, because
-/// `ApiServer` does.
-fn client(config: Config) -> Result<Client, kube::Error> {
+/// Creates a client. The client does not retry, because `ApiServer` does.
+fn client(
+    config: Config,
+    proxy: Option<Intercept>,
+    token: Option<Arc<ChangingToken>>,
+) -> Result<Client, kube::Error> {
     let mut http = HttpConnector::new();
     http.enforce_http(false);
     http.set_nodelay(true);
-    let Some(proxy) = proxy::find(&config) else { return with_connector(http, config) };
+    let Some(proxy) = proxy else { return with_connector(http, config, token) };
     match proxy.uri().scheme_str() {
-        Some("http") => with_connector(proxy::tunnel(&proxy, http), config),
         Some("https") => {
             let https = config.rustls_https_connector_with_connector(http)?;
-            with_connector(proxy::tunnel(&proxy, https), config)
+            with_connector(proxy::tunnel(&proxy, https), config, token)
         }
-        Some("socks5" | "socks5h") => with_connector(proxy::socks(&proxy, http), config),
-        _ => Err(kube::Error::ProxyProtocolUnsupported { proxy_url: Box::new(proxy.uri().clone()) }),
+        Some("socks5" | "socks5h") => with_connector(proxy::socks(&proxy, http), config, token),
+        _ => with_connector(proxy::tunnel(&proxy, http), config, token),
     }
 }
 
 /// Creates a client that connects with `connector`.
-fn with_connector<C>(connector: C, config: Config) -> Result<Client, kube::Error>
+fn with_connector<C>(
+    connector: C,
+    config: Config,
+    token: Option<Arc<ChangingToken>>,
+) -> Result<Client, kube::Error>
 where
     C: Service<
             Uri,
@@ -99,6 +157,9 @@ where
     let service = ServiceBuilder::new()
         .layer(config.base_uri_layer())
         .option_layer(config.auth_layer()?)
+        .option_layer(token.map(|token| {
+            AsyncFilterLayer::new(move |request: http::Request<Body>| Arc::clone(&token).authorize(request))
+        }))
         .layer(config.extra_headers_layer()?)
         .map_err(BoxError::from)
         .service(hyper_util::client::legacy::Client::builder(TokioExecutor::new()).build(connector));
@@ -107,15 +168,7 @@ where
 
 /// Connects with a kubeconfig; by default as kubectl does.
 pub async fn connect(kubeconfig: Option<&Path>) -> Result<Client, Diagnostic> {
-    Endpoint { kubeconfig: kubeconfig.map(Path::to_owned), ..Endpoint::default() }.connect().await
-}
-
-async fn from_file(path: &Path, options: &KubeConfigOptions) -> Result<Config, Diagnostic> {
-    let config = match Kubeconfig::read_from(path) {
-        Ok(kubeconfig) => Config::from_custom_kubeconfig(kubeconfig, options).await,
-        Err(error) => Err(error),
-    };
-    config.map_err(|error| invalid_kubeconfig(&error).at(Location::file(path.display().to_string())))
+    Endpoint { kubeconfig: kubeconfig.map(Path::to_owned), ..Endpoint::default() }.connect(|_| {}).await
 }
 
 fn invalid_kubeconfig(error: &KubeconfigError) -> Diagnostic {

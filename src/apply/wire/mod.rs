@@ -3,8 +3,11 @@
 pub(super) mod api_server;
 pub(super) mod backoff;
 pub(super) mod client;
+pub(super) mod credential_plugin;
+pub(super) mod credentials;
 pub(super) mod discovery;
 pub(super) mod error;
+pub(super) mod kubeconfig;
 pub(super) mod proxy;
 pub(super) mod request;
 pub(super) mod throttle;

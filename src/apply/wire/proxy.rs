@@ -1,20 +1,44 @@
 //! Chooses the proxy for a cluster, by kubectl's rules: the kubeconfig's own; otherwise the environment's, unless the
 //! cluster is on this machine or `NO_PROXY` names it.
 
-use std::net::IpAddr;
-
 use http::Uri;
 use hyper_util::client::legacy::connect::proxy::{SocksV5, Tunnel};
 use hyper_util::client::proxy::matcher::{Intercept, Matcher};
 use kube::Config;
 
-/// Returns the proxy for the cluster of a kubeconfig.
-pub(crate) fn find(config: &Config) -> Option<Intercept> {
-    let (cluster, proxy) = (&config.cluster_url, config.proxy_url.as_ref()?);
+use crate::apply::wire::kubeconfig::{InvalidField, is_local};
+
+/// Returns the proxy for the cluster of a kubeconfig. Fails if there is a proxy that transship cannot use, because a direct
+/// connection would be another one than the user asked for.
+pub(crate) fn find(config: &Config) -> Result<Option<Intercept>, InvalidField> {
+    let cluster = &config.cluster_url;
+    let Some(proxy) = &config.proxy_url else { return Ok(None) };
     if !is_from_environment(proxy) {
-        return Matcher::builder().all(proxy.to_string()).build().intercept(cluster);
+        let found = Matcher::builder().all(proxy.to_string()).build().intercept(cluster);
+        return check("proxy-url", proxy, found).map(Some);
     }
-    if is_local(cluster) { None } else { Matcher::from_env().intercept(cluster) }
+    if is_local(cluster) || !is_proxied(cluster) {
+        return Ok(None);
+    }
+    match Matcher::from_env().intercept(cluster) {
+        // The variable is for another scheme than that of the cluster.
+        None if cluster.scheme_str() != Some("https") => Ok(None),
+        found => check("HTTPS_PROXY", proxy, found).map(Some),
+    }
+}
+
+/// Checks that a proxy was found, and that its scheme is known. `field` names where it comes from.
+fn check(field: &str, proxy: &Uri, found: Option<Intercept>) -> Result<Intercept, InvalidField> {
+    let is_known =
+        |found: &Intercept| matches!(found.uri().scheme_str(), Some("http" | "https" | "socks5" | "socks5h"));
+    found.filter(is_known).ok_or_else(|| InvalidField::proxy_scheme(field, proxy))
+}
+
+/// Returns whether `NO_PROXY` does not name the cluster.
+fn is_proxied(cluster: &Uri) -> bool {
+    let no_proxy = ["NO_PROXY", "no_proxy"].into_iter().find_map(|name| std::env::var(name).ok());
+    let any = Matcher::builder().all("http://proxy.invalid").no(no_proxy.unwrap_or_default());
+    any.build().intercept(cluster).is_some()
 }
 
 /// Returns whether kube took the proxy from the environment. kube does not say so itself.
@@ -25,11 +49,6 @@ fn is_from_environment(proxy: &Uri) -> bool {
         }
     }
     false
-}
-
-fn is_local(cluster: &Uri) -> bool {
-    let host = cluster.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
-    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 /// Connects through an HTTP proxy with CONNECT.

@@ -36,7 +36,7 @@ impl Project {
         for (profile, plan) in profiles(&self.of, self.topology).into_iter().zip(&self.plans) {
             let (_, cluster) = clusters.iter().find(|(cluster, _)| *cluster == profile.cluster).unwrap();
             let kubeconfig = Some(cluster.kubeconfig().to_owned());
-            let client = Endpoint { kubeconfig, ..Endpoint::default() }.connect().await.unwrap();
+            let client = Endpoint { kubeconfig, ..Endpoint::default() }.connect(|_| {}).await.unwrap();
             targets.push(TargetCluster { client, profile, plan });
         }
         let options = Options {

@@ -99,7 +99,8 @@ fn a_full_inventory_does_not_affect_the_management_cluster(bed: &TestBed) {
     write_lines(&bed.guest, &ghosts.collect::<String>());
     let run = project.run_hosted(bed, "apply", &["--prune", "--approve-prune", "3"]);
     assert_pruned(&run);
-    assert_eq!(ignored(&run).len(), 1, "{}", run.stderr);
+    // Some lines are beyond the largest size, and the others are ghosts.
+    assert_eq!(ignored(&run).len(), 2, "{}", run.stderr);
     assert_eq!(lines(&bed.guest).lines().count(), before.lines().count());
 }
 

@@ -83,7 +83,7 @@ fn pruning_many_objects_needs_approval(bed: &TestBed) {
     assert_eq!(held(&run, one), "12 of 25 objects would be pruned at once");
     assert_eq!(objects_with(&run, "held").len(), 12);
     let run = project.apply_ok(cluster, &["--prune", "--approve-prune", "5"]);
-    assert_eq!(held(&run, one), "--approve-prune allows 5, but 12 objects would be pruned");
+    assert_eq!(held(&run, one), "--approve-prune allows 5, but 12 objects of the cluster would be pruned");
     assert_eq!((count_many(cluster), inventory(cluster).len()), (12, 25));
     let run = project.apply_ok(cluster, &["--prune", "--approve-prune", "12"]);
     assert_eq!(run.stdout, "cluster: 0 created, 0 changed, 14 unchanged, 12 pruned, 0 failed\n");

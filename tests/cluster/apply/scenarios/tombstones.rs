@@ -114,7 +114,7 @@ fn an_object_that_is_no_longer_ours_stays(bed: &TestBed) {
     assert_eq!(cluster.get(&map("settings")).unwrap()["data"], Value::Null);
 }
 
-/// Not even `--adopt` deletes an object of another ApplySet.
+/// Not even `--adopt` deletes an object of another `ApplySet`.
 fn an_object_of_another_set_is_never_deleted(bed: &TestBed) {
     let (cluster, project) = (&bed.guest, Project::new());
     project.apply_ok(cluster, &[]);

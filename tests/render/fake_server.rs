@@ -1,0 +1,64 @@
+//! A server on the loopback interface that answers requests as a test says.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+
+/// A server that records the requests.
+pub(crate) struct FakeServer {
+    port: u16,
+    heads: Arc<Mutex<Vec<String>>>,
+}
+
+impl FakeServer {
+    /// Starts a server. `answer` gets the path of a request with its query, and writes the body of the answer.
+    pub(crate) fn start(
+        answer: impl Fn(&str, &mut dyn Write) -> std::io::Result<()> + Send + Sync + 'static,
+    ) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let (port, heads) = (listener.local_addr().unwrap().port(), Arc::new(Mutex::new(Vec::new())));
+        let (recorded, answer) = (Arc::clone(&heads), Arc::new(answer));
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let (stream, answer, recorded) =
+                    (stream.unwrap(), Arc::clone(&answer), Arc::clone(&recorded));
+                // A client that has seen enough closes the connection, and writing fails.
+                std::thread::spawn(move || _ = serve(stream, &*answer, &recorded));
+            }
+        });
+        Self { port, heads }
+    }
+
+    /// Starts a server that answers every request with an empty object.
+    pub(crate) fn empty() -> Self {
+        Self::start(|_, body| body.write_all(b"{}"))
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// Returns the heads of all requests, in lower case.
+    pub(crate) fn heads(&self) -> Vec<String> {
+        self.heads.lock().unwrap().clone()
+    }
+}
+
+/// Answers one request and closes the connection, which is the end of the body.
+fn serve(
+    mut stream: TcpStream,
+    answer: &dyn Fn(&str, &mut dyn Write) -> std::io::Result<()>,
+    heads: &Mutex<Vec<String>>,
+) -> std::io::Result<()> {
+    let mut reader = BufReader::new(stream.try_clone()?);
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        if reader.read_line(&mut head)? == 0 {
+            return Ok(());
+        }
+    }
+    let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
+    heads.lock().unwrap().push(head.to_lowercase());
+    stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n")?;
+    answer(&path, &mut stream)
+}
