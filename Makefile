@@ -43,6 +43,7 @@ fuzz: ## Fuzz the YAML and JSON readers for a minute each, and compare a million
 	done
 	TRANSSHIP_DIFFERENTIAL=1000000 cargo test --locked --package kubernetes-yaml --test differential
 	TRANSSHIP_DIFFERENTIAL=1000000 cargo test --locked --test render -- differential::
+	TRANSSHIP_DIFFERENTIAL=1000000 cargo test --locked --lib -- rights::differential
 
 playground: ## Start two local clusters, and stop them on Ctrl-C
 	TRANSSHIP_PLAYGROUND=1 cargo test --locked --quiet --test cluster

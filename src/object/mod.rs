@@ -8,7 +8,11 @@ mod issued;
 mod metadata;
 pub(crate) mod path;
 mod pod;
+#[allow(dead_code, reason = "the checks of rights come next")]
+mod policy_rule;
 mod reference;
+#[allow(dead_code, reason = "the checks of rights come next")]
+mod rights;
 mod schema;
 mod schema_table;
 mod scope;
@@ -28,9 +32,13 @@ pub(crate) use metadata::{
     remove_label,
 };
 pub(crate) use pod::{containers, containers_mut, has_pods, is_workload, pod, pod_mut, pod_path};
+#[allow(unused_imports, reason = "the checks of rights come next")]
+pub(crate) use policy_rule::PolicyRule;
 pub(crate) use reference::{
     REFERENCE_RULES, Reference, ReferenceRule, ReferenceSource, RequiredPart, TargetNamespace,
 };
+#[allow(unused_imports, reason = "the checks of rights come next")]
+pub(crate) use rights::{Right, Rights, TooManyRights};
 pub(crate) use schema::{ListStrategy, Schema};
 pub(crate) use schema_table::{Expected, is_built_in_kind, versions};
 pub(crate) use scope::{Scope, Scopes, defined_kind};

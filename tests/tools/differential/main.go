@@ -30,6 +30,7 @@ var modes = map[string]mode{
 	"merge-patch":     {2, mergePatch},
 	"strategic-merge": {2, strategicMerge},
 	"include":         {2, include},
+	"rbac-covers":     {2, rbacCovers},
 }
 
 func main() {
