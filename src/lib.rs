@@ -50,6 +50,7 @@ mod parallel;
 mod parameter_sets;
 mod payload;
 mod project;
+mod rights;
 mod select;
 mod show;
 mod transform;

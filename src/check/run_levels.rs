@@ -12,7 +12,7 @@ pub(super) fn check(objects: &[Object], report: &mut Report) {
     for dependency in dependencies(&all) {
         let (needed, object) = (all[dependency.prerequisite], all[dependency.dependent]);
         if is_applied_after(needed, object) {
-            report.add(wrong_order(object, needed, dependency.reason));
+            report.findings.extend(wrong_order(object, needed, dependency.reason));
         }
     }
 }
@@ -30,7 +30,8 @@ fn run_level(object: &Object) -> Option<&str> {
     RunLevel::of(&object.ordered_as).map(|level| level.number)
 }
 
-fn wrong_order(object: &Object, needed: &Object, reason: DependencyReason) -> Finding {
+/// Returns the finding for an object that is applied before what it needs; `None` if that is allowed.
+fn wrong_order(object: &Object, needed: &Object, reason: DependencyReason) -> Option<Finding> {
     let (role, why) = match reason {
         DependencyReason::Namespace => {
             ("its namespace", "the API server rejects objects in a namespace that does not exist")
@@ -42,13 +43,16 @@ fn wrong_order(object: &Object, needed: &Object, reason: DependencyReason) -> Fi
             "an object that its pods need",
             "its run level never becomes ready, and later run levels never start",
         ),
+        // `apply` needs the right to bind the role then.
+        DependencyReason::Role => return None,
         DependencyReason::WebhookService => {
             ("the Service that it calls", "requests that match the webhook fail until the Service exists")
         }
     };
     let message = format!("the object is applied before {role}, {}", needed.id);
-    Finding::new(Check::WrongOrder, &Field::root(object), message)
+    let finding = Finding::new(Check::WrongOrder, &Field::root(object), message)
         .note(format!("it is in {}, the other object is in {}", object.file, needed.file))
         .note(why)
-        .help("change the run level of one of the files, the number after `0000_`")
+        .help("change the run level of one of the files, the number after `0000_`");
+    Some(finding)
 }

@@ -13,7 +13,7 @@ use clap::{Args, ValueEnum};
 
 use super::progress::Progress;
 use super::wait_for::duration;
-use super::{Outcome, output};
+use super::{Outcome, output, topology};
 
 #[derive(Args)]
 pub(super) struct Clusters {
@@ -63,22 +63,7 @@ pub(super) enum Format {
 impl Clusters {
     /// Returns the profiles of the topology.
     pub(super) fn profiles<'p>(&self, project: &'p Project) -> Result<Vec<&'p Profile>, Diagnostics> {
-        let all: Vec<&Profile> = project.profiles.iter().collect();
-        let mut names: Vec<&str> = all.iter().map(|profile| profile.topology.as_str()).collect();
-        names.sort_unstable();
-        names.dedup();
-        let Some(topology) = &self.topology else {
-            return Err(Diagnostic::error("no topology is given")
-                .help(format!("use --topology with one of: {}", names.join(", ")))
-                .into());
-        };
-        let found: Vec<&Profile> = all.into_iter().filter(|profile| profile.topology == *topology).collect();
-        if found.is_empty() {
-            return Err(Diagnostic::error(format!("there is no topology `{topology}`"))
-                .help(format!("the topologies are {}", names.join(", ")))
-                .into());
-        }
-        Ok(found)
+        Ok(topology::profiles(project, self.topology.as_deref())?)
     }
 
     /// Returns the clusters of the profiles, with the objects that are rendered for them.

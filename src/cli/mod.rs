@@ -18,11 +18,13 @@ mod patch;
 #[cfg(feature = "apply")]
 mod progress;
 mod render;
+mod rights;
 mod schema;
+mod topology;
 #[cfg(feature = "apply")]
 mod wait_for;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::str::FromStr;
 
@@ -63,6 +65,7 @@ enum Command {
     Diff(diff::Diff),
     Patch(patch::Patch),
     Schema(schema::Schema),
+    Rights(rights::Rights),
     #[cfg(feature = "apply")]
     Apply(apply::Apply),
     #[cfg(feature = "apply")]
@@ -72,7 +75,7 @@ enum Command {
 }
 
 /// Flags for the payload, the profiles and the values of parameters.
-#[derive(Args)]
+#[derive(Args, Clone)]
 struct Inputs {
     /// Folder of the payload
     #[arg(long, value_name = "DIR", default_value = "payload")]
@@ -128,6 +131,11 @@ impl Inputs {
         let (payload, profiles) = self.read()?;
         let set = profiles.sets.get(DEFAULT_SET).cloned().unwrap_or_default();
         self.project(payload, profiles, &set)
+    }
+
+    /// Returns the same flags with another payload.
+    fn with_payload(&self, payload: &Path) -> Self {
+        Self { payload: payload.to_owned(), ..self.clone() }
     }
 
     /// Loads the payload and the profiles.
@@ -200,6 +208,7 @@ pub fn run() -> ExitCode {
         Command::Diff(command) => command.run(),
         Command::Patch(command) => command.run(),
         Command::Schema(command) => command.run(),
+        Command::Rights(command) => command.run(),
         #[cfg(feature = "apply")]
         Command::Apply(command) => command.run(),
         #[cfg(feature = "apply")]

@@ -178,6 +178,8 @@ typed! {
         "servedBy" served_by: String,
         /// Whether objects of the kind are namespaced: `Namespaced` or `Cluster`.
         "scope" scope: Scope,
+        /// The resource, such as `securitycontextconstraints`. The default is the plural that Kubernetes guesses from the kind.
+        "plural" plural: Option<String>,
         /// The keys that identify the items of its lists, by the path of the list.
         "lists" lists: BTreeMap<String, Marked<Vec<String>>>,
         /// Fields that refer to other objects.

@@ -26,6 +26,8 @@ pub enum DependencyReason {
     CustomResourceDefinition,
     /// The prerequisite is a ServiceAccount, ConfigMap or Secret that pods of the dependent use.
     Pod,
+    /// The prerequisite is the role of a binding: the API server reads its rules to decide who may create the dependent.
+    Role,
     /// The prerequisite is the Service of a webhook: the API server calls it as soon as the dependent exists.
     WebhookService,
 }
@@ -84,10 +86,9 @@ impl<'o> Index<'o> {
             rule.references(&object.root, &id.kind, &id.namespace, &mut references);
         }
         for reference in references.iter().filter(|reference| !reference.is_optional()) {
-            if let Some(reason) = reason(reference, &id.kind) {
-                let key = (reference.kind, reference.group, reference.namespace, reference.name);
-                add(self.objects.get(&key), reason);
-            }
+            let Some(reason) = reason(reference, &id.kind) else { continue };
+            let key = (reference.kind, reference.group, reference.namespace, reference.name);
+            add(self.objects.get(&key), reason);
         }
         found.dedup();
         found
@@ -100,6 +101,7 @@ fn reason(reference: &Reference<'_>, kind: &str) -> Option<DependencyReason> {
         ("Service", "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration") => {
             Some(DependencyReason::WebhookService)
         }
+        ("Role" | "ClusterRole", "RoleBinding" | "ClusterRoleBinding") => Some(DependencyReason::Role),
         ("ServiceAccount" | "ConfigMap" | "Secret", _) if has_pods(kind) => Some(DependencyReason::Pod),
         _ => None,
     }

@@ -8,10 +8,8 @@ mod issued;
 mod metadata;
 pub(crate) mod path;
 mod pod;
-#[allow(dead_code, reason = "the checks of rights come next")]
 mod policy_rule;
 mod reference;
-#[allow(dead_code, reason = "the checks of rights come next")]
 mod rights;
 mod schema;
 mod schema_table;
@@ -32,13 +30,11 @@ pub(crate) use metadata::{
     remove_label,
 };
 pub(crate) use pod::{containers, containers_mut, has_pods, is_workload, pod, pod_mut, pod_path};
-#[allow(unused_imports, reason = "the checks of rights come next")]
 pub(crate) use policy_rule::PolicyRule;
 pub(crate) use reference::{
     REFERENCE_RULES, Reference, ReferenceRule, ReferenceSource, RequiredPart, TargetNamespace,
 };
-#[allow(unused_imports, reason = "the checks of rights come next")]
-pub(crate) use rights::{Right, Rights, TooManyRights};
+pub(crate) use rights::{Right, Rights};
 pub(crate) use schema::{ListStrategy, Schema};
 pub(crate) use schema_table::{Expected, is_built_in_kind, versions};
 pub(crate) use scope::{Scope, Scopes, defined_kind};
@@ -48,6 +44,9 @@ pub(crate) use subject::{ALL_SERVICE_ACCOUNTS, service_account_of};
 
 /// The annotation that marks a tombstone, for the cluster-version-operator and for transship.
 pub(crate) const DELETE: &str = "release.openshift.io/delete";
+
+/// The annotation of an object that is created once and then belongs to others.
+const CREATE_ONLY: &str = "release.openshift.io/create-only";
 
 /// The annotation that says where the data of an issued Secret comes from. It is the only annotation of transship that
 /// reaches a cluster.
@@ -94,6 +93,11 @@ impl Object {
     /// Returns whether the object is to be deleted.
     pub fn is_tombstone(&self) -> bool {
         is_tombstone(&self.root)
+    }
+
+    /// Returns whether the object is created once and then belongs to others.
+    pub(crate) fn is_create_only(&self) -> bool {
+        Annotations::of(&self.root).get(CREATE_ONLY) == Some("true")
     }
 }
 

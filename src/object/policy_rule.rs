@@ -68,7 +68,7 @@ impl fmt::Display for PolicyRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("- {")?;
         for (index, (key, values)) in self.fields().enumerate() {
-            let values: Vec<String> = values.iter().map(|value| in_flow(value)).collect();
+            let values: Vec<String> = values.iter().map(in_flow).collect();
             write!(f, "{}{key}: [{}]", if index == 0 { "" } else { ", " }, values.join(", "))?;
         }
         f.write_str("}")

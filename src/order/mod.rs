@@ -28,6 +28,12 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Returns the stage of an object, by its index.
+    pub(crate) fn stage_of(&self, object: usize) -> Option<usize> {
+        let has = |stage: &Stage| stage.chunks.iter().any(|chunk| chunk.objects.contains(&object));
+        self.stages.iter().position(has)
+    }
+
     /// Returns the plan for the objects of one component.
     #[must_use]
     pub fn only(mut self, component: &str) -> Self {

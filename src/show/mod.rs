@@ -10,6 +10,7 @@ mod list;
 mod mask_secrets;
 mod rendered;
 mod revised_field;
+mod roles;
 mod unified_diff;
 
 pub(crate) use color::Paint;
@@ -20,3 +21,4 @@ pub(crate) use findings::{json, sarif, text};
 pub(crate) use golden::{github, report, stale_folder, stale_folder_github};
 pub(crate) use list::{Row, added, orphans, rows, selected, summary, table, to_json};
 pub(crate) use rendered::rendered;
+pub(crate) use roles::roles;

@@ -39,10 +39,11 @@ type Case = (&'static str, fn(&ControlPlane));
 type TestBedCase = (&'static str, fn(&TestBed));
 
 const CASES: [&[Case]; 2] = [checks::CASES, wait_for::CASES];
-const TEST_BED_CASES: [&[TestBedCase]; 18] = [
+const TEST_BED_CASES: [&[TestBedCase]; 19] = [
     test_bed_tests::CASES,
     fault_proxy_tests::CASES,
     apply::storage_payload::CASES,
+    apply::rights::CASES,
     apply::connections::CASES,
     apply::diff_and_dry_run::CASES,
     apply::crash::CASES,

@@ -9,7 +9,7 @@ use walkdir::WalkDir;
 use crate::support::repository;
 
 /// The folders of `src/`. Each may use only those before it.
-const FOLDERS: [&str; 11] = [
+const FOLDERS: [&str; 12] = [
     "object",
     "language",
     "payload",
@@ -18,6 +18,7 @@ const FOLDERS: [&str; 11] = [
     "transform",
     "check",
     "order",
+    "rights",
     "emit",
     "show",
     "apply",

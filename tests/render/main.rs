@@ -56,6 +56,7 @@ mod replaced_intents;
 mod required;
 mod required_driver;
 mod required_snapshots;
+mod rights;
 mod rollout;
 mod rollout_calls;
 mod security;

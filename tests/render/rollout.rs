@@ -234,6 +234,32 @@ fn webhooks_depend_on_the_service_they_call() {
     );
 }
 
+/// Within a run level, the binding comes after its role. A binding of an earlier level comes first.
+#[test]
+fn bindings_depend_on_their_role() {
+    let role = |name: &str| object("rbac.authorization.k8s.io/v1", "Role", "ns", name, "rules: []\n");
+    let binding = |role: &str| {
+        let role_ref =
+            format!("roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: Role, name: {role}}}\n");
+        object("rbac.authorization.k8s.io/v1", "RoleBinding", "ns", role, &role_ref)
+    };
+    let plan = plan_of(&[
+        ("0000_10_a_1.yaml", binding("same")),
+        ("0000_10_a_2.yaml", role("same")),
+        ("0000_10_a_3.yaml", binding("later")),
+        ("0000_20_a_1.yaml", role("later")),
+    ]);
+    assert_eq!(
+        graph(&standalone(&plan)),
+        [
+            "0.0 10 RoleBinding.rbac.authorization.k8s.io/same in ns < Role.rbac.authorization.k8s.io/same in ns (its role)",
+            "0.0 10 Role.rbac.authorization.k8s.io/same in ns",
+            "0.0 10 RoleBinding.rbac.authorization.k8s.io/later in ns",
+            "0.1 20 Role.rbac.authorization.k8s.io/later in ns",
+        ]
+    );
+}
+
 #[test]
 fn annotations_decide_between_apply_create_and_delete() {
     let plan = plan_of(&[
@@ -330,6 +356,7 @@ fn only_a_crd_must_be_ready() {
             "the CRD of its kind",
         ),
         (DependencyReason::SameCluster(SameClusterReason::Pod), false, "an object that its pods use"),
+        (DependencyReason::SameCluster(SameClusterReason::Role), false, "its role"),
         (
             DependencyReason::SameCluster(SameClusterReason::WebhookService),
             false,

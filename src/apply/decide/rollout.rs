@@ -6,12 +6,9 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use crate::object::{self, Annotations, Cluster, Object, ObjectId, is_tombstone};
+use crate::object::{self, Cluster, Object, ObjectId, is_tombstone};
 use crate::order::Plan;
 use crate::yaml::Node;
-
-/// Annotation of a manifest that is created once and never changed.
-const CREATE_ONLY: &str = "release.openshift.io/create-only";
 
 /// The objects of one cluster, in order.
 #[derive(Clone, Copy, Debug)]
@@ -96,6 +93,7 @@ impl fmt::Display for DependencyReason {
             Self::SameCluster(object::DependencyReason::Namespace) => "its namespace",
             Self::SameCluster(object::DependencyReason::CustomResourceDefinition) => "the CRD of its kind",
             Self::SameCluster(object::DependencyReason::Pod) => "an object that its pods use",
+            Self::SameCluster(object::DependencyReason::Role) => "its role",
             Self::SameCluster(object::DependencyReason::WebhookService) => "the Service that it calls",
             Self::CallsManagementService => "the Service that it calls in the management cluster",
         })
@@ -169,8 +167,12 @@ impl<'a> Rollout<'a> {
         }
         for edge in object::dependencies(&objects) {
             let reason = DependencyReason::SameCluster(edge.reason);
-            let dependency = Dependency { on: step_of_object[edge.prerequisite], reason };
-            self.steps[step_of_object[edge.dependent].0].add_dependency(dependency);
+            let [on, dependent] = [edge.prerequisite, edge.dependent].map(|index| step_of_object[index]);
+            // With the right to bind a role, its binding can come first.
+            let comes_later = self.step(on).stage > self.step(dependent).stage;
+            if edge.reason != object::DependencyReason::Role || !comes_later {
+                self.steps[dependent.0].add_dependency(Dependency { on, reason });
+            }
         }
     }
 
@@ -264,7 +266,7 @@ impl Action {
     fn of(object: &Object) -> Self {
         if is_tombstone(&object.root) {
             Self::Delete
-        } else if Annotations::of(&object.root).get(CREATE_ONLY) == Some("true") {
+        } else if object.is_create_only() {
             Self::Create
         } else {
             Self::Apply

@@ -81,6 +81,12 @@ impl ApiError {
         self.code == 404 && self.status.details.as_ref().is_some_and(|details| details.kind == "namespaces")
     }
 
+    /// Returns whether the role of a binding does not exist.
+    pub(crate) fn is_role_missing(&self) -> bool {
+        let is_role = |kind: &str| matches!(kind.trim_end_matches('s'), "role" | "clusterrole");
+        self.code == 404 && self.status.details.as_ref().is_some_and(|details| is_role(&details.kind))
+    }
+
     /// Returns whether the namespace of the object is being deleted.
     pub(crate) fn is_namespace_terminating(&self) -> bool {
         self.causes().iter().any(|cause| cause.reason == "NamespaceTerminating")

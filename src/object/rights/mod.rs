@@ -3,7 +3,9 @@
 //! Kubernetes compares rules in the same way before it lets a user create a Role
 //! (`k8s.io/component-helpers/auth/rbac/validation`). A test compares this module with that code.
 
+// A test of the library, but only modules here may use this one.
 #[cfg(test)]
+#[path = "../../../tests/differential/rights.rs"]
 mod differential;
 mod merge;
 #[cfg(test)]
@@ -45,6 +47,7 @@ pub(crate) struct TooManyRights;
 
 impl Rights {
     /// Returns the rights that rules grant.
+    #[cfg(test)]
     pub(crate) fn of(rules: &[PolicyRule]) -> Result<Self, TooManyRights> {
         let mut rights = Self::default();
         for rule in rules {
@@ -92,11 +95,6 @@ impl Rights {
             *url = format!("{}*", url.trim_end_matches('*')).into();
         }
         self.0.insert(right);
-    }
-
-    /// Adds the rights of another set.
-    pub(crate) fn extend(&mut self, other: Self) {
-        self.0.extend(other.0);
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -6,6 +6,7 @@ pub(crate) mod crash;
 pub(crate) mod diff_and_dry_run;
 pub(crate) mod fixture;
 mod in_process;
+pub(crate) mod rights;
 pub(crate) mod scenarios;
 pub(crate) mod storage_payload;
 

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::applied_state::{kinds_of, labelled};
-use super::scenarios::{create, wait_until};
 use super::{Run, repository, run_hosted, run_in, run_standalone};
 use crate::TestBedCase;
 use crate::audit::{self, Entry, Mark};
@@ -15,7 +14,6 @@ use crate::test_cluster::TestCluster;
 pub(crate) const CASES: &[TestBedCase] = &[
     ("apply::storage_payload::a_hosted_cluster_is_applied_once", a_hosted_cluster_is_applied_once),
     ("apply::storage_payload::a_standalone_cluster_is_applied_once", a_standalone_cluster_is_applied_once),
-    ("apply::storage_payload::the_documented_permissions_suffice", the_documented_permissions_suffice),
 ];
 
 /// Returns everything that is rendered for a profile.
@@ -147,53 +145,4 @@ fn a_standalone_cluster_is_applied_once(bed: &TestBed) {
         run.stderr
     );
     assert_only_looked(cluster, mark);
-}
-
-/// Returns the role that `docs/apply.md` documents for a cluster.
-fn documented_role(cluster: &str) -> String {
-    let page = std::fs::read_to_string(repository().join("docs/apply.md")).unwrap();
-    let (_, role) = page.split_once(&format!("```yaml\n# {cluster}\n")).unwrap();
-    role.split_once("```").unwrap().0.to_owned()
-}
-
-/// Grants the documented role to a user, and waits until the API server allows the request in `attributes`.
-fn grant(cluster: &TestCluster, name: &str, binding: &str, attributes: &Value) {
-    let subject = "subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: somebody}]";
-    let group = "apiGroup: rbac.authorization.k8s.io";
-    cluster.apply_yaml(&format!(
-        "{}---\napiVersion: rbac.authorization.k8s.io/v1\n{binding}\nroleRef: {{{group}, kind: {}, name: transship}}\n{subject}\n",
-        documented_role(name),
-        if name == "guest" { "ClusterRole" } else { "Role" },
-    ));
-    let review = json!({
-        "apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
-        "spec": {"user": "somebody", "resourceAttributes": attributes},
-    });
-    let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
-    wait_until("the right", || {
-        create(cluster, "test", path, &review).ok().unwrap()["status"]["allowed"] == true
-    });
-}
-
-/// The documented permissions suffice to apply, compare and delete the payload.
-fn the_documented_permissions_suffice(bed: &TestBed) {
-    let in_namespace = "kind: RoleBinding\nmetadata: {name: transship, namespace: clusters-example}";
-    let last = json!({
-        "verb": "escalate", "resource": "roles", "group": "rbac.authorization.k8s.io", "namespace": "clusters-example",
-    });
-    grant(&bed.management, "management", in_namespace, &last);
-    let in_cluster = "kind: ClusterRoleBinding\nmetadata: {name: transship}";
-    let last = json!({"verb": "delete", "resource": "storageclasses", "group": "storage.k8s.io"});
-    grant(&bed.guest, "guest", in_cluster, &last);
-    let somebody = ["--as", "somebody", "--timeout", "60s"];
-    for (command, more) in [
-        ("apply", &["--wait", "--prune"][..]),
-        ("apply", &["--dry-run"]),
-        ("diff", &["--live"]),
-        ("delete", &[]),
-    ] {
-        let run = run_hosted(bed, repository(), command, &[&somebody, more].concat());
-        assert_done(&run);
-        assert!(!run.stderr.contains("forbidden"), "{}", run.stderr);
-    }
 }

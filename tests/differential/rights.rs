@@ -2,9 +2,9 @@
 //!
 //! `TRANSSHIP_DIFFERENTIAL` is the number of pairs, and `TRANSSHIP_SEED` the first seed.
 
-#[path = "../../../crates/kubernetes-yaml/tests/differential/oracle.rs"]
+#[path = "../../crates/kubernetes-yaml/tests/differential/oracle.rs"]
 mod oracle;
-#[path = "../../../crates/kubernetes-yaml/tests/differential/random.rs"]
+#[path = "../../crates/kubernetes-yaml/tests/differential/random.rs"]
 mod random;
 
 use std::path::Path;
