@@ -20,10 +20,11 @@
 //! | | `kubeconfig` | checks what a kubeconfig puts into headers and URLs |
 //! | | `credentials`, `credential_plugin` | tokens that change: those of files and of credential plugins |
 //! | | `request` | the path of an object and the requests for it |
-//! | | `api_server` | sends requests: limits of size and time, the retry policy |
+//! | | `api_server` | sends requests, with limits of size and time |
+//! | | `request_retries` | the retry policy of requests |
 //! | | `throttle`, `backoff` | the number of requests in flight and the rate of retries; delays between attempts |
 //! | | `discovery` | which resources are served |
-//! | | `error` | why a request failed, and whether to retry it |
+//! | | `error` | why a request failed |
 //! | `cluster` | | one live cluster |
 //! | | `live_cluster` | its served resources and its labelled objects |
 //! | | `inventory_store` | reads and writes the inventory |
@@ -39,7 +40,7 @@
 //! | `run` | | whole commands |
 //! | | `apply`, `delete`, `dry_run`, `diff_live`, `wait_for` | one file per command |
 //! | | `rollout_run`, `step_states`, `rollout_result` | runs the steps of a rollout |
-//! | | `step_retries`, `readiness_poll` | steps that are tried again; objects that are not ready yet |
+//! | | `step_retries`, `readiness_poll` | the retry policy of steps; objects that are not ready yet |
 //! | | `inventory_update` | the inventory before and after a rollout; pruning |
 //! | | `clusters` | reads the clusters of a topology |
 

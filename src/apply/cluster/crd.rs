@@ -39,12 +39,12 @@ pub(crate) async fn wait_until_served(
     Ok(())
 }
 
-/// Lists objects of a CRD before it is deleted. An API server that never served a list of the resource may fail to
-/// delete its objects and try again only after minutes.
+/// Lists objects of a CRD before transship deletes the CRD. An API server that never listed the resource may fail to
+/// delete its objects, and then tries again only after minutes.
 pub(crate) async fn list_before_delete(cluster: &LiveCluster<'_>, crd: &Value) {
     let Some((_, served)) = defined_resources(crd).pop() else { return };
     if let Ok(request) = served.collection("").list(&ListParams::default().limit(1)) {
-        // The CRD is deleted whatever the answer is.
+        // transship deletes the CRD even if the request fails.
         let _ = cluster.server.send(request).await;
     }
 }
@@ -73,7 +73,7 @@ async fn is_served(
     match discovery::is_served(&cluster.server, &served.resource).await {
         Ok(is_served) => Ok(is_served),
         Err(error) if options.wait && error.is_transient() => Ok(false),
-        // Even if the cluster is unreachable, only this step fails: the next request of another step detects that.
+        // Only this step fails, even if the cluster is unreachable. The next request of another step finds that out.
         Err(error) => Err(ObjectError::Request { message: error.to_string(), class: ErrorClass::Permanent }),
     }
 }

@@ -44,7 +44,8 @@ struct StoredInventory {
 }
 
 impl StoredInventory {
-    /// Returns whether both were written for the same rendered objects. Two rollouts of the same objects may run at once.
+    /// Returns whether a rollout of the same objects wrote this inventory and `other`. Two rollouts of the same objects
+    /// may run at once.
     fn is_for_same_objects(&self, other: &Inventory) -> bool {
         self.inventory == *other || !other.revision.is_empty() && self.inventory.revision == other.revision
     }
@@ -184,8 +185,8 @@ impl InventoryStore {
         }
     }
 
-    /// Reads the inventory again after a conflict. The conflict is harmless if an earlier attempt was stored and only its
-    /// response was lost, or if someone changed only the metadata of the `ConfigMap`.
+    /// Reads the inventory again after a conflict. The conflict is harmless in two cases: the API server stored an
+    /// earlier attempt and only its response was lost, or someone changed only the metadata of the `ConfigMap`.
     async fn reload_after_conflict(
         &self,
         wanted: &Inventory,

@@ -29,8 +29,8 @@ use crate::order::Plan;
 
 /// The number of objects in one answer to a list request.
 const PAGE_SIZE: u32 = 500;
-/// The number of pages that are read. No payload has more objects of one kind, but users of the guest can create objects
-/// with the same label.
+/// The maximum number of pages that transship reads. No payload has more objects of one kind, but users of the guest
+/// can create more objects with the same label.
 const MAX_PAGES: usize = 20;
 
 /// A cluster to apply to, or to delete from.
@@ -257,7 +257,7 @@ impl<'a> LiveCluster<'a> {
         self.inventory.initial().find(id).is_some_and(InventoryEntry::was_applied)
     }
 
-    /// Returns whether a rendered object without the label was not there at the start. Someone may have created it since.
+    /// Returns whether a rendered object without the label was missing at the start. Someone may have created it since.
     pub(crate) fn is_probably_missing(&self, object: &Object) -> bool {
         let is_listable = self.resource(object).is_none_or(|resource| !self.unlistable.contains(&resource));
         is_listable && !self.existing.contains(&object.id)
@@ -268,8 +268,8 @@ impl<'a> LiveCluster<'a> {
         discovery::is_answering(&self.server).await
     }
 
-    /// Turns an error that says that the cluster is unreachable into a transient one if the API server answers another
-    /// request.
+    /// Checks an error that says that the cluster is unreachable: if the API server answers another request, returns a
+    /// transient error instead.
     pub(crate) async fn reclassify(&self, error: ObjectError) -> ObjectError {
         if error.is_cluster_unreachable() && self.is_answering().await {
             return error.into_transient();

@@ -65,8 +65,8 @@ pub(crate) struct DecisionInput<'d> {
 }
 
 impl DecisionInput<'_> {
-    /// Returns the digest of the fields that transship enforces: only the pinned ones if it otherwise only creates the
-    /// object.
+    /// Returns the digest of the fields that transship enforces. For an object that transship only creates, these are
+    /// the pinned fields.
     pub(crate) fn desired_digest(&self) -> String {
         match (self.action, &self.desired.pinned) {
             (Action::Create, Some(pinned)) => digest::of_value(pinned),
@@ -154,8 +154,8 @@ impl DecisionContext<'_> {
         Ok(Decision::Apply { fields: Cow::Borrowed(applied), on_conflict, ownership: Ownership::Ours })
     }
 
-    /// Returns whether there is nothing to write. With `--adopt`, an object of which previous managers still own fields is
-    /// not up to date.
+    /// Returns whether there is nothing to write. With `--adopt`, an object is not up to date while previous managers
+    /// own some of its fields.
     fn is_up_to_date(&self, input: &DecisionInput<'_>, live: &Value) -> bool {
         let Some(entry) = self.inventory.find(input.id) else { return false };
         let adopts = self.adoption == Adoption::On
@@ -172,8 +172,8 @@ impl DecisionContext<'_> {
         }
     }
 
-    /// Returns whether transship created or adopted an object. If the inventory is lost, the label and the managed fields
-    /// tell.
+    /// Returns whether transship created or adopted an object. If the inventory is lost, decides by the label and the
+    /// managed fields.
     fn is_ours(&self, live: &Value, entry: Option<&InventoryEntry>) -> bool {
         let same_object =
             entry.is_some_and(|entry| !entry.uid.is_empty() && live["metadata"]["uid"] == *entry.uid);

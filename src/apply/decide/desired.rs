@@ -97,7 +97,7 @@ impl<'a> FieldRules<'a> {
         Desired { applied, seed, initial_status, pinned, digest }
     }
 
-    /// Finds the fields that belong to others in `root`: the object as rendered, or as it is live.
+    /// Finds the fields that belong to others in `root`, which is the rendered or the live object.
     fn others_fields(&self, object: &Object, root: &Node) -> OthersFields {
         let built_in_seed = if Annotations::of(&object.root).get(ISSUED).is_some() {
             // The issuer fills in the data of an issued Secret.
@@ -112,9 +112,9 @@ impl<'a> FieldRules<'a> {
         OthersFields { seeds, unmanaged: field_paths(&object.id, root, &self.profile.unmanaged) }
     }
 
-    /// Returns the live values of fields that belong to others but are still owned by transship or, with `--adopt`, by a
-    /// previous manager. They are applied once more under `transship-seed`, so that they keep their values when
-    /// transship stops sending them.
+    /// Returns the live values of fields that belong to others but that transship still owns; with `--adopt`, also of
+    /// those that a previous manager owns. transship applies them as `transship-seed`, so that they keep their values
+    /// when transship stops sending them.
     pub(crate) fn fields_to_release(
         &self,
         object: &Object,
@@ -131,9 +131,11 @@ impl<'a> FieldRules<'a> {
             return None;
         }
         let rendered = rendered(object);
-        // Fields that `transship-seed` owns already are sent again: server-side apply would remove them otherwise.
+        // This includes the fields that `transship-seed` already owns: server-side apply removes a field that is not
+        // sent.
         paths.retain(|path| is_owned(path) || managed_fields::owns(live, SEED_MANAGER, path));
-        // A list item that is no longer rendered must go, so `transship-seed` must not own a field of it.
+        // The next apply must be able to remove a list item that is no longer rendered, so `transship-seed` must not
+        // own a field of it.
         paths.retain(|path| json_fields::has_items_on_path(&rendered, live, path));
         select(live, &paths)
     }
@@ -225,9 +227,9 @@ fn add_apply_set_label(object: &mut Value, apply_set: &str) {
     }
 }
 
-/// Moves the `stringData` of a Secret to `data`, as the API server does. If `stringData` were applied, the managed fields
-/// would record fields that the stored Secret does not have: changes to them would go unnoticed and removed keys would
-/// stay.
+/// Moves the `stringData` of a Secret to `data`, as the API server does. If transship applied `stringData`, the managed
+/// fields would record fields that the stored Secret does not have. transship would then not notice changes of these
+/// values, and would not remove keys.
 fn encode_string_data(object: &mut Value) {
     if object["kind"] != "Secret" || object["apiVersion"] != "v1" {
         return;

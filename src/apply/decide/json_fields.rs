@@ -19,8 +19,8 @@ pub(crate) fn remove_nulls(value: &mut Value) {
     }
 }
 
-/// Removes a field, and maps that are empty without it. An applied empty map would make transship the owner of
-/// everything that others put into it.
+/// Removes a field, and the maps around it that become empty. If transship applied an empty map, it would own
+/// everything that others put into the map.
 pub(crate) fn remove(value: &mut Value, path: &[PathStep]) {
     let Some((first, rest)) = path.split_first() else { return };
     match (first, value) {

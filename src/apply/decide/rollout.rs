@@ -30,7 +30,7 @@ pub struct StepId(pub usize);
 /// The steps for all clusters of a topology.
 #[derive(Debug)]
 pub struct Rollout<'a> {
-    /// The steps of each cluster after those of the cluster before, in the order of its plan.
+    /// The steps of the first cluster in the order of its plan, then those of the next cluster, and so on.
     pub steps: Vec<Step<'a>>,
 }
 

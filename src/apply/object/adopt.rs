@@ -87,8 +87,8 @@ async fn dry_run_replacement(
 }
 
 /// Prepares an existing object for an apply: releases fields that belong to others and, with `--adopt`, transfers the
-/// fields of previous managers to transship. A dry run finds out first whether the object can be adopted. If it must be
-/// recreated, recreates it with the desired fields and returns it.
+/// fields of previous managers to transship. A dry run finds out first whether the object can be adopted. If the object
+/// must be recreated, recreates it with the desired fields and returns the new object.
 pub(crate) async fn prepare(
     task: &ObjectTask<'_>,
     fields: &Value,

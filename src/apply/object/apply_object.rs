@@ -22,7 +22,7 @@ use crate::apply::wire::error::RequestError;
 use crate::apply::wire::request::ApiRequest;
 use crate::object::Object;
 
-/// The message of the event if transship changes an object for the first time that someone else created.
+/// The message of the event when transship first changes an object that someone else created.
 const FOUND_NOTE: &str = "it existed before, so transship never deletes it; --adopt takes it over";
 
 /// The result of a step.
@@ -110,7 +110,7 @@ async fn delete(task: &ObjectTask<'_>, live: &Value) -> Result<Applied, ObjectEr
 
 fn skip(task: &ObjectTask<'_>, action: Action, live: Option<Value>, digest: String) -> Applied {
     let Some(live) = live else { return Applied::gone(EventKind::Unchanged) };
-    // transship creates objects with the label. So without it, someone else created the object.
+    // transship creates every object with the label. If the label is missing, someone else created the object.
     let existed_before =
         task.existed_before() || action == Action::Create && !task.cluster.is_in_apply_set(&live);
     let ownership = if existed_before { Ownership::NotOurs } else { Ownership::Ours };
@@ -162,8 +162,8 @@ async fn read_unless_known(task: &ObjectTask<'_>, action: Action) -> Result<Opti
     if is_probably_new { Ok(None) } else { task.read().await }
 }
 
-/// Applies the desired fields, the seeds of a new object and its first status. Adopts an existing object first, if asked
-/// for.
+/// Applies the desired fields, the seeds of a new object and its first status. With `--adopt`, adopts an existing
+/// object first.
 async fn apply(
     task: &ObjectTask<'_>,
     desired: &Desired,
@@ -209,8 +209,9 @@ async fn split_seeds(task: &ObjectTask<'_>, desired: &Desired, live: Value) -> R
     release_remaining_seeds(task, live).await
 }
 
-/// Makes `transship-seed` give up all fields except seeds, if [`split_seeds`] could not: someone changed a seed since, and
-/// applying its first value conflicts. Applies only the seeds that `transship-seed` still owns, with their live values.
+/// Makes `transship-seed` give up all fields except seeds. This is needed if someone changed a seed, because
+/// [`split_seeds`] then fails with a conflict. Applies only the seeds that `transship-seed` still owns, with their live
+/// values.
 async fn release_remaining_seeds(task: &ObjectTask<'_>, live: Value) -> Result<Value, ObjectError> {
     if !managed_fields::has_unsplit_seeds(&live) {
         return Ok(live);

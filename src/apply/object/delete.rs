@@ -125,7 +125,7 @@ pub(crate) async fn delete_and_wait(deletion: &Deletion<'_>, uid: &Value) -> Res
     }
 }
 
-/// Waits until an object is gone. Another object with the same name does not count.
+/// Waits until the object with this uid is gone, even if another object with its name exists.
 pub(crate) async fn wait_until_gone(deletion: &Deletion<'_>, uid: &Value) -> Result<(), ObjectError> {
     let mut backoff = Backoff::new(FIRST_POLL, MAX_POLL);
     loop {
@@ -151,8 +151,8 @@ impl Deletion<'_> {
         let params = DeleteParams::background().preconditions(preconditions);
         let request = self.path.delete(&params).map_err(|error| self.error(&error))?;
         match self.cluster.server.send(request).await {
-            // An object that still exists has a deletion timestamp. For some kinds, the answer is the deleted object
-            // itself, without one.
+            // If the object still exists, the answer has a deletion timestamp. For some kinds, the answer is the object
+            // that is already gone, without a deletion timestamp.
             Ok(response) if is_being_deleted(&response.value) => Ok(DeleteResponse::Deleting),
             Ok(_) => Ok(DeleteResponse::Gone),
             Err(error) if error.is_not_found() => Ok(DeleteResponse::Gone),

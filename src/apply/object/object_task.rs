@@ -110,7 +110,8 @@ impl ObjectTask<'_> {
         delete::Deletion { cluster, id: &object.id, path, deadline: self.deadline() }
     }
 
-    /// Returns how long to wait for a deletion: until the deadline with `--wait`, otherwise as long as a request is retried.
+    /// Returns how long to wait for a deletion: with `--wait` until the deadline, otherwise for as long as transship
+    /// retries a request.
     pub(crate) fn deadline(&self) -> Instant {
         let deadline = self.options.deadline();
         if self.options.wait { deadline } else { deadline.min(Instant::now() + self.options.retry_timeout) }

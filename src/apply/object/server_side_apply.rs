@@ -293,8 +293,8 @@ impl UnionField {
     }
 }
 
-/// Takes over a union field with its live value. Server-side apply removes only fields that its manager owns. After this,
-/// transship owns the field, and the next apply removes it because it does not have it.
+/// Takes over a union field with its live value. Server-side apply removes only fields that its manager owns. After
+/// this, transship owns the field, so the next apply removes the field by leaving it out.
 async fn take_over_union_field(
     task: &ObjectTask<'_>,
     fields: &Value,

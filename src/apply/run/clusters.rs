@@ -120,8 +120,9 @@ pub(crate) fn guest_first<'c, 'a>(
     ordered
 }
 
-/// Returns the deadline for the next of several clusters that are processed one after the other. Unless it is the last one,
-/// it gets half of the remaining time, so that an object with a finalizer leaves some time for the next cluster.
+/// Returns the deadline for one of several clusters that transship processes one after the other. Each cluster except
+/// the last gets half of the remaining time, so that an object that waits for its finalizers does not use up the time
+/// of the next cluster.
 pub(crate) fn share_of_deadline(deadline: Instant, clusters_left: usize) -> Instant {
     if clusters_left <= 1 {
         return deadline;

@@ -38,7 +38,7 @@ pub async fn delete(
         let entries = cluster.inventory.initial().entries.clone();
         let deletion = PhasedDeletion { cluster, kind: EventKind::Deleted, deadline };
         let mut remaining = deletion.run(entries, &mut on_event).await;
-        // The deletion was in reverse order.
+        // `remaining` is in the order of deletion. The inventory lists objects in the order in which they were applied.
         remaining.reverse();
         let result = if remaining.is_empty() {
             cluster.inventory.delete().await
@@ -52,8 +52,8 @@ pub async fn delete(
     Ok(summary)
 }
 
-/// Returns whether there is an inventory. Without one, transship does not know what it may delete. Reports that if there
-/// are labelled objects.
+/// Returns whether there is an inventory. Without one, transship does not know what it may delete. If there are
+/// labelled objects, reports the missing inventory.
 fn check_inventory(cluster: &LiveCluster<'_>, on_event: &mut OnEvent<'_>) -> bool {
     if cluster.inventory.exists() {
         return true;

@@ -20,7 +20,7 @@ use crate::diagnostic::Diagnostic;
 
 /// The message of the event for an object that someone else created.
 const FOUND_NOTE: &str =
-    "it existed before, so apply fails if others own its fields, and transship never deletes it";
+    "it existed before: apply fails if others own its fields, and transship never deletes it";
 
 /// Reports what `apply` would do, in the order in which it would start.
 pub async fn dry_run(

@@ -131,9 +131,9 @@ impl RolloutEnd<'_, '_> {
     }
 }
 
-/// Writes the inventory before objects are pruned. The write fails if another rollout wrote the inventory since: that one
-/// may have applied the objects. And a rollout that starts now conflicts with this write. The mark in the revision makes
-/// sure that the inventory changes.
+/// Writes the inventory before transship prunes objects. The write fails if another rollout wrote the inventory in the
+/// meantime, because that rollout may have applied these objects. In the same way, this write stops a rollout that
+/// starts now. The mark in the revision makes sure that the write changes the inventory.
 async fn announce_pruning(
     cluster: &LiveCluster<'_>,
     inventory: &Inventory,

@@ -44,7 +44,7 @@ enum Finished<'a> {
     RetryDue(StepId),
 }
 
-/// Whether an event said that transship waits for an object. Only then is there an event when it is ready.
+/// Whether transship reported that it waits for an object. Only then does it report that the object is ready.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Announced {
     Yes,
@@ -166,8 +166,8 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
         }));
     }
 
-    /// Starts to use a cluster that was read. Reads it again if that failed transiently: until the deadline with `--wait`,
-    /// otherwise as long as a request is retried.
+    /// Starts to use a cluster after it was read. If reading failed transiently, reads the cluster again: with `--wait`
+    /// until the deadline, otherwise for as long as transship retries a request.
     fn cluster_read(&mut self, id: ClusterId, result: Result<LiveCluster<'a>, ClusterError>) {
         let (options, cluster) = (self.options, self.targets[id.0].profile.cluster);
         let error = match result {
@@ -256,8 +256,8 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
         };
         let rendered = rendered(self.step(id).object);
         self.states.set(id, StepState::Applied { rendered, since: Instant::now(), reported: String::new() });
-        // An unchanged object was read at the start. If transship changed other objects since, it may no longer be ready,
-        // so the next poll decides.
+        // An unchanged object was read at the start. If transship changed other objects since, this object may no
+        // longer be ready, so the next poll decides.
         if !(self.wrote && applied.kind == EventKind::Unchanged) {
             self.observe(id, Ok(Some(live)));
         }
@@ -382,7 +382,7 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
         }
     }
 
-    /// After the deadline, fails all steps that are not done, each with the last reason why it was not.
+    /// Fails all steps that are not done at the deadline, each with the last known reason.
     fn give_up_after_deadline(&mut self) {
         if Instant::now() < self.options.deadline() {
             return;

@@ -1,5 +1,5 @@
-//! Retries of whole steps, with `--wait`: when to apply an object again that could not be applied yet, for example because
-//! its namespace does not exist. `wire::api_server` retries single requests.
+//! Retries of whole steps, with `--wait`: if an object cannot be applied yet, for example because its namespace does
+//! not exist, decides when to try again. `wire::request_retries` decides about single requests.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -48,7 +48,8 @@ impl FromStr for WaitTarget {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let selector = Selector::parse_with_name(text).map_err(|_| InvalidWaitTarget)?;
         let Selector { kind, group, namespace, name } = selector;
-        // A selector without a group matches any group. Here the kind must be unambiguous, so it is the core group.
+        // A selector without a group matches any group. `wait-for` needs exactly one kind, so a target without a group
+        // means the core group.
         let group = group.unwrap_or_default();
         Ok(Self { kind, group, namespace, name: name.ok_or(InvalidWaitTarget)? })
     }

@@ -1,12 +1,11 @@
 //! One API server: sends requests with limits on size, time and load, and retries those that fail transiently.
 //!
-//! The retry policy of requests: [`RequestError::is_transient`] decides which errors are retried, [`ApiServer::send_until`]
-//! for how long and after which delays, and [`Throttle`] how many retries there are per second.
+//! [`RequestRetries`] has the retry policy.
 
 use std::time::Duration;
 
-use http::header::{ACCEPT, RETRY_AFTER};
-use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use http::header::ACCEPT;
+use http::{HeaderValue, Method, StatusCode};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use kube::Client;
 use kube::client::Body;
@@ -14,27 +13,22 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tracing::{debug, info};
 
-use crate::apply::wire::backoff::Backoff;
 use crate::apply::wire::client::root_cause;
 use crate::apply::wire::error::{ApiError, RequestError};
 use crate::apply::wire::request::{ApiRequest, with_query};
+use crate::apply::wire::request_retries::{PROBE_TIMEOUT, RequestRetries, retry_after};
 use crate::apply::wire::throttle::Throttle;
 
 /// How long one attempt may take.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(20);
 /// The largest response that transship reads. Users of the guest decide what is in it.
 const MAX_RESPONSE_SIZE: usize = 64 << 20;
-/// How long to retry a request to an API server that may not be running yet.
-const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 /// The query parameter that limits how long the API server works on a write. It is shorter than [`ATTEMPT_TIMEOUT`], so
 /// transship does not mistake a webhook that hangs for an API server that does not answer.
 const WRITE_TIMEOUT_QUERY: &str = "timeout=12s";
-/// How long an attempt may take at least, even after the deadline, so that the inventory can still be written.
+/// The shortest time limit of an attempt. It holds even after the deadline, so that transship can still write the
+/// inventory.
 const LAST_REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
-/// The longest `Retry-After` that is obeyed.
-const MAX_RETRY_AFTER: Duration = Duration::from_secs(60);
-const FIRST_DELAY: Duration = Duration::from_millis(100);
-const MAX_DELAY: Duration = Duration::from_secs(5);
 
 /// A successful response with its JSON body.
 pub(crate) struct Response {
@@ -84,7 +78,7 @@ impl ApiServer {
         }
         request.headers_mut().entry(ACCEPT).or_insert(HeaderValue::from_static("application/json"));
         let deadline = deadline.min(self.deadline);
-        let mut backoff = Backoff::new(FIRST_DELAY, MAX_DELAY);
+        let mut retries = RequestRetries::until(deadline);
         let mut attempt = 0;
         loop {
             attempt += 1;
@@ -92,9 +86,8 @@ impl ApiServer {
                 Ok(response) => return Ok(response),
                 Err(error) => error,
             };
-            let delay = error.retry_after().unwrap_or_else(|| backoff.next_jittered_delay());
-            let may_retry = error.is_transient() && Instant::now() + delay <= deadline;
-            if !may_retry || timeout_at(deadline, self.throttle.acquire_retry()).await.is_err() {
+            let Some(delay) = retries.next_delay(&error) else { return Err(error) };
+            if timeout_at(deadline, self.throttle.acquire_retry()).await.is_err() {
                 return Err(error);
             }
             info!(
@@ -151,9 +144,4 @@ impl ApiServer {
         let value = serde_json::from_slice(&body).map_err(|_| RequestError::NotJson)?;
         Ok(Response { status: head.status, value })
     }
-}
-
-fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let seconds = headers.get(RETRY_AFTER)?.to_str().ok()?.parse().ok()?;
-    Some(Duration::from_secs(seconds).min(MAX_RETRY_AFTER))
 }

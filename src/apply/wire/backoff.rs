@@ -21,8 +21,8 @@ impl Backoff {
         delay
     }
 
-    /// Returns the delay before the next attempt with jitter: between half and all of it. So many clients that wait for the
-    /// same server do not retry at the same time.
+    /// Returns the delay before the next attempt with jitter: at least half of it, at most all of it. Jitter keeps many
+    /// clients of one API server from retrying at the same time.
     pub(crate) fn next_jittered_delay(&mut self) -> Duration {
         self.next_delay().mul_f64(0.5 + fastrand::f64() / 2.0)
     }

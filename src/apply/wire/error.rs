@@ -38,9 +38,9 @@ pub(crate) struct ApiError {
     pub(crate) retry_after: Option<Duration>,
 }
 
-/// Phrases in messages of the API server which say that a field is immutable. There is no reason code for it.
+/// Phrases with which the API server says that a field is immutable. It has no reason code for that.
 const IMMUTABLE: [&str; 2] = ["field is immutable", "may not be changed in an update"];
-/// How many bytes of a response that is not a `Status` a message quotes.
+/// The number of bytes that a message quotes from a response that is not a `Status`.
 const QUOTED_BYTES: usize = 200;
 
 impl ApiError {
@@ -60,20 +60,6 @@ impl ApiError {
 
     pub(crate) fn causes(&self) -> &[StatusCause] {
         self.status.details.as_ref().map_or(&[], |details| details.causes.as_slice())
-    }
-
-    /// Returns whether another attempt may help: the API server is busy or starting, or something it calls is.
-    pub(crate) fn is_transient(&self) -> bool {
-        match self.code {
-            408 | 429 | 502 | 503 | 504 => true,
-            // The API server also answers 500 if an applied field is not in the schema, or if managed fields have a
-            // version that is no longer served. Another attempt does not help then.
-            500 => {
-                !self.message().starts_with("failed to create typed patch object")
-                    && self.version_not_served().is_none()
-            }
-            _ => false,
-        }
     }
 
     /// Returns whether the namespace of the object does not exist.
@@ -103,7 +89,7 @@ impl ApiError {
         self.code == 409 && self.causes().iter().any(|cause| cause.reason == "FieldManagerConflict")
     }
 
-    /// Returns an API version that managed fields are recorded in and that the API server no longer serves.
+    /// Returns the API version of managed fields that the API server no longer serves, if the error is about one.
     pub(crate) fn version_not_served(&self) -> Option<&str> {
         let (_, version) =
             self.message().split_once("request to convert CR to an invalid group/version: ")?;
@@ -147,17 +133,9 @@ impl RequestError {
         }
     }
 
-    /// Returns whether there was no response, or none that an API server would send.
+    /// Returns whether there was no response, or a response that cannot come from an API server.
     pub(crate) fn is_unreachable(&self) -> bool {
         matches!(self, Self::Connection(_) | Self::Timeout(_) | Self::DeadlineExceeded | Self::NotJson)
-    }
-
-    /// Returns whether another attempt may help.
-    pub(crate) fn is_transient(&self) -> bool {
-        match self {
-            Self::Api(error) => error.is_transient(),
-            other => other.is_unreachable(),
-        }
     }
 
     /// Describes the error without quoting the API server, because its message may contain values of a Secret.
@@ -259,23 +237,5 @@ mod tests {
         );
         let webhook = status(500, "failed calling webhook \"w\": s3cret");
         assert_eq!(webhook.message_without_values(), "an admission webhook does not answer: `w`");
-    }
-
-    #[test]
-    fn only_errors_that_can_go_away_are_transient() {
-        for (error, transient) in [
-            (status(429, "busy"), true),
-            (status(500, "etcd is down"), true),
-            (status(500, "failed to create typed patch object: field not declared in schema"), false),
-            (status(500, "request to convert CR to an invalid group/version: a.b/v1 x"), false),
-            (status(503, ""), true),
-            (status(409, "conflict"), false),
-            (RequestError::Connection("refused".to_owned()), true),
-            (RequestError::NotJson, true),
-            (RequestError::TooLarge(1), false),
-            (RequestError::InvalidRequest("no name".to_owned()), false),
-        ] {
-            assert_eq!(error.is_transient(), transient, "{error}");
-        }
     }
 }

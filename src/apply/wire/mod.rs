@@ -10,4 +10,5 @@ pub(super) mod error;
 pub(super) mod kubeconfig;
 pub(super) mod proxy;
 pub(super) mod request;
+pub(super) mod request_retries;
 pub(super) mod throttle;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
-/// The largest number of requests in flight, which is also the first.
+/// The largest number of requests in flight. The limit starts with this number.
 const MAX_IN_FLIGHT: usize = 16;
 /// After this many requests without a 429, one more request may be in flight.
 const REQUESTS_PER_INCREASE: usize = 16;
