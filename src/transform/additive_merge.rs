@@ -169,7 +169,7 @@ fn merge_item(items: &mut Vec<Node>, item: &Node, sources: &Sources) -> Result<(
         }
         return Ok(());
     }
-    // Of a flag that is given twice, the program would use the last one.
+    // If a flag is given twice, the program uses only the last one.
     if let Some(flag) = flag_of(item)
         && let Some(other) = items.iter().find(|other| flag_of(other) == Some(flag) && *other != item)
     {

@@ -73,8 +73,8 @@ fn with_uses(mut error: Diagnostic, contribution: &Contribution, sources: &Sourc
     error
 }
 
-/// Returns the uses of fragments whose additions have `in` and are for a workload that is not in this cluster. The other
-/// objects that they would add here are not needed either.
+/// Returns the uses of fragments that have an addition with `in` for a workload that is not in this cluster. The
+/// cluster does not need the other objects of such a use either.
 fn uses_without_workload<'c>(
     contributions: &'c [Contribution],
     objects: &[Object],
@@ -98,8 +98,8 @@ fn uses_without_workload<'c>(
 
 /// Sorts contributions so that each one finds what it refers to.
 ///
-/// Init containers come first, because an entry of `containers` may add to one of them. Objects without a namespace come
-/// last, because they add to the object of the same name, which another contribution may create.
+/// Init containers come first, because an entry of `containers` may add to one of them. Contributions that leave out
+/// the namespace of their object come last: another contribution may create that object.
 fn in_order(contributions: &[Contribution]) -> Vec<Contribution> {
     let mut ordered: Vec<Contribution> = contributions.iter().filter_map(only_init_containers).collect();
     let mut without_namespace = Vec::new();
@@ -116,7 +116,7 @@ fn in_order(contributions: &[Contribution]) -> Vec<Contribution> {
     ordered
 }
 
-/// Returns a contribution to a pod reduced to its init containers, if it has any.
+/// Returns only the init containers of a contribution to a pod; `None` if it has none.
 fn only_init_containers(contribution: &Contribution) -> Option<Contribution> {
     if !matches!(contribution.target, ContributionTarget::Pod(_)) {
         return None;
@@ -149,8 +149,8 @@ fn add(
     }
 }
 
-/// Adds to a workload or its pod template. Does nothing if the workload lives in another cluster, whose profile adds the
-/// contribution there.
+/// Adds to a workload or its pod template. Does nothing if the workload lives in another cluster: the profile of that
+/// cluster adds the contribution.
 fn add_to_workload(
     objects: &mut [Object],
     workload: &ObjectId,

@@ -96,8 +96,8 @@ fn apply_policy(
 /// Collects the objects that the policy for pods can depend on: bindings (`pod.usesOwnApi`) and configuration
 /// (`pod.configHash`), if the profile uses these names.
 ///
-/// They must be in their final state, but patches are applied together with the policy of pods, in the next pass. So the
-/// patches are applied to copies here.
+/// These objects must be in their final state. But the next pass applies their patches, together with the policy for
+/// pods. So this function applies the patches to copies.
 fn pod_context(components: &[Component], view: &View<'_>) -> PodContext {
     let mut context = PodContext::default();
     let uses_bindings = policy_uses_bindings(view.profile);

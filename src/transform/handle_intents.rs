@@ -82,7 +82,7 @@ fn services(cluster: &Assembled<'_>) -> RemoteServices {
     services
 }
 
-/// Handles the intents of a component within its objects. Returns the fragments that are still to be added.
+/// Handles the intents in the objects of a component. Returns the uses of fragments that transship still has to add.
 fn handle_component(
     component: &mut Component,
     view: &View<'_>,
@@ -231,7 +231,7 @@ fn late_intent(
         IntentRule::Refuse(reason) => {
             return Some(refused(detected, reason, rule.mark, view.context.sources));
         }
-        // The fragment itself adds the intent again, because something in that cluster fulfils it.
+        // The intent comes from the fragment itself: something in this cluster fulfils it.
         IntentRule::Fragment(name) if is_from_fragment(detected.mark, name, view) => return None,
         IntentRule::Parameters(name) | IntentRule::Fragment(name) => name,
     };

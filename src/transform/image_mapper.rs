@@ -1,7 +1,7 @@
 //! Replaces images in texts by the pullspecs of a release, by the rules of `oc adm release new`.
 //!
-//! An image is the source of a tag, with an optional tag or digest. No letter, digit or underscore comes before it. White
-//! space, a quote or the end of the text comes after it.
+//! An image starts with the source of a release's tag. An image tag or a digest can follow the source. No letter, digit
+//! or underscore comes before it. White space, a quote or the end of the text comes after it.
 
 use std::collections::BTreeMap;
 

@@ -82,7 +82,7 @@ impl ImageReplacements {
         Ok(())
     }
 
-    /// Returns the replacements of the innermost folder around a file that has any.
+    /// Returns the replacements for a file: those of the innermost folder around it that has some.
     fn for_path(&self, path: &str) -> &Replacements {
         let mut folder = path;
         while let Some((parent, _)) = folder.rsplit_once('/') {
@@ -158,7 +158,7 @@ fn build_versions<'i>(
     Ok(builds)
 }
 
-/// Adds the versions that a release declares for programs that no image declares.
+/// Adds the versions of the release for programs whose version no image declares.
 fn add_defaults(builds: &mut BTreeMap<String, BuildVersion>, defaults: &BuildVersions) {
     for (name, version) in defaults {
         builds

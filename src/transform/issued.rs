@@ -1,5 +1,5 @@
-//! Turns declarations of issued objects into Secrets. They have keys and their origin, but no data: the issuer fills it in
-//! in the cluster, so rendering always produces the same bytes.
+//! Turns declarations of issued objects into Secrets. Such a Secret has keys and an origin, but no data. The issuer
+//! adds the data in the cluster, so rendering always produces the same bytes.
 
 use super::patch;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
@@ -96,7 +96,7 @@ fn kubeconfig(root: &Node) -> Option<IssuedSecret> {
     Some(IssuedSecret { r#type: "Opaque", keys: vec!["kubeconfig".to_owned()], origin })
 }
 
-/// Refuses a kubeconfig for an identity that cannot exist or that no page chose.
+/// Refuses a kubeconfig for an identity that cannot exist, or for the ServiceAccount `default`.
 fn check_identity(
     object: &Object,
     cluster: &str,

@@ -224,7 +224,7 @@ fn set_namespace(node: &mut Node, namespace: &Marked<String>) {
 
 fn unknown_scope(object: &Object, sources: &Sources) -> Diagnostic {
     let kind = object.id.kind_and_group();
-    Diagnostic::error(format!("it is not known whether {kind} is namespaced or cluster-scoped"))
+    Diagnostic::error(format!("transship does not know whether {kind} is namespaced or cluster-scoped"))
         .at(Location::of(object.root.mark, sources))
         .object(&object.id)
         .help(
@@ -239,7 +239,7 @@ fn still_mentioned(
     namespace: &Marked<String>,
     sources: &Sources,
 ) -> Diagnostic {
-    Diagnostic::warning(format!("the namespace `{old}` is still mentioned here"))
+    Diagnostic::warning(format!("the namespace `{old}` is still named here"))
         .at(Location::of(mark, sources))
         .object(&object.id)
         .note(format!("its objects are now in `{}`", namespace.value))

@@ -5,8 +5,8 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::expand::View;
 use crate::object::{Cause, Object};
 
-/// Sets the pinned fields of a profile. A pin for an object that does not exist is an error, unless the payload has the
-/// object: then it is excluded or lives in another cluster.
+/// Sets the pinned fields of a profile. A pin for an object that the payload does not have is an error. If the payload
+/// has the object, the profile excludes it or another cluster has it, so the pin has no effect here.
 pub(super) fn apply(objects: &mut [Object], view: &View<'_>) -> Result<(), Diagnostics> {
     let mut errors = Diagnostics::default();
     for (selector, fields) in &view.profile.pins.0 {

@@ -9,8 +9,8 @@ use crate::payload::Manifest;
 use crate::select::Selection;
 use crate::yaml::{Mark, Node};
 
-/// Returns a tombstone for each object of a component that `moved` in its page names and that lives in another cluster
-/// of the topology now.
+/// Returns a tombstone for each object that the page of a component lists under `moved`, if the object now lives in
+/// another cluster of the topology.
 pub(super) fn tombstones(
     view: &View<'_>,
     component: &str,

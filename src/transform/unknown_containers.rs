@@ -22,8 +22,8 @@ impl ContainerNames {
         Self(names)
     }
 
-    /// Returns an error for each container that a contribution adds to and that neither a manifest nor any other addition
-    /// defines.
+    /// Returns an error for each container that a contribution adds to, if neither a manifest nor another addition
+    /// defines the container.
     pub(super) fn unknown_in(
         &self,
         contribution: &Contribution,

@@ -215,7 +215,7 @@ fn other_text_stays_and_is_reported_unless_it_names_a_namespace_of_the_guest() {
     assert_eq!(
         run.stderr,
         "\
-warning: payload/op/1.yaml:12:11: the namespace `old` is still mentioned here
+warning: payload/op/1.yaml:12:11: the namespace `old` is still named here
   object: Deployment.apps/d in hosted
   note: its objects are now in `hosted`
   help: if it is a namespace of the guest, ignore this warning; otherwise change it with an addition or a patch
@@ -280,7 +280,7 @@ fn a_kind_of_unknown_scope_is_an_error() {
     assert_eq!(
         project.render_error("one"),
         "\
-error: payload/op/1.yaml:1:1: it is not known whether Thing.example.com is namespaced or cluster-scoped
+error: payload/op/1.yaml:1:1: transship does not know whether Thing.example.com is namespaced or cluster-scoped
   object: Thing.example.com/a in old
   help: add its CustomResourceDefinition to the payload, or declare the kind under `kinds` in a Checks file
 "

@@ -104,8 +104,8 @@ fn remove(object: &mut Object, detected: &DetectedIntent) {
     }
 }
 
-/// Returns the client configurations of a webhook or conversion for changes. (An aggregated API has an obstacle, so it is
-/// never removed.)
+/// Returns the client configurations of a webhook or conversion for changes. An aggregated API has an obstacle, so
+/// transship never removes it.
 fn client_configs_mut<'o>(object: &'o mut Object, webhook: &str) -> Vec<&'o mut Node> {
     let root = &mut object.root;
     if object.id.kind == "CustomResourceDefinition" {

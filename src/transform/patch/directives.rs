@@ -25,8 +25,8 @@ pub(super) fn without_patch_directive(changes: &Map) -> Map {
     map
 }
 
-/// Returns a new value without the nulls and directives in it, which have nothing to act on. Returns `None` if the value
-/// itself is a directive.
+/// Returns a value that the object does not have yet, without nulls and directives: there is nothing that they could
+/// remove or change. Returns `None` if the value itself is a directive.
 pub(super) fn without_directives(node: &Node) -> Option<Node> {
     let value = match &node.value {
         Value::Map(map) => {

@@ -220,7 +220,7 @@ impl Operation {
     /// Removes the nodes that a path leads to, and returns the first one.
     fn remove(&self, root: &mut Node, path: &Path) -> Result<Node> {
         let mut removed = None;
-        // The last one first, so that the indices of the others stay valid.
+        // Starts with the last one, so that the indices of the others stay valid.
         for location in self.locations(root, path)?.iter().rev() {
             let Some((last, parent)) = location.split_last() else {
                 return Err(PatchError::new(self.mark, "a patch cannot remove the object as a whole"));
@@ -248,7 +248,7 @@ impl Operation {
     }
 
     fn insert(&self, root: &mut Node, value: &Node, insertion: Insertion) -> Result<()> {
-        // The last one first, so that the indices of the others stay valid.
+        // Starts with the last one, so that the indices of the others stay valid.
         for location in self.locations(root, &self.path)?.iter().rev() {
             let Some((PathStep::Index(index), parent)) = location.split_last() else {
                 return Err(self.not_an_item());

@@ -13,7 +13,7 @@ pub fn merge(target: &mut Node, patch: &Node) {
     }
     let Value::Map(map) = &mut target.value else { return };
     remove_nulls(map, changes);
-    // All new keys are added at once, because each single one moves the keys behind it.
+    // Adds all new keys at once, because each insertion moves the keys after it.
     let mut added = Vec::new();
     for change in changes {
         if change.value.value == Value::Null {

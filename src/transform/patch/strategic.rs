@@ -75,7 +75,7 @@ impl Merger {
             retain_keys(target, changes, keys)?;
         }
         remove_nulls(target, changes);
-        // All new keys are added at once, because each single one moves the keys behind it.
+        // Adds all new keys at once, because each insertion moves the keys after it.
         let mut added = Vec::new();
         for change in changes {
             if &*change.key != RETAIN_KEYS && !change.key.starts_with(SET_ORDER) {
