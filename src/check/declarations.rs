@@ -7,7 +7,7 @@ use super::context::CheckContext;
 use super::{Checked, Declaration, Finding};
 use crate::language::Check;
 
-/// Reports the externals that no reference of this cluster uses, and records those that one does.
+/// Reports the externals that no reference of this cluster uses, and records the others as used.
 pub(super) fn check_externals(
     context: &CheckContext<'_>,
     used: &BTreeSet<ExternalId>,
@@ -27,7 +27,7 @@ pub(super) fn check_externals(
     }
 }
 
-/// Reports the declared kinds of which the payload has no manifest, and records those of which it has one.
+/// Reports the declared kinds that no manifest of the payload has, and records the others as used.
 pub(super) fn check_kinds(context: &CheckContext<'_>, checked: &mut Checked) {
     let view = &context.rendered.view;
     for ((group, kind), declared) in &view.context.profiles.checks.kinds {

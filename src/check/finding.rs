@@ -44,7 +44,7 @@ impl Report {
         self.findings.push(finding);
     }
 
-    /// Records that a reference was resolved by these externals.
+    /// Records that a check relied on these externals.
     pub(super) fn use_externals(&mut self, externals: &[ExternalId]) {
         self.used_externals.extend_from_slice(externals);
     }
@@ -76,7 +76,7 @@ impl Finding {
         }
     }
 
-    /// Sets the line, if it is another one than that of the field's value.
+    /// Sets the line, if it differs from the line of the field's value.
     pub(super) fn at(mut self, mark: Mark) -> Self {
         self.mark = mark;
         self
@@ -94,7 +94,7 @@ impl Finding {
         self
     }
 
-    /// Suggests the candidate that a misspelt name is closest to. Without a close one, keeps the help that is set.
+    /// Suggests the candidate that a misspelt name is closest to. If no candidate is close, keeps the help.
     pub(super) fn suggest<'n>(self, name: &str, candidates: impl IntoIterator<Item = &'n str>) -> Self {
         match nearest(name, candidates) {
             Some(near) => self.help(format!("did you mean `{near}`?")),

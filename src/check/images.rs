@@ -6,7 +6,7 @@ use super::finding::{Finding, Report};
 use crate::language::Check;
 use crate::yaml::Node;
 
-/// Checks that the images of containers, and those that variables such as `OPERAND_IMAGE` pass on, are of the release.
+/// Checks that the release contains the images of containers and of variables such as `OPERAND_IMAGE`.
 pub(super) fn check(pod: &Field<'_>, context: &CheckContext<'_>, report: &mut Report) {
     // Without a release, its images are not known.
     if context.release_images.is_empty() {
@@ -40,7 +40,7 @@ fn check_image(field: &Field<'_>, context: &CheckContext<'_>, report: &mut Repor
     let sources =
         context.rendered.view.payload.image_sources.values().flat_map(|images| images.tags.values());
     report.add(
-        Finding::new(Check::UnpinnedImage, field, format!("the image `{image}` is not of the release"))
+        Finding::new(Check::UnpinnedImage, field, format!("the image `{image}` is not in the release"))
             .note("the release does not contain it, so a disconnected cluster cannot pull it")
             .help(
                 "add its source to the image-references of the component, or declare the image under `externals` \

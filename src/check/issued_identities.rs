@@ -7,7 +7,8 @@ use super::finding::{Finding, Report};
 use crate::language::Check;
 use crate::object::{Cluster, IssuedOrigin, Object};
 
-/// Returns namespace and name of the ServiceAccount, if an object is a kubeconfig that is issued for the guest.
+/// Returns namespace and name of the ServiceAccount that an issued kubeconfig of the guest is for; `None` for other
+/// objects.
 pub(super) fn issued_for_guest(object: &Object) -> Option<(&str, &str)> {
     match &object.issued {
         Some(IssuedOrigin::Kubeconfig { cluster, namespace, service_account })

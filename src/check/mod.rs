@@ -10,10 +10,12 @@
 //! | `fields` | that fields are known, of the right type, complete and without duplicates |
 //! | `one_of` | that fields which exclude each other are not set together |
 //! | `pods` | that the containers, volumes and mounts of a pod fit together |
+//! | `images` | that the release contains the images |
+//! | `placeholders` | that no text contains a placeholder |
 //! | `references` | that the objects, keys and ports that an object references exist in the same cluster |
 //! | `service_dns` | that no text names a Service of the other cluster |
 //! | `selectors` | that label selectors match something, and that named ports exist |
-//! | `rbac` | that bindings are valid, and who gets permissions |
+//! | `rbac` | that bindings are valid and do not grant too many permissions |
 //! | `pod_tokens` | that pods in the management cluster have no unneeded token |
 //! | `node_access` | that pods in the management cluster have no access to their node |
 //! | `node_scheduling` | that pods in the management cluster stay on the nodes of their hosted control plane |
@@ -32,7 +34,8 @@
 //! | `allowances` | removes the findings that the project accepts |
 //!
 //! `context` holds what a check may look at, with the indexes `cluster_index`, `label_index` and `served_kinds`.
-//! `security_context` visits the security contexts of a pod, `field` is a node with its path, `finding` is a result, and `merge` joins the results of several runs.
+//! `security_context` visits the security contexts of a pod, `texts` visits the texts of an object, `field` is a node with its
+//! path, `finding` is a result, and `merge` joins the results of several runs.
 //!
 //! To add a check: add its code in `language/checks.rs`, write a function that adds findings to a `Report`, call it in
 //! `check_object` or `check_cluster`, and add a case to `tests/data/checks/cases.yaml`.

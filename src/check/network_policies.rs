@@ -50,7 +50,7 @@ pub(super) fn check(root: &Field<'_>, context: &CheckContext<'_>, report: &mut R
             );
         }
     }
-    // Some pods need all of egress: the guest's API server can have any address and port.
+    // Some pods need unrestricted egress, because the guest's API server can have any address and port.
     let selects_all = match root.at("/spec/podSelector") {
         Some(selector) => LabelSelector::new(selector.node).is_empty(),
         None => true,

@@ -180,8 +180,10 @@ fn check_privileges(pod: &Field<'_>, report: &mut Report) {
         if let Some(field) = context.get("procMount")
             && field.as_str() == Some("Unmasked")
         {
-            report
-                .add(privileged(&field, format!("{owner} sees all of /proc, also what belongs to its node")));
+            report.add(privileged(
+                &field,
+                format!("{owner} sees all of /proc, including what belongs to its node"),
+            ));
         }
         for capability in context.items("/capabilities/add") {
             let Some(name) = capability.as_str() else { continue };

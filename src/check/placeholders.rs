@@ -11,7 +11,7 @@ pub(super) fn check_text(field: &Field<'_>, text: &str, report: &mut Report) {
         let message = format!("the placeholder `{PLACEHOLDER_VERSION}` has no version");
         report.add(
             Finding::new(Check::PlaceholderVersion, field, message)
-                .note("a cluster would report this version, and never the version of the release")
+                .note("a cluster would report the placeholder instead of the version of the release")
                 .help(
                     "add release-metadata to the payload; a letter, digit or underscore next to the placeholder \
                      prevents the replacement",

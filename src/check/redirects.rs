@@ -16,7 +16,8 @@ const ADDRESSES: [(&str, &str); 3] = [
     ("EndpointSlice", "endpoints/*/addresses/*"),
 ];
 
-/// Hosts at which a node gets credentials from its cloud, beside link-local addresses.
+/// Hosts of cloud metadata services, from which a node gets its credentials. Most clouds use a link-local address
+/// instead.
 const METADATA_HOSTS: [&str; 3] = ["fd00:ec2::254", "metadata.google.internal", "metadata.azure.internal"];
 
 const NODE_CREDENTIALS: &str =

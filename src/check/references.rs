@@ -113,7 +113,8 @@ fn check_parts(reference: &Reference<'_>, source: &Field<'_>, found: &Object, re
     }
 }
 
-/// Returns whether others fill in the data: the token controller, or an administrator if the object is only created once.
+/// Returns whether others fill in the data: the token controller, or an administrator if transship only creates the
+/// object.
 fn is_filled_by_others(object: &Object) -> bool {
     let is_token =
         object.root.get("type").and_then(Node::as_str) == Some("kubernetes.io/service-account-token");

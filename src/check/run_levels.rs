@@ -55,4 +55,5 @@ fn wrong_order(object: &Object, needed: &Object, reason: DependencyReason) -> Op
         .note(why)
         .help("change the run level of one of the files, the number after `0000_`");
     Some(finding)
+        .help("change the run level of one of the files: the number after `0000_`")
 }

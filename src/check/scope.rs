@@ -27,7 +27,7 @@ fn unknown_kind(root: &Field<'_>, report: &mut Report) {
     let message = format!("the kind {} is unknown", root.object.id.kind_and_group());
     report.add(
         Finding::new(Check::UnknownKind, root, message)
-            .note("transship cannot check its fields, its scope and its references")
+            .note("transship cannot check its fields, its scope or its references")
             .help("add its CustomResourceDefinition to the payload, or declare the kind under `kinds` in a Checks file"),
     );
 }
@@ -47,7 +47,7 @@ fn unexpected_namespace(root: &Field<'_>, report: &mut Report) {
     let message = format!("{} is cluster-scoped, but the object has a namespace", root.object.id.kind);
     report.add(
         Finding::new(Check::UnexpectedNamespace, &namespace, message)
-            .note("the API server rejects the object, or drops the namespace and every diff shows it")
+            .note("the API server rejects the object, or drops the namespace, so that every diff shows a change")
             .help("remove `metadata.namespace`"),
     );
 }

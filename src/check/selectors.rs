@@ -61,7 +61,7 @@ fn check_service(root: &Field<'_>, context: &CheckContext<'_>, report: &mut Repo
     }
 }
 
-/// Checks that a container of the selected pods has the target of a Service port.
+/// Checks that the target port of a Service is a port of a container in the selected pods.
 fn check_target_port(port: &Field<'_>, pods: &[&Node], report: &mut Report) {
     let target = port.get("targetPort").filter(|target| target.node.value != Value::Null);
     let Some(target) = target.or(port.get("port")) else { return };

@@ -6,11 +6,11 @@ use super::finding::Report;
 use super::{placeholders, service_dns};
 use crate::yaml::Value;
 
-/// A schema contains only descriptions.
+/// The key of a CRD's schema. Its texts are descriptions, which no program uses, so they are not checked.
 const SCHEMA: &str = "openAPIV3Schema";
 
-/// The API server itself resolves the URL in a `clientConfig`, and the API server of a hosted cluster runs in the
-/// management cluster.
+/// The key of a webhook's target, in which DNS names are not checked. The API server resolves them, and the API server
+/// of the guest runs in the management cluster.
 const CLIENT_CONFIG: &str = "clientConfig";
 
 /// Checks the texts of an object.

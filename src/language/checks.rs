@@ -56,7 +56,7 @@ string_enum! {
         "selects-nothing" => SelectsNothing,
         /// A reference to an object in the other cluster of the topology.
         "wrong-cluster" => WrongCluster,
-        /// An image that is not of the release and that no external declares.
+        /// An image that is not in the release and that no external declares.
         "unpinned-image" => UnpinnedImage,
         /// The placeholder `0.0.1-snapshot` instead of a version.
         "placeholder-version" => PlaceholderVersion,
@@ -216,11 +216,11 @@ string_enum! {
 }
 
 typed! {
-    /// Objects that someone else creates, or images that are not of the release.
+    /// Objects that someone else creates, or images that are not in the release.
     pub(crate) struct External ("an external") {
         /// The objects, as `Kind/name` or `Kind.group/namespace/name`. `*` matches any text.
         "objects" objects: Vec<Marked<SelectorPattern>>,
-        /// Images that are not of the release, such as `registry.example.com/*`. `*` matches any text.
+        /// Images that are not in the release, such as `registry.example.com/*`. `*` matches any text.
         "images" images: Vec<Marked<String>>,
         /// The profiles in whose clusters they exist. The default is all profiles.
         "in" profiles: Vec<Marked<String>>,

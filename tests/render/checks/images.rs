@@ -1,4 +1,4 @@
-//! Images that are not of the release, and placeholders.
+//! Images that are not in the release, and placeholders.
 
 use crate::support::{TestProject, image_references, unindent};
 
@@ -39,7 +39,7 @@ fn lint_reports_images_that_are_not_of_the_release_and_placeholders_that_are_lef
         run.stdout,
         unindent(
             r"
-            error[unpinned-image]: payload/op/a.yaml:7:12: the image `quay.io/openshift/origin-opp:latest` is not of the release
+            error[unpinned-image]: payload/op/a.yaml:7:12: the image `quay.io/openshift/origin-opp:latest` is not in the release
               object: Pod/a in ns, at /spec/containers/[name=c]/image
               note: the release does not contain it, so a disconnected cluster cannot pull it
               note: found in one
@@ -49,14 +49,14 @@ fn lint_reports_images_that_are_not_of_the_release_and_placeholders_that_are_lef
               note: transship inserts values in pages, fragments and profiles, not in manifests
               note: found in one
               help: set the field with a patch or an addition; if a shell replaces it, allow the finding
-            error[unpinned-image]: payload/op/a.yaml:11:34: the image `quay.io/other/image` is not of the release
+            error[unpinned-image]: payload/op/a.yaml:11:34: the image `quay.io/other/image` is not in the release
               object: Pod/a in ns, at /spec/containers/[name=c]/env/[name=OTHER_IMAGE]/value
               note: the release does not contain it, so a disconnected cluster cannot pull it
               note: found in one
               help: add its source to the image-references of the component, or declare the image under `externals` in a Checks file
             error[placeholder-version]: payload/op/a.yaml:12:30: the placeholder `0.0.1-snapshot` has no version
               object: Pod/a in ns, at /spec/containers/[name=c]/env/[name=VERSION]/value
-              note: a cluster would report this version, and never the version of the release
+              note: a cluster would report the placeholder instead of the version of the release
               note: found in one
               help: add release-metadata to the payload; a letter, digit or underscore next to the placeholder prevents the replacement
             "

@@ -68,25 +68,25 @@ error[wrong-order]: payload/op/0000_60_op_01.yaml:1:1: the object is applied bef
   note: it is in op/0000_60_op_01.yaml, the other object is in op/0000_61_op_02.yaml
   note: the API server rejects objects in a namespace that does not exist
   note: found in one
-  help: change the run level of one of the files, the number after `0000_`
+  help: change the run level of one of the files: the number after `0000_`
 error[wrong-order]: payload/op/0000_60_op_01.yaml:5:1: the object is applied before the CRD of its kind, CustomResourceDefinition.apiextensions.k8s.io/lates.example.test
   object: Late.example.test/early
   note: it is in op/0000_60_op_01.yaml, the other object is in op/0000_61_op_02.yaml
   note: the API server does not serve the kind until the CRD exists
   note: found in one
-  help: change the run level of one of the files, the number after `0000_`
+  help: change the run level of one of the files: the number after `0000_`
 error[wrong-order]: payload/op/0000_60_op_01.yaml:9:1: the object is applied before an object that its pods need, ServiceAccount/late in op
   object: Job.batch/early in op
   note: it is in op/0000_60_op_01.yaml, the other object is in op/0000_61_op_02.yaml
   note: its run level never becomes ready, and later run levels never start
   note: found in one
-  help: change the run level of one of the files, the number after `0000_`
+  help: change the run level of one of the files: the number after `0000_`
 error[wrong-order]: payload/op/0000_60_op_01.yaml:19:1: the object is applied before the Service that it calls, Service/late in op
   object: ValidatingWebhookConfiguration.admissionregistration.k8s.io/early
   note: it is in op/0000_60_op_01.yaml, the other object is in op/0000_61_op_02.yaml
   note: requests that match the webhook fail until the Service exists
   note: found in one
-  help: change the run level of one of the files, the number after `0000_`
+  help: change the run level of one of the files: the number after `0000_`
 "
     );
 }
