@@ -67,7 +67,8 @@ impl Render {
             Some(folder) => self.write(folder, &plans)?,
             None => self.print(&plans)?,
         }
-        // The process ends here, so the memory need not be freed. Dropping 100,000 nodes takes time.
+        // The process ends here, so nothing needs the memory. Freeing it takes 2 % of the instructions of a render of 2,000
+        // objects.
         std::mem::forget(plans);
         std::mem::forget(project);
         Ok(Outcome::Done)
