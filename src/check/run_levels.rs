@@ -53,7 +53,6 @@ fn wrong_order(object: &Object, needed: &Object, reason: DependencyReason) -> Op
     let finding = Finding::new(Check::WrongOrder, &Field::root(object), message)
         .note(format!("it is in {}, the other object is in {}", object.file, needed.file))
         .note(why)
-        .help("change the run level of one of the files, the number after `0000_`");
+        .help("change the run level of one of the files: the number after `0000_`");
     Some(finding)
-        .help("change the run level of one of the files: the number after `0000_`")
 }
