@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::apply::{self, Endpoint, WaitProgress, WaitTarget};
+use crate::apply::{self, Endpoint, WaitProgress, WaitState, WaitTarget};
 use crate::diagnostic::Diagnostics;
 use clap::Args;
 
@@ -38,11 +38,23 @@ impl WaitFor {
             };
             let client = endpoint.connect(|warning| output::warn(&[warning])).await?;
             let missing = apply::wait_for(&client, &self.objects, self.timeout, report).await?;
+            let too_large = missing.iter().find(|(_, state)| matches!(state, WaitState::TooLarge(_)));
+            if let Some((_, state)) = too_large {
+                output::note(&format!("gave up on the cluster of {}: {state}", self.kubeconfig_name()));
+                return Ok(Outcome::ClusterFailed);
+            }
             for (object, state) in &missing {
                 output::note(&format!("{object}: gave up after {}: {state}", format_duration(self.timeout)));
             }
             Ok(if missing.is_empty() { Outcome::Done } else { Outcome::Found })
         })
+    }
+
+    /// Returns the kubeconfig for messages.
+    fn kubeconfig_name(&self) -> String {
+        self.kubeconfig
+            .as_ref()
+            .map_or_else(|| "the default kubeconfig".to_owned(), |path| path.display().to_string())
     }
 }
 

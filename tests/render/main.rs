@@ -27,6 +27,7 @@ mod fragments;
 #[path = "../../benches/generate.rs"]
 mod generate;
 mod golden;
+mod hostile_answers;
 mod intent_edge_cases;
 mod intents;
 mod issued;

@@ -227,7 +227,7 @@ async fn read(
     path: &ObjectPath,
     location: &InventoryLocation,
 ) -> Result<StoredInventory, ClusterError> {
-    let config_map = server.get(path.get()?).await?.unwrap_or_default();
+    let config_map = server.get(path.get()?).await?.map(|response| response.value).unwrap_or_default();
     let ParsedInventory { inventory, invalid } = Inventory::from_config_map(&config_map);
     debug!(inventory = %location, objects = inventory.entries.len(), "read the inventory");
     Ok(StoredInventory { inventory, invalid, resource_version: resource_version(&config_map) })

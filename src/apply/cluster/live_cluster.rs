@@ -19,9 +19,10 @@ use crate::apply::decide::event::{Event, EventKind};
 use crate::apply::decide::inventory::{InventoryEntry, InventoryLocation, PART_OF};
 use crate::apply::decide::object_error::ObjectError;
 use crate::apply::decide::ownership::{NotOurs, apply_set_of, reason_not_to_delete};
-use crate::apply::wire::api_server::ApiServer;
+use crate::apply::wire::api_server::{ApiServer, Response};
 use crate::apply::wire::discovery::{self, ServedResource, ServedResources};
 use crate::apply::wire::error::RequestError;
+use crate::apply::wire::memory::HeldMemory;
 use crate::apply::wire::request::{ApiRequest, CollectionPath, ObjectPath};
 use crate::language::Profile;
 use crate::object::{Cluster, Object, ObjectId, is_tombstone};
@@ -68,15 +69,17 @@ pub(crate) struct LiveCluster<'a> {
 #[derive(Default)]
 pub(crate) struct LabelledObjects {
     pub(crate) objects: BTreeMap<ObjectId, Value>,
+    /// The memory that the objects need.
+    pub(crate) memory: HeldMemory,
     /// Whether these are all. The others are read one by one.
     complete: bool,
 }
 
-/// The objects of a list.
-struct Listed {
-    items: Vec<Value>,
-    /// Whether all pages were read.
-    complete: bool,
+/// Whether all pages of a list were read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Listed {
+    Completely,
+    Partly,
 }
 
 impl<'a> LiveCluster<'a> {
@@ -136,12 +139,14 @@ impl<'a> LiveCluster<'a> {
             match list {
                 Ok(list) => {
                     self.labelled.extend(list.objects);
+                    list.memory.keep();
                     if !list.complete {
                         self.unlistable.insert(resource);
                     }
                 }
                 Err(error) => {
-                    if error.is_unreachable() && !self.is_answering().await {
+                    let is_unusable = error.is_unreachable() && !self.is_answering().await;
+                    if is_unusable || error.is_too_large() {
                         return Err(error.into());
                     }
                     // The permission is missing, or a conversion webhook is broken.
@@ -178,32 +183,35 @@ impl<'a> LiveCluster<'a> {
         // In the management cluster, transship reads only the namespace of the hosted control plane.
         let namespace = if self.cluster == Cluster::Management { self.namespace.as_str() } else { "" };
         let params = ListParams::default().labels(PART_OF);
-        let listed = self.list_pages(&resource.collection(namespace), params, CollectionPath::list).await?;
-        let objects = listed.items.into_iter().map(|item| (id_of(&item), item)).collect();
-        Ok(LabelledObjects { objects, complete: listed.complete })
+        let (path, mut objects, memory) =
+            (resource.collection(namespace), BTreeMap::new(), HeldMemory::default());
+        let read_page = |page: Response| {
+            take_items(page.value, |item| _ = objects.insert(id_of(&item), item));
+            memory.add(page.memory);
+        };
+        let listed = self.list_pages(|params| path.list(params), params, read_page).await?;
+        Ok(LabelledObjects { objects, memory, complete: listed == Listed::Completely })
     }
 
     /// Reads at most [`MAX_PAGES`] pages of a list. `request` builds the request for a page.
     async fn list_pages(
         &self,
-        path: &CollectionPath,
+        request: impl Fn(&ListParams) -> Result<ApiRequest, RequestError>,
         params: ListParams,
-        request: impl Fn(&CollectionPath, &ListParams) -> Result<ApiRequest, RequestError>,
+        mut read_page: impl FnMut(Response),
     ) -> Result<Listed, RequestError> {
         let mut params = params.limit(PAGE_SIZE);
-        let mut items = Vec::new();
         for _ in 0..MAX_PAGES {
             // The answer is 404 if the kind is no longer served.
-            let Some(mut page) = self.server.get(request(path, &params)?).await? else {
-                return Ok(Listed { items, complete: true });
-            };
-            take_items(&mut page, &mut items);
-            match page["metadata"]["continue"].as_str() {
-                Some(token) if !token.is_empty() => params = params.continue_token(token),
-                _ => return Ok(Listed { items, complete: true }),
+            let Some(page) = self.server.get(request(&params)?).await? else { return Ok(Listed::Completely) };
+            let token = page.value["metadata"]["continue"].as_str().unwrap_or_default().to_owned();
+            read_page(page);
+            if token.is_empty() {
+                return Ok(Listed::Completely);
             }
+            params = params.continue_token(&token);
         }
-        Ok(Listed { items, complete: false })
+        Ok(Listed::Partly)
     }
 
     /// Finds out which rendered objects exist although transship has not applied them.
@@ -225,24 +233,26 @@ impl<'a> LiveCluster<'a> {
             }
         }
         let collections: Vec<_> = ids_by_collection.into_iter().collect();
-        let lists = collections.iter().map(|((resource, namespace), _)| async move {
-            let path = resource.collection(namespace);
-            self.list_pages(&path, ListParams::default(), CollectionPath::list_metadata).await
+        let lists = collections.iter().map(|((resource, namespace), ids)| async move {
+            self.filter_existing(&resource.collection(namespace), ids).await
         });
-        let lists = join_all(lists).await;
-        let mut existing = HashSet::new();
-        for ((_, ids), list) in collections.into_iter().zip(lists) {
-            match list {
-                Ok(Listed { items, complete: true }) => {
-                    let names: HashSet<&str> =
-                        items.iter().filter_map(|item| item["metadata"]["name"].as_str()).collect();
-                    existing.extend(ids.into_iter().filter(|id| names.contains(id.name.as_str())).cloned());
-                }
-                // The list failed or is incomplete.
-                _ => existing.extend(ids.into_iter().cloned()),
-            }
+        join_all(lists).await.into_iter().flatten().collect()
+    }
+
+    /// Returns the objects of a collection that exist. Keeps no page in memory.
+    async fn filter_existing(&self, path: &CollectionPath, ids: &[&ObjectId]) -> Vec<ObjectId> {
+        let mut existing = Vec::new();
+        let read_page = |page: Response| {
+            take_items(page.value, |item| {
+                let name = item["metadata"]["name"].as_str();
+                existing.extend(ids.iter().find(|id| Some(id.name.as_str()) == name).map(|id| (*id).clone()));
+            });
+        };
+        match self.list_pages(|params| path.list_metadata(params), ListParams::default(), read_page).await {
+            Ok(Listed::Completely) => existing,
+            // The list failed or is incomplete.
+            _ => ids.iter().map(|id| (*id).clone()).collect(),
         }
-        existing
     }
 
     /// Returns whether transship has not applied a rendered object yet.
@@ -360,20 +370,30 @@ impl<'a> LiveCluster<'a> {
         Ok(Some(path))
     }
 
-    /// Returns an object as it was at the start, or as it is now if it had no label; `None` if it does not exist.
+    /// Returns an object as it was at the start, or as it is now if it had no label; `None` if it does not exist. Its memory
+    /// counts until the end of the command.
     pub(crate) async fn find(&self, object: &Object) -> Result<Option<Value>, RequestError> {
         if let Some(live) = self.labelled(&object.id) {
             return Ok(Some(live.clone()));
         }
-        match self.path(object) {
-            Some(path) => self.get(&path).await,
-            None => Ok(None),
-        }
+        let Some(path) = self.path(object) else { return Ok(None) };
+        let held = HeldMemory::default();
+        let live = self.get(&path, &held).await?;
+        held.keep();
+        Ok(live)
     }
 
-    /// Reads an object; `None` if it does not exist.
-    pub(crate) async fn get(&self, path: &ObjectPath) -> Result<Option<Value>, RequestError> {
-        self.server.get(path.get()?).await
+    /// Reads an object; `None` if it does not exist. `held` gets the memory that it needs.
+    pub(crate) async fn get(
+        &self,
+        path: &ObjectPath,
+        held: &HeldMemory,
+    ) -> Result<Option<Value>, RequestError> {
+        let response = self.server.get(path.get()?).await?;
+        Ok(response.map(|response| {
+            held.add(response.memory);
+            response.value
+        }))
     }
 
     pub(crate) fn desired(&self, object: &Object) -> Desired {
@@ -390,16 +410,16 @@ impl<'a> LiveCluster<'a> {
     }
 }
 
-/// Moves the items of a page to `items`. The items of a list have no `kind` and `apiVersion`, so they are added.
-fn take_items(page: &mut Value, items: &mut Vec<Value>) {
+/// Takes the items of a page. The items of a list have no `kind` and `apiVersion`, so they are added.
+fn take_items(mut page: Value, mut take: impl FnMut(Value)) {
     let kind = page["kind"].as_str().unwrap_or_default().trim_end_matches("List").to_owned();
-    let api_version = page["apiVersion"].clone();
-    let Some(page_items) = page.get_mut("items").and_then(Value::as_array_mut) else { return };
-    for mut item in std::mem::take(page_items) {
+    let api_version = page["apiVersion"].take();
+    let Some(Value::Array(items)) = page.get_mut("items").map(Value::take) else { return };
+    for mut item in items {
         let Some(map) = item.as_object_mut() else { continue };
         map.entry("kind").or_insert_with(|| Value::from(kind.clone()));
         map.entry("apiVersion").or_insert_with(|| api_version.clone());
-        items.push(item);
+        take(item);
     }
 }
 

@@ -30,6 +30,9 @@ const EMPTY: &str = "-";
 /// The largest list of objects. An API server accepts about 1 MiB in one object.
 const MAX_SIZE: usize = 900 * 1024;
 
+/// The longest revision. A digest is shorter.
+const MAX_REVISION: usize = 1024;
+
 /// The namespace and name of an inventory's `ConfigMap`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct InventoryLocation {
@@ -203,7 +206,8 @@ impl Inventory {
     pub(crate) fn from_config_map(config_map: &Value) -> ParsedInventory {
         let data = |key: &str| config_map["data"][key].as_str().unwrap_or_default();
         let (entries, invalid) = parse_lines(data("objects"));
-        let (installed, revision) = (data("installed") == "true", data("revision").to_owned());
+        let (installed, revision) = (data("installed") == "true", data("revision"));
+        let revision = if revision.len() > MAX_REVISION { String::new() } else { revision.to_owned() };
         ParsedInventory { inventory: Self { installed, revision, entries }, invalid }
     }
 

@@ -59,7 +59,7 @@ pub(crate) async fn apply_object(
             }),
         };
     };
-    let task = ObjectTask { cluster, object, path, options };
+    let task = ObjectTask::new(cluster, object, path, options);
     let live = read_live(&task, action).await?;
     let desired = cluster.desired(object);
     let input = DecisionInput { id: &object.id, action, desired: &desired };
@@ -242,7 +242,7 @@ async fn send_or_keep_live(
     request: Result<ApiRequest, RequestError>,
 ) -> Result<Value, ObjectError> {
     let request = request.map_err(|error| task.error(&error))?;
-    match task.cluster.server.send(request).await {
+    match task.send(request).await {
         Ok(response) => Ok(response.value),
         Err(RequestError::Api(error)) if error.is_field_conflict() => {
             Ok(task.read().await?.unwrap_or_default())

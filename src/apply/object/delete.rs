@@ -14,6 +14,7 @@ use crate::apply::decide::object_error::ObjectError;
 use crate::apply::decide::ownership::NotOurs;
 use crate::apply::wire::backoff::Backoff;
 use crate::apply::wire::error::RequestError;
+use crate::apply::wire::memory::HeldMemory;
 use crate::apply::wire::request::ObjectPath;
 use crate::object::ObjectId;
 
@@ -29,6 +30,8 @@ pub(crate) struct Deletion<'d> {
     pub(crate) id: &'d ObjectId,
     pub(crate) path: &'d ObjectPath,
     pub(crate) deadline: Instant,
+    /// The memory of the object, which is read several times.
+    pub(crate) memory: HeldMemory,
 }
 
 /// The outcome of deleting the object of an inventory entry.
@@ -61,7 +64,7 @@ pub(crate) async fn delete_entry(
         // There are no objects of a kind that is not served.
         return Ok(EntryOutcome::Missing);
     };
-    let deletion = Deletion { cluster, id: &entry.id, path: &path, deadline };
+    let deletion = Deletion { cluster, id: &entry.id, path: &path, deadline, memory: HeldMemory::default() };
     // The first attempt uses the object as it was at the start, which saves a request.
     let mut known = cluster.labelled(&entry.id).cloned();
     for attempt in 1..=MAX_ATTEMPTS {
@@ -140,7 +143,7 @@ pub(crate) async fn wait_until_gone(deletion: &Deletion<'_>, uid: &Value) -> Res
 
 impl Deletion<'_> {
     async fn read(&self) -> Result<Option<Value>, ObjectError> {
-        self.cluster.get(self.path).await.map_err(|error| self.error(&error))
+        self.cluster.get(self.path, &self.memory).await.map_err(|error| self.error(&error))
     }
 
     fn error(&self, error: &RequestError) -> ObjectError {

@@ -13,7 +13,8 @@ use crate::apply::decide::ownership::OnConflict;
 use crate::apply::object::delete;
 use crate::apply::wire::api_server::Response;
 use crate::apply::wire::error::{ApiError, RequestError};
-use crate::apply::wire::request::ObjectPath;
+use crate::apply::wire::memory::HeldMemory;
+use crate::apply::wire::request::{ApiRequest, ObjectPath};
 use crate::object::Object;
 
 /// How often to try a write that conflicts with the writes of others.
@@ -25,6 +26,8 @@ pub(crate) struct ObjectTask<'a> {
     pub(crate) object: &'a Object,
     pub(crate) path: ObjectPath,
     pub(crate) options: &'a Options,
+    /// The memory of the objects that the requests return.
+    memory: HeldMemory,
 }
 
 /// Whether a request changes anything.
@@ -34,7 +37,28 @@ pub(crate) enum Mode {
     DryRun,
 }
 
-impl ObjectTask<'_> {
+impl<'a> ObjectTask<'a> {
+    pub(crate) fn new(
+        cluster: &'a LiveCluster<'a>,
+        object: &'a Object,
+        path: ObjectPath,
+        options: &'a Options,
+    ) -> Self {
+        Self { cluster, object, path, options, memory: HeldMemory::default() }
+    }
+
+    /// Counts the memory of the objects until the end of the command.
+    pub(crate) fn keep_memory(self) {
+        self.memory.keep();
+    }
+
+    /// Sends a request. The memory of the response counts as long as this task exists.
+    pub(crate) async fn send(&self, request: ApiRequest) -> Result<Response, RequestError> {
+        let mut response = self.cluster.server.send(request).await?;
+        self.memory.add(response.memory.take());
+        Ok(response)
+    }
+
     /// Converts the error of a request.
     pub(crate) fn error(&self, error: &RequestError) -> ObjectError {
         match error {
@@ -57,7 +81,7 @@ impl ObjectTask<'_> {
 
     /// Reads the object; `None` if it does not exist.
     pub(crate) async fn read(&self) -> Result<Option<Value>, ObjectError> {
-        self.cluster.get(&self.path).await.map_err(|error| self.error(&error))
+        self.cluster.get(&self.path, &self.memory).await.map_err(|error| self.error(&error))
     }
 
     /// Sends a server-side apply patch.
@@ -71,7 +95,7 @@ impl ObjectTask<'_> {
         let mut params = PatchParams::apply(manager).validation_strict();
         params.force = on_conflict == OnConflict::Force;
         params.dry_run = mode == Mode::DryRun;
-        self.cluster.server.send(self.path.patch(&params, &Patch::Apply(fields))?).await
+        self.send(self.path.patch(&params, &Patch::Apply(fields))?).await
     }
 
     /// Sends a JSON merge patch.
@@ -81,7 +105,7 @@ impl ObjectTask<'_> {
             dry_run: mode == Mode::DryRun,
             ..PatchParams::default()
         };
-        self.cluster.server.send(self.path.patch(&params, &Patch::Merge(patch))?).await
+        self.send(self.path.patch(&params, &Patch::Merge(patch))?).await
     }
 
     /// Sends a request to create the object.
@@ -92,7 +116,7 @@ impl ObjectTask<'_> {
         mode: Mode,
     ) -> Result<Response, RequestError> {
         let params = PostParams { field_manager: Some(manager.to_owned()), dry_run: mode == Mode::DryRun };
-        self.cluster.server.send(self.path.create_strict(&params, object)?).await
+        self.send(self.path.create_strict(&params, object)?).await
     }
 
     /// Deletes the object, even if someone else created it, and waits until it is gone.
@@ -107,7 +131,8 @@ impl ObjectTask<'_> {
 
     fn deletion(&self) -> delete::Deletion<'_> {
         let Self { cluster, object, path, .. } = self;
-        delete::Deletion { cluster, id: &object.id, path, deadline: self.deadline() }
+        let memory = HeldMemory::default();
+        delete::Deletion { cluster, id: &object.id, path, deadline: self.deadline(), memory }
     }
 
     /// Returns how long to wait for a deletion: with `--wait` until the deadline, otherwise for as long as transship

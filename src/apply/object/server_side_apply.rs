@@ -314,6 +314,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{EventKind, Response, event_kind};
+    use crate::apply::wire::memory::Reservation;
 
     fn object(version: &str, mode: &str, replicas: u64) -> Value {
         let ours =
@@ -336,9 +337,10 @@ mod tests {
             (StatusCode::OK, more_fields, EventKind::Changed),
             (StatusCode::CREATED, object("1", "one", 0), EventKind::Created),
         ] {
-            assert_eq!(event_kind(&Response { status, value }, Some(&before)), expected);
+            let response = Response { status, value, memory: Reservation::default() };
+            assert_eq!(event_kind(&response, Some(&before)), expected);
         }
-        let response = Response { status: StatusCode::OK, value: before };
+        let response = Response { status: StatusCode::OK, value: before, memory: Reservation::default() };
         assert_eq!(event_kind(&response, None), EventKind::Changed);
     }
 }

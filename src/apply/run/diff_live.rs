@@ -128,8 +128,10 @@ async fn predict(
             return Err(rejected(&ObjectError::KindNotServed { kind, hint }));
         }
         (Decision::Apply { fields, on_conflict, .. }, Some(live), Some(path)) => {
-            let task = ObjectTask { cluster, object, path, options };
+            let task = ObjectTask::new(cluster, object, path, options);
             let outcome = dry_run_existing(&task, &fields, on_conflict, live).await;
+            // The object is shown at the end.
+            task.keep_memory();
             Some(object_after(outcome.map_err(|error| rejected(&error))?)?)
         }
     };

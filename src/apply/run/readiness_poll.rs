@@ -8,11 +8,12 @@ use serde_json::Value;
 use tokio::time::{sleep, timeout_at};
 
 use crate::apply::cluster::error::object_error;
-use crate::apply::cluster::live_cluster::LiveCluster;
+use crate::apply::cluster::live_cluster::{LabelledObjects, LiveCluster};
 use crate::apply::cluster::options::Options;
 use crate::apply::decide::object_error::ObjectError;
 use crate::apply::decide::rollout::{ClusterId, Rollout, StepId};
 use crate::apply::wire::backoff::Backoff;
+use crate::apply::wire::memory::HeldMemory;
 use crate::object::ObjectId;
 
 /// CRDs are established almost at once, so the first polls follow quickly.
@@ -51,6 +52,8 @@ pub(crate) struct Poll {
     pub(crate) objects: Vec<(StepId, Observation)>,
     /// Whether a rollout of other objects started in the cluster.
     pub(crate) taken_over: bool,
+    /// The memory of the objects.
+    _memory: Vec<HeldMemory>,
 }
 
 /// The objects to poll.
@@ -74,17 +77,20 @@ impl PollRequest<'_, '_> {
         // Without `--wait`, transship polls only CRDs, and only for a moment, so another rollout does not matter.
         let taken_over = async { options.wait && self.cluster.inventory.is_taken_over().await };
         let result = timeout_at(options.deadline(), join(reads, taken_over)).await;
-        let (objects, taken_over) = result.unwrap_or_default();
-        Poll { cluster: self.cluster_id, objects: objects.into_iter().flatten().collect(), taken_over }
+        let (kinds, taken_over) = result.unwrap_or_default();
+        let (objects, memory): (Vec<_>, Vec<_>) = kinds.into_iter().unzip();
+        let objects = objects.into_iter().flatten().collect();
+        Poll { cluster: self.cluster_id, objects, taken_over, _memory: memory }
     }
 
-    /// Reads objects of one kind.
-    async fn read_kind(&self, steps: Vec<StepId>) -> Vec<(StepId, Observation)> {
+    /// Reads objects of one kind. Returns them with the memory that they need.
+    async fn read_kind(&self, steps: Vec<StepId>) -> (Vec<(StepId, Observation)>, HeldMemory) {
         let Some(resource) = self.cluster.resource(self.rollout.step(steps[0]).object) else {
-            return Vec::new();
+            return Default::default();
         };
         // An object that cannot be listed, or has lost its label, is read by itself.
-        let mut list = self.cluster.list_labelled(&resource).await.unwrap_or_default().objects;
+        let LabelledObjects { objects: mut list, memory, .. } =
+            self.cluster.list_labelled(&resource).await.unwrap_or_default();
         let mut observations = Vec::new();
         let mut missing = Vec::new();
         for step in steps {
@@ -93,14 +99,15 @@ impl PollRequest<'_, '_> {
                 None => missing.push(step),
             }
         }
-        observations.extend(join_all(missing.into_iter().map(|step| self.read_one(step))).await);
-        observations
+        let missing = missing.into_iter().map(|step| self.read_one(step, &memory));
+        observations.extend(join_all(missing).await);
+        (observations, memory)
     }
 
-    async fn read_one(&self, step: StepId) -> (StepId, Observation) {
+    async fn read_one(&self, step: StepId, memory: &HeldMemory) -> (StepId, Observation) {
         let object = self.rollout.step(step).object;
         let Some(path) = self.cluster.path(object) else { return (step, Ok(None)) };
-        let observation = match self.cluster.get(&path).await {
+        let observation = match self.cluster.get(&path, memory).await {
             Ok(live) => Ok(live),
             Err(error) => Err(self.cluster.reclassify(object_error(&error, &object.id)).await),
         };

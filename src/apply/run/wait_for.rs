@@ -4,14 +4,15 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use kube::api::{Api, DynamicObject};
-use kube::core::ApiResource;
-use kube::discovery::{ApiCapabilities, Scope};
-use kube::{Client, Error, discovery};
+use kube::Client;
+use kube::discovery::Scope;
 use tokio::time::{Instant, sleep, timeout_at};
 use tracing::debug;
 
-use crate::apply::wire::client::root_cause;
+use crate::apply::wire::api_server::ApiServer;
+use crate::apply::wire::discovery::{self, ServedResource};
+use crate::apply::wire::error::RequestError;
+use crate::apply::wire::request::ObjectPath;
 use crate::diagnostic::Diagnostic;
 use crate::object::Selector;
 
@@ -81,6 +82,8 @@ pub enum WaitState {
     Rejected(String),
     /// The API server does not answer, or the answer cannot be read.
     Unreachable(String),
+    /// The answer of the API server is larger than transship reads.
+    TooLarge(String),
 }
 
 impl fmt::Display for WaitState {
@@ -91,6 +94,7 @@ impl fmt::Display for WaitState {
             Self::KindNotServed => f.write_str("its kind is not served yet"),
             Self::Rejected(message) => write!(f, "the API server rejects the request: {message}"),
             Self::Unreachable(reason) => write!(f, "the API server does not answer: {reason}"),
+            Self::TooLarge(reason) => f.write_str(reason),
         }
     }
 }
@@ -107,7 +111,7 @@ pub struct WaitProgress<'a> {
 }
 
 /// Waits until all objects exist, and reports each change of their state. Returns the objects that do not exist at the
-/// deadline, with their last state. Fails at once for an object that can never exist: its name has a namespace although
+/// deadline, with their last state. Ends before the deadline if an answer is too large. Fails at once for an object that can never exist: its name has a namespace although
 /// its kind is cluster-scoped, or the other way round.
 pub async fn wait_for(
     client: &Client,
@@ -117,11 +121,13 @@ pub async fn wait_for(
 ) -> Result<Vec<(WaitTarget, WaitState)>, Diagnostic> {
     let started = Instant::now();
     let deadline = started + timeout;
+    // The next poll is the retry.
+    let server = ApiServer::new(client.clone(), Duration::ZERO, deadline);
     let mut waiting: Vec<(&WaitTarget, Option<WaitState>)> =
         objects.iter().map(|object| (object, None)).collect();
     loop {
         for (object, last) in &mut waiting {
-            let state = match timeout_at(deadline, poll(client, object)).await {
+            let state = match timeout_at(deadline, poll(&server, object)).await {
                 Ok(state) => state?,
                 Err(_) => WaitState::Unreachable("no answer before the deadline".to_owned()),
             };
@@ -132,7 +138,8 @@ pub async fn wait_for(
             *last = Some(state);
         }
         waiting.retain(|(_, state)| *state != Some(WaitState::Exists));
-        if waiting.is_empty() || Instant::now() + POLL_INTERVAL > deadline {
+        let is_too_large = waiting.iter().any(|(_, state)| matches!(state, Some(WaitState::TooLarge(_))));
+        if waiting.is_empty() || is_too_large || Instant::now() + POLL_INTERVAL > deadline {
             let missing = waiting.into_iter().filter_map(|(object, state)| Some((object.clone(), state?)));
             return Ok(missing.collect());
         }
@@ -140,49 +147,33 @@ pub async fn wait_for(
     }
 }
 
-async fn poll(client: &Client, object: &WaitTarget) -> Result<WaitState, Diagnostic> {
-    let found = match find_resource(client, object).await {
-        Ok(Some((resource, capabilities))) => {
-            let api = api(client, object, &resource, &capabilities)?;
-            api.get_metadata_opt(&object.name).await
-        }
+async fn poll(server: &ApiServer, object: &WaitTarget) -> Result<WaitState, Diagnostic> {
+    let found = match discovery::discover_stable(server, &object.group, &object.kind).await {
+        Ok(Some(resource)) => exists(server, &path(object, &resource)?).await,
         Ok(None) => return Ok(WaitState::KindNotServed),
         Err(error) => Err(error),
     };
     Ok(match found {
-        Ok(Some(_)) => WaitState::Exists,
-        Ok(None) => WaitState::NotFound,
+        Ok(true) => WaitState::Exists,
+        Ok(false) => WaitState::NotFound,
         // Someone may grant the permission or create the namespace later.
-        Err(Error::Api(status)) if (400..500).contains(&status.code) => WaitState::Rejected(status.message),
-        Err(error) => WaitState::Unreachable(root_cause(&error)),
+        Err(RequestError::Api(error)) if (400..500).contains(&error.code) => {
+            WaitState::Rejected(error.message().to_owned())
+        }
+        Err(RequestError::Connection(reason)) => WaitState::Unreachable(reason),
+        Err(error) if error.is_too_large() => WaitState::TooLarge(error.to_string()),
+        Err(error) => WaitState::Unreachable(error.to_string()),
     })
 }
 
-/// Returns the most stable version of a kind that is served.
-async fn find_resource(
-    client: &Client,
-    object: &WaitTarget,
-) -> Result<Option<(ApiResource, ApiCapabilities)>, Error> {
-    match discovery::group(client, &object.group).await {
-        Ok(group) => {
-            let resources = group.resources_by_stability();
-            Ok(resources.into_iter().find(|(resource, _)| resource.kind == object.kind))
-        }
-        Err(Error::Discovery(_)) => Ok(None),
-        Err(error) => Err(error),
-    }
+async fn exists(server: &ApiServer, path: &ObjectPath) -> Result<bool, RequestError> {
+    Ok(server.get(path.get_metadata()?).await?.is_some())
 }
 
-fn api(
-    client: &Client,
-    object: &WaitTarget,
-    resource: &ApiResource,
-    capabilities: &ApiCapabilities,
-) -> Result<Api<DynamicObject>, Diagnostic> {
-    let client = client.clone();
-    match (&object.namespace, &capabilities.scope) {
-        (Some(namespace), Scope::Namespaced) => Ok(Api::namespaced_with(client, namespace, resource)),
-        (None, Scope::Cluster) => Ok(Api::all_with(client, resource)),
+fn path(object: &WaitTarget, resource: &ServedResource) -> Result<ObjectPath, Diagnostic> {
+    match (&object.namespace, &resource.scope) {
+        (Some(namespace), Scope::Namespaced) => Ok(resource.object(namespace, &object.name)),
+        (None, Scope::Cluster) => Ok(resource.object("", &object.name)),
         (None, Scope::Namespaced) => Err(Diagnostic::error(format!("`{object}` has no namespace"))
             .note(format!("the kind {} is namespaced", object.kind))
             .help("write the namespace before the name")),

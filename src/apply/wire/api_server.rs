@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use http::header::ACCEPT;
 use http::{HeaderValue, Method, StatusCode};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http_body_util::BodyExt;
 use kube::Client;
 use kube::client::Body;
 use serde_json::Value;
@@ -15,6 +15,7 @@ use tracing::{debug, info};
 
 use crate::apply::wire::client::root_cause;
 use crate::apply::wire::error::{ApiError, RequestError};
+use crate::apply::wire::memory::{AnswerMemory, Reservation, estimate};
 use crate::apply::wire::request::{ApiRequest, with_query};
 use crate::apply::wire::request_retries::{PROBE_TIMEOUT, RequestRetries, retry_after};
 use crate::apply::wire::throttle::Throttle;
@@ -23,17 +24,23 @@ use crate::apply::wire::throttle::Throttle;
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(20);
 /// The largest response that transship reads. Users of the guest decide what is in it.
 const MAX_RESPONSE_SIZE: usize = 64 << 20;
+/// The largest response that reports an error.
+const MAX_ERROR_SIZE: usize = 1 << 20;
 /// The query parameter that limits how long the API server works on a write. It is shorter than [`ATTEMPT_TIMEOUT`], so
 /// transship does not mistake a webhook that hangs for an API server that does not answer.
 const WRITE_TIMEOUT_QUERY: &str = "timeout=12s";
 /// The shortest time limit of an attempt. It holds even after the deadline, so that transship can still write the
 /// inventory.
 const LAST_REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
+/// How much larger than its content a vector can be that grows.
+const GROWTH: usize = 2;
 
 /// A successful response with its JSON body.
 pub(crate) struct Response {
     pub(crate) status: StatusCode,
     pub(crate) value: Value,
+    /// The memory that the body needs.
+    pub(crate) memory: Reservation,
 }
 
 /// A connection to an API server.
@@ -44,11 +51,13 @@ pub(crate) struct ApiServer {
     retry_timeout: Duration,
     /// The deadline for all requests.
     deadline: Instant,
+    /// The memory of all responses.
+    memory: AnswerMemory,
 }
 
 impl ApiServer {
     pub(crate) fn new(client: Client, retry_timeout: Duration, deadline: Instant) -> Self {
-        Self { client, throttle: Throttle::new(), retry_timeout, deadline }
+        Self { client, throttle: Throttle::new(), retry_timeout, deadline, memory: AnswerMemory::default() }
     }
 
     /// Sends a request and retries transient errors.
@@ -57,18 +66,18 @@ impl ApiServer {
     }
 
     /// Sends a GET request. Returns `None` if the API server answers 404.
-    pub(crate) async fn get(&self, request: ApiRequest) -> Result<Option<Value>, RequestError> {
+    pub(crate) async fn get(&self, request: ApiRequest) -> Result<Option<Response>, RequestError> {
         match self.send(request).await {
-            Ok(response) => Ok(Some(response.value)),
+            Ok(response) => Ok(Some(response)),
             Err(error) if error.is_not_found() => Ok(None),
             Err(error) => Err(error),
         }
     }
 
     /// Sends a request to an API server that may not be running yet, and gives up soon.
-    pub(crate) async fn probe(&self, request: ApiRequest) -> Result<Value, RequestError> {
+    pub(crate) async fn probe(&self, request: ApiRequest) -> Result<Response, RequestError> {
         let deadline = Instant::now() + self.retry_timeout.min(PROBE_TIMEOUT);
-        Ok(self.send_until(deadline, request).await?.value)
+        self.send_until(deadline, request).await
     }
 
     /// Sends a request, and retries transient errors with a growing delay, or after the time that the API server asks for.
@@ -129,19 +138,32 @@ impl ApiServer {
         let response = self.client.send(request.map(Body::from)).await;
         let response = response.map_err(|error| RequestError::Connection(root_cause(&error)))?;
         let (head, body) = response.into_parts();
-        let body = match Limited::new(body, MAX_RESPONSE_SIZE).collect().await {
-            Ok(body) => body.to_bytes(),
-            Err(error) if error.is::<LengthLimitError>() => {
-                return Err(RequestError::TooLarge(MAX_RESPONSE_SIZE));
-            }
-            Err(error) => return Err(RequestError::Connection(root_cause(&*error))),
-        };
+        let mut memory = self.memory.reserve();
+        let limit = if head.status.is_success() { MAX_RESPONSE_SIZE } else { MAX_ERROR_SIZE };
+        let body = read_body(body, limit, &mut memory).await?;
         if !head.status.is_success() {
             let code = head.status.as_u16();
             let error = ApiError::parse(code, retry_after(&head.headers), &body);
             return Err(RequestError::Api(Box::new(error)));
         }
+        memory.grow(estimate(&body))?;
         let value = serde_json::from_slice(&body).map_err(|_| RequestError::NotJson)?;
-        Ok(Response { status: head.status, value })
+        memory.shrink(GROWTH * body.len());
+        Ok(Response { status: head.status, value, memory })
     }
+}
+
+/// Reads a body, and counts the memory that it needs.
+async fn read_body(mut body: Body, limit: usize, memory: &mut Reservation) -> Result<Vec<u8>, RequestError> {
+    let mut bytes = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| RequestError::Connection(root_cause(&error)))?;
+        let Ok(data) = frame.into_data() else { continue };
+        if bytes.len() + data.len() > limit {
+            return Err(RequestError::TooLarge(limit));
+        }
+        memory.grow(GROWTH * data.len())?;
+        bytes.extend_from_slice(&data);
+    }
+    Ok(bytes)
 }

@@ -5,9 +5,10 @@
 //! discovery as an empty list, so that every object would count as gone. This module sends the same two requests through
 //! [`ApiServer`], checks the answers and reads them into kube's types.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIResourceList;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{APIGroup, APIResourceList};
 use kube::core::discovery::v2::{APIGroupDiscoveryList, APIResourceDiscovery};
 use kube::core::gvk::GroupVersionKind;
 use kube::core::{ApiResource, DynamicObject, Resource, Version};
@@ -25,6 +26,8 @@ const ACCEPT_AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=
 const ACCEPT_JSON: &str = "application/json";
 const CORE_PATH: &str = "/api";
 const GROUPS_PATH: &str = "/apis";
+/// The number of versions of a group in which transship looks for a kind.
+const MAX_VERSIONS: usize = 20;
 
 /// A resource that an API server serves.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -77,7 +80,8 @@ impl ServedResources {
         let mut resources = Self::default();
         for path in [CORE_PATH, GROUPS_PATH] {
             let answer = server.probe(get_path(path, ACCEPT_AGGREGATED)?).await?;
-            resources.read(path, answer)?;
+            resources.read(path, answer.value)?;
+            answer.memory.keep();
         }
         debug!(kinds = resources.by_kind.len(), "discovery");
         Ok(resources)
@@ -146,6 +150,37 @@ pub(crate) async fn is_served(server: &ApiServer, resource: &ApiResource) -> Res
     Ok(list.is_some_and(|list| list.resources.iter().any(|served| served.name == resource.plural)))
 }
 
+/// Asks for the resource of a kind in the most stable version of its group that has the kind.
+pub(crate) async fn discover_stable(
+    server: &ApiServer,
+    group: &str,
+    kind: &str,
+) -> Result<Option<ServedResource>, RequestError> {
+    for version in list_versions(server, group).await? {
+        let found = discover_kind(server, &GroupVersionKind::gvk(group, &version, kind)).await?;
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    Ok(None)
+}
+
+/// Lists the versions of a group, the most stable first.
+async fn list_versions(server: &ApiServer, group: &str) -> Result<Vec<String>, RequestError> {
+    if group.is_empty() {
+        return Ok(vec!["v1".to_owned()]);
+    }
+    let path = format!("{GROUPS_PATH}/{group}");
+    let Some(answer) = server.get(get_path(&path, ACCEPT_JSON)?).await? else { return Ok(Vec::new()) };
+    let Ok(group) = serde_json::from_value::<APIGroup>(answer.value) else {
+        return Err(RequestError::NotDiscovery { path });
+    };
+    let mut versions: Vec<String> = group.versions.into_iter().map(|version| version.version).collect();
+    versions.sort_by_cached_key(|version| Reverse(Version::parse(version).priority()));
+    versions.truncate(MAX_VERSIONS);
+    Ok(versions)
+}
+
 /// Lists the resources of a version of a group. Returns `None` if the version is not served.
 async fn list_resources(
     server: &ApiServer,
@@ -154,7 +189,7 @@ async fn list_resources(
 ) -> Result<Option<APIResourceList>, RequestError> {
     let path = if group.is_empty() { format!("/api/{version}") } else { format!("/apis/{group}/{version}") };
     let Some(answer) = server.get(get_path(&path, ACCEPT_JSON)?).await? else { return Ok(None) };
-    match serde_json::from_value(answer) {
+    match serde_json::from_value(answer.value) {
         Ok(list) => Ok(Some(list)),
         Err(_) => Err(RequestError::NotDiscovery { path }),
     }

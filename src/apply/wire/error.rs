@@ -21,6 +21,8 @@ pub(crate) enum RequestError {
     NotJson,
     /// The response is larger than this many bytes.
     TooLarge(usize),
+    /// All responses that are in memory together would need more than this many bytes.
+    TooMuchMemory(usize),
     /// The response to a discovery request is not aggregated discovery.
     NotDiscovery { path: String },
     /// The request cannot be built.
@@ -42,6 +44,8 @@ pub(crate) struct ApiError {
 const IMMUTABLE: [&str; 2] = ["field is immutable", "may not be changed in an update"];
 /// The number of bytes that a message quotes from a response that is not a `Status`.
 const QUOTED_BYTES: usize = 200;
+/// How many characters of the message of a `Status` a message quotes.
+const QUOTED_CHARACTERS: usize = 10_000;
 
 impl ApiError {
     /// Reads the body of a response: a `Status`, or the text of a proxy.
@@ -50,6 +54,9 @@ impl ApiError {
         if status.message.is_empty() {
             let text = String::from_utf8_lossy(&body[..body.len().min(QUOTED_BYTES)]);
             text.trim().clone_into(&mut status.message);
+        }
+        if let Some((end, _)) = status.message.char_indices().nth(QUOTED_CHARACTERS) {
+            status.message.truncate(end);
         }
         Self { code, status, retry_after }
     }
@@ -138,6 +145,11 @@ impl RequestError {
         matches!(self, Self::Connection(_) | Self::Timeout(_) | Self::DeadlineExceeded | Self::NotJson)
     }
 
+    /// Returns whether the API server answers more than transship reads.
+    pub(crate) fn is_too_large(&self) -> bool {
+        matches!(self, Self::TooLarge(_) | Self::TooMuchMemory(_))
+    }
+
     /// Describes the error without quoting the API server, because its message may contain values of a Secret.
     pub(crate) fn message_without_values(&self) -> String {
         let Self::Api(error) = self else { return self.to_string() };
@@ -167,7 +179,16 @@ impl fmt::Display for RequestError {
             Self::Timeout(limit) => write!(f, "no answer within {} s", limit.as_secs()),
             Self::DeadlineExceeded => f.write_str("no answer before the timeout"),
             Self::NotJson => f.write_str("the answer is not JSON"),
-            Self::TooLarge(limit) => write!(f, "the answer is larger than {limit} bytes"),
+            Self::TooLarge(limit) => write!(
+                f,
+                "an answer of the API server is larger than {} MiB, so transship stops reading it",
+                limit >> 20
+            ),
+            Self::TooMuchMemory(limit) => write!(
+                f,
+                "the answers of the API server need more than {} MiB of memory, so transship stops reading them",
+                limit >> 20
+            ),
             Self::NotDiscovery { path } => {
                 write!(f, "the answer to {path} is not aggregated discovery, which needs Kubernetes 1.30")
             }

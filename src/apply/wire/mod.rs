@@ -8,6 +8,7 @@ pub(super) mod credentials;
 pub(super) mod discovery;
 pub(super) mod error;
 pub(super) mod kubeconfig;
+pub(super) mod memory;
 pub(super) mod proxy;
 pub(super) mod request;
 pub(super) mod request_retries;

@@ -48,6 +48,11 @@ impl ObjectPath {
         Ok(self.collection.get(&self.name, &GetParams::default())?)
     }
 
+    /// Gets the metadata only.
+    pub(crate) fn get_metadata(&self) -> Result<ApiRequest, RequestError> {
+        Ok(self.collection.get_metadata(&self.name, &GetParams::default())?)
+    }
+
     pub(crate) fn create(&self, params: &PostParams, object: &Value) -> Result<ApiRequest, RequestError> {
         Ok(self.collection.create(params, object.to_string().into_bytes())?)
     }

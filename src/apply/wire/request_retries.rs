@@ -117,6 +117,7 @@ mod tests {
             (RequestError::Connection("refused".to_owned()), true),
             (RequestError::NotJson, true),
             (RequestError::TooLarge(1), false),
+            (RequestError::TooMuchMemory(1), false),
             (RequestError::InvalidRequest("no name".to_owned()), false),
         ] {
             assert_eq!(error.is_transient(), transient, "{error}");

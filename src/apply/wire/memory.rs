@@ -1,0 +1,139 @@
+//! Limits the memory that the answers of one API server occupy at the same time. The guest's administrator decides what the
+//! guest answers.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::apply::wire::error::RequestError;
+
+/// The memory for all answers of one API server together.
+pub(crate) const MAX_MEMORY: usize = 512 << 20;
+
+/// What parts of a JSON text cost as a `serde_json::Value`: a map allocates a node for eleven entries, of which at least
+/// five are used.
+const MAP_COST: usize = 640;
+const ENTRY_COST: usize = 160;
+const LIST_COST: usize = 64;
+const ITEM_COST: usize = 72;
+const STRING_COST: usize = 32;
+
+/// The memory of all answers that are being read or kept.
+#[derive(Clone, Default)]
+pub(crate) struct AnswerMemory(Arc<AtomicUsize>);
+
+impl AnswerMemory {
+    /// Starts to count the memory of an answer.
+    pub(crate) fn reserve(&self) -> Reservation {
+        Reservation { used: self.clone(), bytes: 0 }
+    }
+}
+
+/// The memory of one answer. Dropping it says that the answer is no longer in memory.
+#[derive(Default)]
+pub(crate) struct Reservation {
+    used: AnswerMemory,
+    bytes: usize,
+}
+
+impl Reservation {
+    /// Adds memory to the answer. Fails if all answers together would need too much.
+    pub(crate) fn grow(&mut self, bytes: usize) -> Result<(), RequestError> {
+        let before = self.used.0.fetch_add(bytes, Ordering::Relaxed);
+        self.bytes += bytes;
+        if before + bytes > MAX_MEMORY { Err(RequestError::TooMuchMemory(MAX_MEMORY)) } else { Ok(()) }
+    }
+
+    /// Removes memory from the answer.
+    pub(crate) fn shrink(&mut self, bytes: usize) {
+        let bytes = bytes.min(self.bytes);
+        self.bytes -= bytes;
+        self.used.0.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    /// Takes the memory, for an answer that others keep.
+    pub(crate) fn take(&mut self) -> Self {
+        Self { used: self.used.clone(), bytes: std::mem::take(&mut self.bytes) }
+    }
+
+    /// Counts the answer until the end of the command.
+    pub(crate) fn keep(mut self) {
+        self.bytes = 0;
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        self.used.0.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+/// The memory of several answers that are kept together.
+#[derive(Default)]
+pub(crate) struct HeldMemory(Mutex<Vec<Reservation>>);
+
+impl HeldMemory {
+    pub(crate) fn add(&self, reservation: Reservation) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(reservation);
+    }
+
+    /// Counts the answers until the end of the command.
+    pub(crate) fn keep(self) {
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().for_each(Reservation::keep);
+    }
+}
+
+/// Estimates the memory that a JSON text needs as a `serde_json::Value`, from above.
+pub(crate) fn estimate(text: &[u8]) -> usize {
+    let (mut cost, mut in_string, mut is_escaped) = (text.len(), false, false);
+    let mut before = b' ';
+    for byte in text {
+        if in_string {
+            (in_string, is_escaped) = (is_escaped || *byte != b'"', !is_escaped && *byte == b'\\');
+            continue;
+        }
+        // An empty map allocates nothing.
+        if before == b'{' && *byte != b'}' {
+            cost += MAP_COST;
+        }
+        match byte {
+            b'"' => (in_string, cost) = (true, cost + STRING_COST),
+            b':' => cost += ENTRY_COST,
+            b'[' => cost += LIST_COST,
+            b',' => cost += ITEM_COST,
+            _ => {}
+        }
+        before = *byte;
+    }
+    cost
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{AnswerMemory, HeldMemory, MAX_MEMORY, estimate};
+
+    #[test]
+    fn all_answers_together_are_limited() {
+        let memory = AnswerMemory::default();
+        let (mut one, mut other) = (memory.reserve(), memory.reserve());
+        one.grow(MAX_MEMORY - 10).unwrap();
+        other.grow(10).unwrap();
+        assert!(other.grow(1).is_err());
+        drop(other);
+        one.shrink(5);
+        let held = HeldMemory::default();
+        held.add(one);
+        let mut third = memory.reserve();
+        third.grow(15).unwrap();
+        assert!(third.grow(1).is_err());
+        drop(third);
+        held.keep();
+        assert!(memory.reserve().grow(16).is_err(), "an answer that is kept counts to the end");
+    }
+
+    #[test]
+    fn maps_cost_much_more_than_their_text() {
+        assert_eq!(estimate(br#"{"a":0}"#), 7 + 640 + 32 + 160);
+        assert_eq!(estimate(b"[{},{}]"), 7 + 64 + 72);
+        assert_eq!(estimate(br#""a:{,[\"\\{""#), 12 + 32, "a text costs the same, whatever is in it");
+    }
+}
