@@ -34,7 +34,7 @@ docs: ## Rewrite the generated pages of docs/, and the output of the commands in
 schema: ## Generate src/object/kubernetes.schema, the fields of Kubernetes' own kinds
 	cd tests/tools && go run ./schema $$(go list -m -f '{{.Version}} {{.Dir}}' k8s.io/kubernetes)/api/openapi-spec/v3 > ../../src/object/kubernetes.schema
 
-fuzz: ## Fuzz the YAML and JSON readers for a minute each, and compare a million texts with Kubernetes' Go code
+fuzz: ## Fuzz the YAML and JSON readers for a minute each, and compare a million texts and 100,000 patches of each format with Kubernetes' Go code
 	@command -v cargo-fuzz > /dev/null || cargo install --locked cargo-fuzz
 	cd crates/kubernetes-yaml/fuzz && for target in read json; do \
 		mkdir -p new_corpus/$$target && \
@@ -44,6 +44,7 @@ fuzz: ## Fuzz the YAML and JSON readers for a minute each, and compare a million
 	TRANSSHIP_DIFFERENTIAL=1000000 cargo test --locked --package kubernetes-yaml --test differential
 	TRANSSHIP_DIFFERENTIAL=1000000 cargo test --locked --test render -- differential::
 	TRANSSHIP_DIFFERENTIAL=1000000 cargo test --locked --lib -- rights::differential
+	TRANSSHIP_DIFFERENTIAL=100000 cargo test --locked --test differential
 
 playground: ## Start two local clusters, and stop them on Ctrl-C
 	TRANSSHIP_PLAYGROUND=1 cargo test --locked --quiet --test cluster

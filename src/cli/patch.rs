@@ -54,7 +54,7 @@ impl Patch {
         let guessed = if patch.as_list().is_some() { Type::Json } else { Type::Strategic };
         match self.r#type.unwrap_or(guessed) {
             Type::Json => patch::apply_operations(target, &patch::operations(patch)?),
-            Type::Strategic => patch::strategic_merge(target, patch, None, ItemPosition::Last),
+            Type::Strategic => patch::strategic_merge(target, patch, None, ItemPosition::First),
             Type::Merge => {
                 patch::merge(target, patch);
                 Ok(())

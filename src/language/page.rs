@@ -101,7 +101,7 @@ typed! {
         "target" target: Option<PatchTarget>,
         /// The patch may match no object or change nothing.
         "optional" optional: bool,
-        /// Where new items of a list are inserted.
+        /// Where new items of a list are inserted. The default is `first`.
         "position" position: Option<ItemPosition>,
     }
 }
@@ -109,10 +109,10 @@ typed! {
 string_enum! {
     /// Where new items of a list are inserted.
     pub enum ItemPosition {
-        /// After the existing items.
-        "last" => Last,
-        /// Before the existing items.
+        /// Where Kubernetes inserts them: before the existing items, if the patch has none of those.
         "first" => First,
+        /// After the existing items, whose order stays the same.
+        "last" => Last,
     }
 }
 

@@ -329,7 +329,7 @@ impl Segment {
 }
 
 /// Returns a scalar as it is written in a path.
-fn scalar_text(node: &Node) -> Option<String> {
+pub(crate) fn scalar_text(node: &Node) -> Option<String> {
     match &node.value {
         Value::String(text) => Some(text.to_string()),
         Value::Number(_) | Value::Bool(_) => Some(json::write(node)),

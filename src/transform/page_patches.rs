@@ -152,8 +152,8 @@ impl Patcher<'_> {
         }
         let schema = self.view.schema(&object.id, api_version(&object.root)).unwrap_or(Schema::Unknown);
         patch::refuse_emptied_lists(patch, schema)?;
-        let position = self.entry.value.position.unwrap_or(ItemPosition::Last);
-        patch::strategic(&mut object.root, patch, schema, position)
+        let position = self.entry.value.position.unwrap_or(ItemPosition::First);
+        patch::strategic(&mut object.root, patch, schema, position).map(drop)
     }
 
     fn failed(&self, error: PatchError, object: &Object) -> Diagnostic {

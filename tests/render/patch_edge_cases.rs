@@ -92,5 +92,5 @@ fn a_custom_resource_is_merged_with_the_schema_of_its_own_version() {
               patch: {metadata: {labels: {a: b}}, spec: {l: [{name: b}]}}
             ",
         );
-    assert_eq!(project.render("mc")[1]["spec"]["l"], json!([{"name": "a"}, {"name": "b"}]));
+    assert_eq!(project.render("mc")[1]["spec"]["l"], json!([{"name": "b"}, {"name": "a"}]));
 }

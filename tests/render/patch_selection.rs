@@ -90,6 +90,6 @@ fn the_order_of_a_list_of_strings_can_be_set() {
         .profile("one", "topology: t\ncluster: both\n");
     assert_eq!(
         project.render("one")[0]["metadata"]["finalizers"],
-        serde_json::json!(["c/c", "b/b", "a/a", "d/d"])
+        serde_json::json!(["b/b", "c/c", "a/a", "d/d"])
     );
 }

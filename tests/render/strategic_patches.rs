@@ -44,7 +44,7 @@ fn an_element_order_must_list_the_items_of_the_patch() {
 fn a_list_of_unique_strings_loses_its_duplicates() {
     assert_eq!(
         result("{metadata: {finalizers: [c/c]}}")["metadata"]["finalizers"],
-        json!(["a/a", "b/b", "c/c"])
+        json!(["c/c", "a/a", "b/b"])
     );
 }
 

@@ -2,12 +2,13 @@
 //!
 //! | operation | effect |
 //! |---|---|
-//! | `add` `remove` `replace` `move` `copy` `test` | as in RFC 6902 |
+//! | `add` `remove` `replace` `move` `copy` `test` | as in RFC 6902; as in kustomize, `replace` may set a key that a map lacks, and `test` finds null there |
 //! | `default` | sets a field that does not exist |
 //! | `append` | appends a value to a list, and creates the list if it does not exist |
 //! | `insert-before` `insert-after` | inserts a value next to an item of a list |
 //! | `set-flag` | sets an argument such as `--v=4`: replaces the one with the same flag, or appends it |
 
+use super::limits::Budget;
 use super::{PatchError, Result};
 use crate::nearest::nearest;
 use crate::object::list;
@@ -65,8 +66,9 @@ pub fn operations(patch: &Node) -> Result<Vec<Operation>> {
 /// Applies operations in order. If one of them fails, the target stays unchanged.
 pub fn apply(target: &mut Node, operations: &[Operation]) -> Result<()> {
     let mut changed = target.clone();
+    let mut budget = Budget::of(target);
     for operation in operations {
-        operation.apply(&mut changed)?;
+        operation.apply(&mut changed, &mut budget)?;
     }
     *target = changed;
     Ok(())
@@ -123,21 +125,12 @@ enum Insertion {
 }
 
 impl Operation {
-    fn apply(&self, root: &mut Node) -> Result<()> {
+    fn apply(&self, root: &mut Node, budget: &mut Budget) -> Result<()> {
         match &self.action {
-            Action::Add(value) => self.add(root, value),
+            Action::Add(value) => self.add(root, value, budget),
             Action::Remove => self.remove(root, &self.path).map(drop),
-            Action::Replace(value) => self.for_each(root, |node| {
-                *node = value.clone();
-                Ok(())
-            }),
-            Action::Test(expected) => self.for_each(root, |node| {
-                if node == expected {
-                    return Ok(());
-                }
-                let message = format!("`test` failed: the value at `{}` is different", self.path);
-                Err(PatchError::new(self.mark, message))
-            }),
+            Action::Replace(value) => self.replace(root, value, budget),
+            Action::Test(expected) => self.test(root, expected),
             Action::Move(from) => {
                 let into_itself = self.path.segments.starts_with(&from.segments)
                     && self.path.segments.len() > from.segments.len();
@@ -145,28 +138,73 @@ impl Operation {
                     return Err(PatchError::new(self.mark, "a value cannot be moved into itself"));
                 }
                 let value = self.remove(root, from)?;
-                self.add(root, &value)
+                self.add(root, &value, budget)
             }
             Action::Copy(from) => {
                 let value = single_value(root, from)?;
-                self.add(root, &value)
+                self.add(root, &value, budget)
             }
             Action::Default(value) => match self.path.find(root) {
                 Ok(locations) if !locations.is_empty() => Ok(()),
-                _ => self.add(root, value),
+                _ => self.add(root, value, budget),
             },
-            Action::Append(value) => self.append(root, value),
-            Action::InsertBefore(value) => self.insert(root, value, Insertion::Before),
-            Action::InsertAfter(value) => self.insert(root, value, Insertion::After),
-            Action::SetFlag(value) => self.for_each(root, |node| set_flag(node, value)),
+            Action::Append(value) => self.append(root, value, budget),
+            Action::InsertBefore(value) => self.insert(root, value, Insertion::Before, budget),
+            Action::InsertAfter(value) => self.insert(root, value, Insertion::After, budget),
+            Action::SetFlag(value) => self.for_each(root, |node, depth| {
+                budget.insert(value, depth, self.mark)?;
+                set_flag(node, value)
+            }),
         }
     }
 
-    /// Changes every node that the path leads to. There must be at least one.
-    fn for_each(&self, root: &mut Node, change: impl Fn(&mut Node) -> Result<()>) -> Result<()> {
+    /// Replaces a value. As in kustomize, the last key of the path may be one that a map does not have.
+    fn replace(&self, root: &mut Node, value: &Node, budget: &mut Budget) -> Result<()> {
+        if let Some((parent, Segment::Name(_))) = self.path.split_last()
+            && let Ok(locations) = parent.find(root)
+            && !locations.is_empty()
+            && locations.iter().all(|location| is_map(root, location))
+        {
+            return self.add(root, value, budget);
+        }
+        self.for_each(root, |node, depth| {
+            budget.insert(value, depth, self.mark)?;
+            *node = value.clone();
+            Ok(())
+        })
+    }
+
+    /// Compares a value. As in kustomize, a key that a map does not have is null.
+    fn test(&self, root: &mut Node, expected: &Node) -> Result<()> {
+        if let (Value::Null, Some((parent, Segment::Name(name)))) = (&expected.value, self.path.split_last())
+        {
+            let is_absent = |location: &Vec<PathStep>| {
+                let map = node_at(root, location).and_then(Node::as_map);
+                map.is_some_and(|map| map.get(name).is_none())
+            };
+            let locations = parent.find(root).unwrap_or_default();
+            if !locations.is_empty() && locations.iter().all(is_absent) {
+                return Ok(());
+            }
+        }
+        self.for_each(root, |node, _| {
+            if node == expected {
+                return Ok(());
+            }
+            let message = format!("`test` failed: the value at `{}` is different", self.path);
+            Err(PatchError::new(self.mark, message))
+        })
+    }
+
+    /// Changes every node that the path leads to. There must be at least one. `change` also gets its depth.
+    fn for_each(
+        &self,
+        root: &mut Node,
+        mut change: impl FnMut(&mut Node, usize) -> Result<()>,
+    ) -> Result<()> {
         for location in self.locations(root, &self.path)? {
             if let Some(node) = node_at_mut(root, &location) {
-                change(node)?;
+                change(node, location.len())?;
             }
         }
         Ok(())
@@ -183,8 +221,9 @@ impl Operation {
         Ok(locations)
     }
 
-    fn add(&self, root: &mut Node, value: &Node) -> Result<()> {
+    fn add(&self, root: &mut Node, value: &Node, budget: &mut Budget) -> Result<()> {
         let Some((parent, last)) = self.path.split_last() else {
+            budget.insert(value, 0, self.mark)?;
             *root = value.clone();
             return Ok(());
         };
@@ -197,6 +236,7 @@ impl Operation {
         };
         for location in self.locations(root, &parent)? {
             let Some(node) = node_at_mut(root, &location) else { continue };
+            budget.insert(value, location.len() + 1, self.mark)?;
             match &mut node.value {
                 Value::Map(map) => {
                     map.insert(Entry { key: name.as_str().into(), mark: value.mark, value: value.clone() });
@@ -234,12 +274,13 @@ impl Operation {
         removed.ok_or_else(|| path.missing("the field").into())
     }
 
-    fn append(&self, root: &mut Node, value: &Node) -> Result<()> {
+    fn append(&self, root: &mut Node, value: &Node, budget: &mut Budget) -> Result<()> {
         if self.path.find(root).is_err() {
-            self.add(root, &list(Vec::new(), value.mark))?;
+            self.add(root, &list(Vec::new(), value.mark), budget)?;
         }
-        self.for_each(root, |node| match &mut node.value {
+        self.for_each(root, |node, depth| match &mut node.value {
             Value::List(items) => {
+                budget.insert(value, depth + 1, self.mark)?;
                 items.push(value.clone());
                 Ok(())
             }
@@ -247,7 +288,7 @@ impl Operation {
         })
     }
 
-    fn insert(&self, root: &mut Node, value: &Node, insertion: Insertion) -> Result<()> {
+    fn insert(&self, root: &mut Node, value: &Node, insertion: Insertion, budget: &mut Budget) -> Result<()> {
         // Starts with the last one, so that the indices of the others stay valid.
         for location in self.locations(root, &self.path)?.iter().rev() {
             let Some((PathStep::Index(index), parent)) = location.split_last() else {
@@ -260,6 +301,7 @@ impl Operation {
                 Insertion::Before => *index,
                 Insertion::After => index + 1,
             };
+            budget.insert(value, location.len(), self.mark)?;
             items.insert(index, value.clone());
         }
         Ok(())
@@ -268,6 +310,10 @@ impl Operation {
     fn not_an_item(&self) -> PatchError {
         PatchError::new(self.mark, "a value can only be inserted next to an item of a list")
     }
+}
+
+fn is_map(root: &Node, location: &[PathStep]) -> bool {
+    node_at(root, location).is_some_and(|node| node.as_map().is_some())
 }
 
 /// Returns the value at a path that leads to exactly one.

@@ -1,11 +1,13 @@
 //! JSON merge patch (RFC 7386): maps merge, null removes a key, every other value replaces the old one.
+//!
+//! As in Kubernetes, maps inside of a list lose their nulls, unless the list replaces a map. RFC 7386 keeps all of them.
 
 use crate::yaml::{Entry, Map, Node, Value};
 
 /// Applies a merge patch.
 pub fn merge(target: &mut Node, patch: &Node) {
     let Value::Map(changes) = &patch.value else {
-        *target = patch.clone();
+        *target = if target.as_map().is_some() { patch.clone() } else { without_nulls(patch) };
         return;
     };
     if target.as_map().is_none() {
@@ -22,10 +24,7 @@ pub fn merge(target: &mut Node, patch: &Node) {
         if let Some(current) = map.get_mut(&change.key) {
             merge(current, &change.value);
         } else {
-            // Merging into null removes the nulls inside a new value, as the RFC says.
-            let mut new = Node { value: Value::Null, mark: change.value.mark };
-            merge(&mut new, &change.value);
-            added.push(Entry { value: new, ..change.clone() });
+            added.push(Entry { value: without_nulls(&change.value), ..change.clone() });
         }
     }
     map.extend(added);
@@ -37,4 +36,19 @@ pub(super) fn remove_nulls(map: &mut Map, changes: &Map) {
     if changes.iter().any(|change| is_null(&change.value)) {
         map.retain(|entry| !changes.get(&entry.key).is_some_and(is_null));
     }
+}
+
+/// Returns a value whose maps have no keys that are null.
+fn without_nulls(node: &Node) -> Node {
+    let value = match &node.value {
+        Value::Map(map) => {
+            let kept = map.iter().filter(|entry| entry.value.value != Value::Null);
+            Value::Map(
+                kept.map(|entry| Entry { value: without_nulls(&entry.value), ..entry.clone() }).collect(),
+            )
+        }
+        Value::List(items) => Value::List(items.iter().map(without_nulls).collect()),
+        scalar => scalar.clone(),
+    };
+    Node { value, mark: node.mark }
 }

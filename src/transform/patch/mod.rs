@@ -2,6 +2,8 @@
 
 mod directives;
 mod json;
+mod limits;
+mod list_order;
 mod merge;
 mod strategic;
 
@@ -56,7 +58,7 @@ impl From<PathError> for PatchError {
 /// let mut object = yaml::read(object, SourceId(0))?.remove(0).root;
 /// let patch = yaml::read("{spec: {containers: [{name: a, image: new}]}}", SourceId(1))?.remove(0).root;
 ///
-/// strategic_merge(&mut object, &patch, None, ItemPosition::Last).unwrap();
+/// strategic_merge(&mut object, &patch, None, ItemPosition::First).unwrap();
 /// let containers = object.get("spec").and_then(|spec| spec.get("containers")).unwrap();
 /// assert_eq!(yaml::json::write(containers), r#"[{"image":"new","name":"a"},{"name":"b"}]"#);
 /// # Ok::<(), yaml::SyntaxError>(())
@@ -70,7 +72,7 @@ pub fn strategic_merge(
     let text = |field: &str| object.get(field).and_then(Node::as_str).unwrap_or_default();
     let built_in = Schema::built_in(text("apiVersion"), text("kind"));
     let schema = custom_schema.map(Schema::CustomRoot).or(built_in).unwrap_or(Schema::Unknown);
-    strategic(object, patch, schema, position)
+    strategic(object, patch, schema, position).map(drop)
 }
 
 type Result<T> = std::result::Result<T, PatchError>;

@@ -1,29 +1,54 @@
 //! Strategic merge patch as in Kubernetes: the schema says which lists merge and by which key; directives such as `$patch`
 //! change that.
 //!
-//! Kubernetes puts new items of a list before those that only the object has. Here they come last, which is where users
-//! expect them, unless [`ItemPosition`] says otherwise.
+//! A merged list has the order of apimachinery: the items of the patch have the order of the patch, and new items come
+//! early. [`ItemPosition::Last`] keeps the order of the object instead and appends new items.
+//!
+//! There is one difference. Where the patch has new values, apimachinery keeps some nulls and directives in them, which
+//! the API server then ignores. Here they are removed.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::directives::{
-    DELETE_FROM_LIST, PATCH, RETAIN_KEYS, SET_ORDER, delete_from_list, directive, retain_keys, same_key,
-    set_order, unknown_directive, without_directives, without_patch_directive,
+    DELETE_FROM_LIST, ElementOrder, PATCH, RETAIN_KEYS, SET_ORDER, delete_from_list, directive, field_schema,
+    key_of, positions_for_order, require_same_types, retain_keys, unknown_directive, without_directives,
 };
+use super::list_order::{Positions, normalize};
 use super::merge::remove_nulls;
 use super::{PatchError, Result};
 use crate::language::ItemPosition;
+use crate::object::path::scalar_text;
 use crate::object::{ListStrategy, Schema};
-use crate::yaml::{Entry, Map, Node, Value};
+use crate::yaml::{Entry, Map, Mark, Node, Value};
 
-/// Applies a strategic merge patch to an object.
+/// An item that a patch creates in a list that is merged by a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NewItem {
+    /// The field with the list, such as `containers`.
+    pub(crate) list: String,
+    /// The merge key of the item, such as the name of a container.
+    pub(crate) key: String,
+    /// The position of the merge key in the patch.
+    pub(crate) mark: Mark,
+    /// The merge keys of the items that the list has already.
+    pub(crate) existing: Arc<[String]>,
+}
+
+/// Applies a strategic merge patch to an object. Returns the items that it creates in lists that are merged by a key,
+/// except those inside of a new item.
 pub(crate) fn strategic(
     target: &mut Node,
     patch: &Node,
     schema: Schema<'_>,
     position: ItemPosition,
-) -> Result<()> {
-    let merger = Merger { position };
+) -> Result<Vec<NewItem>> {
+    let mut merger = Merger { position, created: Vec::new() };
     match (&mut target.value, &patch.value) {
-        (Value::Map(map), Value::Map(changes)) => merger.merge_map(map, patch, changes, schema),
+        (Value::Map(map), Value::Map(changes)) => {
+            merger.merge_map(map, changes, schema)?;
+            Ok(merger.created)
+        }
         _ => Err(PatchError::new(
             patch.mark,
             format!("a strategic merge patch is a map, not {}", patch.value.kind()),
@@ -58,14 +83,15 @@ pub(crate) fn refuse_emptied_lists(patch: &Node, schema: Schema<'_>) -> Result<(
 
 struct Merger {
     position: ItemPosition,
+    created: Vec<NewItem>,
 }
 
 impl Merger {
     /// Merges a map of the patch into one of the object, and applies the directives in it.
-    fn merge_map(&self, target: &mut Map, patch: &Node, changes: &Map, schema: Schema<'_>) -> Result<()> {
+    fn merge_map(&mut self, target: &mut Map, changes: &Map, schema: Schema<'_>) -> Result<()> {
         if let Some(directive) = changes.get(PATCH) {
             *target = match directive.as_str() {
-                Some("replace") => without_patch_directive(changes),
+                Some("replace") => replacement(changes),
                 Some("delete") => Map::default(),
                 _ => return Err(unknown_directive(directive)),
             };
@@ -74,25 +100,60 @@ impl Merger {
         if let Some(keys) = changes.get(RETAIN_KEYS) {
             retain_keys(target, changes, keys)?;
         }
+        let mut ordered = BTreeSet::new();
+        for entry in changes {
+            if let Some(order) = ElementOrder::of(entry)? {
+                self.merge_in_order(target, &order, changes, schema)?;
+                ordered.insert(order.field);
+            }
+        }
         remove_nulls(target, changes);
         // Adds all new keys at once, because each insertion moves the keys after it.
         let mut added = Vec::new();
         for change in changes {
-            if &*change.key != RETAIN_KEYS && !change.key.starts_with(SET_ORDER) {
+            let is_done = &*change.key == RETAIN_KEYS || change.key.starts_with(SET_ORDER);
+            if !is_done && !ordered.contains(&*change.key) {
                 added.extend(self.merge_entry(target, change, schema)?);
             }
         }
         target.extend(added);
-        for order in changes.iter().filter(|change| change.key.starts_with(SET_ORDER)) {
-            set_order(target, order, patch, schema)?;
-        }
         Ok(())
     }
 
+    /// Merges a list together with its `$setElementOrder`.
+    fn merge_in_order(
+        &mut self,
+        target: &mut Map,
+        order: &ElementOrder<'_>,
+        changes: &Map,
+        schema: Schema<'_>,
+    ) -> Result<()> {
+        let key = order.key(schema)?;
+        let change = changes.entry(order.field);
+        let patched = match change {
+            Some(change) => change.value.as_list().ok_or_else(|| {
+                let message = format!("`{}` is a list, not {}", order.field, change.value.value.kind());
+                PatchError::new(change.mark, message)
+            })?,
+            None => &[],
+        };
+        order.check(patched, key)?;
+        let before = target.get(order.field).and_then(Node::as_list).unwrap_or_default();
+        let before = positions_for_order(before, patched, key);
+        if let Some(change) = change {
+            let added = self.merge_entry(target, change, schema)?;
+            target.extend(added);
+        }
+        match target.get_mut(order.field).map(|node| &mut node.value) {
+            Some(Value::List(items)) => order.apply(items, &before, key),
+            _ => Ok(()),
+        }
+    }
+
     /// Merges one field of the patch. Returns the field if the object does not have it.
-    fn merge_entry(&self, target: &mut Map, change: &Entry, schema: Schema<'_>) -> Result<Option<Entry>> {
+    fn merge_entry(&mut self, target: &mut Map, change: &Entry, schema: Schema<'_>) -> Result<Option<Entry>> {
         if change.key.starts_with(DELETE_FROM_LIST) {
-            return delete_from_list(target, change).map(|()| None);
+            return delete_from_list(target, change, schema).map(|()| None);
         }
         let patch = &change.value;
         if patch.value == Value::Null {
@@ -100,23 +161,31 @@ impl Merger {
         }
         let Some(current) = target.get_mut(&change.key) else {
             let new = without_directives(patch);
+            if let (Some(new), Some(schema)) = (&new, schema.field(&change.key)) {
+                self.record_new(&change.key, new, schema);
+            }
             return Ok(new.map(|value| Entry { value, ..change.clone() }));
         };
         match (&mut current.value, &patch.value) {
             (Value::Map(map), Value::Map(nested)) => {
-                let schema = field_schema(schema, change)?;
+                let schema = field_schema(schema, &change.key, change.mark)?;
                 if schema.replaces_map() {
-                    *current = patch.clone();
+                    *current = Node { value: Value::Map(replacement(nested)), mark: patch.mark };
                 } else {
-                    self.merge_map(map, patch, nested, schema)?;
+                    self.merge_map(map, nested, schema)?;
                 }
             }
             (Value::List(items), Value::List(nested)) => {
-                let schema = field_schema(schema, change)?;
-                self.merge_list(items, patch, nested, schema)?;
+                let schema = field_schema(schema, &change.key, change.mark)?;
+                self.merge_list(items, change, nested, schema)?;
             }
             _ => match without_directives(patch) {
-                Some(new) => *current = new,
+                Some(new) => {
+                    if let Some(schema) = schema.field(&change.key) {
+                        self.record_new(&change.key, &new, schema);
+                    }
+                    *current = new;
+                }
                 None => drop(target.remove(&change.key)),
             },
         }
@@ -125,115 +194,175 @@ impl Merger {
 
     /// Merges a list of the patch, by the strategy in the schema.
     fn merge_list(
-        &self,
+        &mut self,
         items: &mut Vec<Node>,
-        patch: &Node,
+        change: &Entry,
         changes: &[Node],
         schema: Schema<'_>,
     ) -> Result<()> {
+        let patch = &change.value;
         match schema.list_strategy() {
             ListStrategy::Replace => {
-                *items = changes.to_vec();
+                *items = changes.iter().filter_map(without_directives).collect();
                 Ok(())
             }
             ListStrategy::Union => {
                 require_same_types(items, changes, patch)?;
-                let new = changes.iter().filter(|item| !items.contains(item)).cloned().collect();
-                self.insert(items, new);
-                remove_duplicates(items);
-                Ok(())
+                self.merge_set(items, changes, patch)
             }
             ListStrategy::MergeBy(key) => {
                 require_same_types(items, changes, patch)?;
-                self.merge_keyed_list(items, changes, key, schema.item())
+                let list = KeyedList { field: &change.key, key, item: schema.item() };
+                self.merge_keyed_list(items, changes, &list)
             }
         }
+    }
+
+    /// Merges a list in which each text or number occurs once.
+    fn merge_set(&self, items: &mut Vec<Node>, changes: &[Node], patch: &Node) -> Result<()> {
+        let is_collection = |item: &&Node| matches!(item.value, Value::Map(_) | Value::List(_) | Value::Null);
+        if let Some(item) = items.iter().chain(changes).find(is_collection) {
+            let message = format!("the list cannot be merged, because an item is {}", item.value.kind());
+            return Err(PatchError::new(patch.mark, message));
+        }
+        let before = Positions::of(items, None);
+        let mut seen = Positions::of(&[], None);
+        let mut merged = Vec::new();
+        for item in items.iter().chain(changes) {
+            if seen.get(item, None).is_none() {
+                seen.insert(item, None, merged.len());
+                merged.push(item.clone());
+            }
+        }
+        *items = merged;
+        self.order(items, &Positions::of(changes, None), &before, None);
+        Ok(())
     }
 
     /// Merges a list whose items are identified by a key.
     fn merge_keyed_list(
-        &self,
+        &mut self,
         items: &mut Vec<Node>,
         changes: &[Node],
-        key: &str,
-        schema: Schema<'_>,
+        list: &KeyedList<'_>,
     ) -> Result<()> {
-        if changes.iter().any(|change| directive(change) == Some("replace")) {
-            *items = changes.iter().filter(|change| directive(change).is_none()).cloned().collect();
+        let key = list.key;
+        if apply_item_directives(items, changes, key)? {
             return Ok(());
         }
-        for change in changes {
-            match directive(change) {
-                None => {}
-                Some("delete") => {
-                    let value = key_of(change, key)?;
-                    items.retain(|item| item.get(key).is_none_or(|other| !same_key(other, value)));
-                }
-                Some("merge") => {
-                    return Err(PatchError::new(
-                        change.mark,
-                        "`$patch: merge` has no effect on an item of a list",
-                    )
-                    .help("remove it: the items of this list are merged anyway"));
-                }
-                Some(_) => return Err(unknown_directive(change.get(PATCH).unwrap_or(change))),
-            }
-        }
-        let mut new = Vec::new();
-        for change in changes.iter().filter(|change| directive(change).is_none()) {
+        items.iter().try_for_each(|item| key_of(item, key).map(drop))?;
+        let changes: Vec<Node> = changes.iter().filter(|item| directive(item).is_none()).cloned().collect();
+        let before = Positions::of(items, Some(key));
+        let existing = items.len();
+        let mut existing_keys = None;
+        let mut positions = Positions::of(items, Some(key));
+        for change in &changes {
             let value = key_of(change, key)?;
-            let current =
-                items.iter_mut().find(|item| item.get(key).is_some_and(|other| same_key(other, value)));
-            match (current.map(|item| &mut item.value), &change.value) {
-                (Some(Value::Map(map)), Value::Map(nested)) => self.merge_map(map, change, nested, schema)?,
-                _ => new.extend(without_directives(change)),
+            let Some(index) = positions.get(change, Some(key)) else {
+                let existing_keys = existing_keys.get_or_insert_with(|| keys(&items[..existing], key));
+                self.record(list.field, value, Arc::clone(existing_keys));
+                positions.insert(change, Some(key), items.len());
+                items.extend(without_directives(change));
+                continue;
+            };
+            if let (Value::Map(map), Value::Map(nested)) = (&mut items[index].value, &change.value) {
+                let recorded = self.created.len();
+                self.merge_map(map, nested, list.item)?;
+                if index >= existing {
+                    self.created.truncate(recorded);
+                }
             }
         }
-        self.insert(items, new);
+        self.order(items, &Positions::of(&changes, Some(key)), &before, Some(key));
         Ok(())
     }
 
-    /// Inserts new items at the position that the patch asks for.
-    fn insert(&self, items: &mut Vec<Node>, new: Vec<Node>) {
+    /// Orders a merged list, in which new items come last so far.
+    fn order(&self, items: &mut Vec<Node>, patch: &Positions, before: &Positions, key: Option<&str>) {
         match self.position {
-            ItemPosition::Last => items.extend(new),
-            ItemPosition::First => drop(items.splice(0..0, new)),
+            ItemPosition::Last => {}
+            ItemPosition::First => normalize(items, patch, before, key),
+        }
+    }
+
+    /// Records an item that the patch creates.
+    fn record(&mut self, list: &str, key: &Node, existing: Arc<[String]>) {
+        let text = scalar_text(key).unwrap_or_default();
+        self.created.push(NewItem { list: list.to_owned(), key: text, mark: key.mark, existing });
+    }
+
+    /// Records the items of keyed lists in a field that the object does not have.
+    fn record_new(&mut self, field: &str, new: &Node, schema: Schema<'_>) {
+        match (&new.value, schema.list_strategy()) {
+            (Value::List(items), ListStrategy::MergeBy(key)) => {
+                for key in items.iter().filter_map(|item| item.get(key)) {
+                    self.record(field, key, Arc::default());
+                }
+            }
+            (Value::Map(map), _) => {
+                for entry in map {
+                    if let Some(schema) = schema.field(&entry.key) {
+                        self.record_new(&entry.key, &entry.value, schema);
+                    }
+                }
+            }
+            _ => {}
         }
     }
 }
 
-/// Returns the schema of a field that both the object and the patch have.
-fn field_schema<'s>(schema: Schema<'s>, change: &Entry) -> Result<Schema<'s>> {
-    schema.field(&change.key).ok_or_else(|| {
-        PatchError::new(change.mark, format!("the kind has no field `{}`", change.key)).help(
-            "the schema does not say how to merge it; correct the name, or use a JSON patch to replace it",
-        )
-    })
+/// A list that is merged by a key.
+struct KeyedList<'s> {
+    field: &'s str,
+    key: &'s str,
+    item: Schema<'s>,
 }
 
-fn remove_duplicates(items: &mut Vec<Node>) {
-    let mut unique: Vec<Node> = Vec::with_capacity(items.len());
-    for item in items.drain(..) {
-        if !unique.contains(&item) {
-            unique.push(item);
+/// Returns the merge keys of items.
+fn keys(items: &[Node], key: &str) -> Arc<[String]> {
+    items.iter().filter_map(|item| scalar_text(item.get(key)?)).collect()
+}
+
+/// Applies the `$patch` directives of items. Returns whether one of them replaced the whole list.
+fn apply_item_directives(items: &mut Vec<Node>, changes: &[Node], key: &str) -> Result<bool> {
+    let mut is_replaced = false;
+    let mut deleted = Vec::new();
+    for change in changes {
+        match directive(change) {
+            None => {}
+            Some("replace") => is_replaced = true,
+            Some("delete") => {
+                key_of(change, key)?;
+                deleted.push(change.clone());
+            }
+            Some("merge") => {
+                return Err(PatchError::new(
+                    change.mark,
+                    "`$patch: merge` has no effect on an item of a list",
+                )
+                .help("remove it: the items of this list are merged anyway"));
+            }
+            Some(_) => return Err(unknown_directive(change.get(PATCH).unwrap_or(change))),
         }
     }
-    *items = unique;
-}
-
-fn key_of<'n>(item: &'n Node, key: &str) -> Result<&'n Node> {
-    item.get(key).ok_or_else(|| {
-        PatchError::new(item.mark, format!("the item has no `{key}`"))
-            .help(format!("add it: the items of this list are merged by `{key}`"))
-    })
-}
-
-/// Refuses lists with items of different types.
-fn require_same_types(items: &[Node], changes: &[Node], patch: &Node) -> Result<()> {
-    let mut kinds = items.iter().chain(changes).map(|item| std::mem::discriminant(&item.value));
-    let first = kinds.next();
-    if kinds.all(|kind| Some(kind) == first) {
-        return Ok(());
+    if is_replaced {
+        *items = changes.iter().filter_map(without_directives).collect();
+        items.iter().try_for_each(|item| key_of(item, key).map(drop))?;
+        let positions = Positions::of(items, Some(key));
+        normalize(items, &Positions::of(&[], Some(key)), &positions, Some(key));
+    } else if !deleted.is_empty() {
+        let deleted = Positions::of(&deleted, Some(key));
+        items.retain(|item| deleted.get(item, Some(key)).is_none());
     }
-    Err(PatchError::new(patch.mark, "the items of the list and of the patch are of different types"))
+    Ok(is_replaced)
+}
+
+/// Returns the map that replaces one of the object, without directives and nulls.
+fn replacement(changes: &Map) -> Map {
+    let mut map = changes.clone();
+    map.remove(PATCH);
+    match without_directives(&Node::from(Value::Map(map))).map(|node| node.value) {
+        Some(Value::Map(map)) => map,
+        _ => Map::default(),
+    }
 }

@@ -21,7 +21,7 @@ fn mistakes_in_a_page_are_all_reported() {
         error: payload/op/component.yaml:5:9: place has no field `managment`
           help: did you mean `management`?
         error: payload/op/component.yaml:6:33: `position` cannot be `middle`
-          help: use one of last, first
+          help: use one of first, last
         error: payload/op/component.yaml:4:1: a page has no field `onwer`
           help: did you mean `owner`?
         4 errors

@@ -26,7 +26,7 @@ fn the_schema_describes_every_field() {
     );
     assert_eq!(
         page["properties"]["patches"]["items"]["properties"]["position"]["enum"],
-        json!(["last", "first"])
+        json!(["first", "last"])
     );
 }
 
