@@ -2,11 +2,12 @@
 //!
 //! All of them have one type, so that they look alike and can be collected before they are printed.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::nearest::nearest;
+use crate::object::SensitiveTexts;
+use crate::printable;
 use crate::yaml::{DuplicateKey, Mark, Sources, SyntaxError};
 
 /// The message about text that Kubernetes does not read.
@@ -225,6 +226,21 @@ impl Diagnostics {
         self
     }
 
+    /// Masks sensitive values.
+    ///
+    /// Whoever writes a message does not put such a value into it. This is the last line of defence, for a name or key
+    /// that a message takes from an object.
+    #[must_use]
+    pub(crate) fn mask(mut self, secrets: &SensitiveTexts) -> Self {
+        for diagnostic in &mut self.0 {
+            let Diagnostic { message, object, notes, help, .. } = diagnostic;
+            for text in std::iter::once(message).chain(object).chain(notes).chain(help) {
+                *text = secrets.mask(text);
+            }
+        }
+        self
+    }
+
     /// Returns the value of a result, or records its error and returns `None`.
     pub(crate) fn ok_or_record<T>(&mut self, result: Result<T, Diagnostic>) -> Option<T> {
         match result {
@@ -268,36 +284,20 @@ impl fmt::Display for Diagnostic {
             None => write!(f, "{}: ", self.severity)?,
         }
         if let Some(location) = &self.location {
-            write!(f, "{}: ", printable(&location.to_string()))?;
+            write!(f, "{}: ", printable::line(&location.to_string()))?;
         }
-        write!(f, "{}", printable(&self.message))?;
+        write!(f, "{}", printable::line(&self.message))?;
         if let Some(object) = &self.object {
-            write!(f, "\n  object: {}", printable(object))?;
+            write!(f, "\n  object: {}", printable::line(object))?;
         }
         for note in &self.notes {
-            write!(f, "\n  note: {}", printable(note))?;
+            write!(f, "\n  note: {}", printable::line(note))?;
         }
         if let Some(help) = &self.help {
-            write!(f, "\n  help: {}", printable(help))?;
+            write!(f, "\n  help: {}", printable::line(help))?;
         }
         Ok(())
     }
-}
-
-/// Escapes control characters, which could move the cursor of a terminal. Names come from untrusted files.
-pub(crate) fn printable(text: &str) -> Cow<'_, str> {
-    if !text.contains(char::is_control) {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len());
-    for character in text.chars() {
-        if character.is_control() {
-            out.extend(character.escape_default());
-        } else {
-            out.push(character);
-        }
-    }
-    Cow::Owned(out)
 }
 
 impl fmt::Display for Diagnostics {

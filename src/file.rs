@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::yaml::{self, Document, Node, SourceId};
@@ -16,7 +16,23 @@ pub(crate) fn read_text(path: &Path) -> Result<String, Diagnostic> {
     check_text(bytes, &path.display().to_string())
 }
 
-fn read_bytes(path: &Path) -> std::io::Result<Vec<u8>> {
+/// Finds a file that another file names, below a folder. Returns `None` if there is no such file, and the reason if the
+/// name leads out of the folder: it must not be possible to read any file of the host by naming it.
+pub(crate) fn find_below(folder: &Path, name: &str) -> Result<Option<PathBuf>, &'static str> {
+    let is_inside = |component| matches!(component, Component::Normal(_) | Component::CurDir);
+    if !Path::new(name).components().all(is_inside) {
+        return Err("the path leaves its folder");
+    }
+    let path = folder.join(name);
+    match (std::fs::canonicalize(&path), std::fs::canonicalize(folder)) {
+        (Ok(target), Ok(folder)) if !target.starts_with(&folder) => Err("the link leaves its folder"),
+        (Ok(target), Ok(_)) if target.is_file() => Ok(Some(path)),
+        _ => Ok(None),
+    }
+}
+
+/// Reads a file, up to one byte more than the maximum size.
+pub(crate) fn read_bytes(path: &Path) -> std::io::Result<Vec<u8>> {
     let file = File::open(path)?;
     // Most manifests fit into this buffer. An empty one needs three times as many `read` calls for 2,000 small files.
     let mut bytes = Vec::with_capacity(2 << 10);

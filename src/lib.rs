@@ -49,6 +49,7 @@ mod order;
 mod parallel;
 mod parameter_sets;
 mod payload;
+mod printable;
 mod project;
 mod rights;
 mod select;
@@ -76,7 +77,7 @@ use transform::Rendered;
 ///
 /// Checks the result first. A finding with the severity error makes the rendering fail.
 pub fn render(context: &Context<'_>, profiles: &[&Profile]) -> Result<Vec<Plan>, Diagnostics> {
-    let plans = each(by_topology(profiles), |wanted| {
+    let plans = each(context, by_topology(profiles), |wanted| {
         let rendered = render_topology(context, &wanted, Extent::Topology)?;
         refuse_errors(&check_wanted(&rendered, &wanted)?, context)?;
         Ok(plan(rendered, &wanted))
@@ -86,10 +87,10 @@ pub fn render(context: &Context<'_>, profiles: &[&Profile]) -> Result<Vec<Plan>,
 
 /// Renders profiles without the checks, to look at objects that fail them.
 pub fn render_unchecked(context: &Context<'_>, profiles: &[&Profile]) -> Result<Vec<Plan>, Diagnostics> {
-    let plans = each(by_topology(profiles), |wanted| {
+    let plans = each(context, by_topology(profiles), |wanted| {
         let rendered = render_topology(context, &wanted, Extent::Wanted)?;
         // Two objects with the same identity cannot be written into one folder.
-        each(&rendered, |rendered| check::check_unique(&rendered.objects, context.sources))?;
+        each(context, &rendered, |rendered| check::check_unique(&rendered.objects, context.sources))?;
         Ok(plan(rendered, &wanted))
     })?;
     Ok(in_requested_order(plans, profiles))
@@ -110,7 +111,7 @@ pub fn render_unchecked(context: &Context<'_>, profiles: &[&Profile]) -> Result<
 /// # Ok::<(), transship::Diagnostics>(())
 /// ```
 pub fn lint(context: &Context<'_>, profiles: &[&Profile]) -> Result<Vec<Checked>, Diagnostics> {
-    let checked = each(by_topology(profiles), |wanted| {
+    let checked = each(context, by_topology(profiles), |wanted| {
         let rendered = render_topology(context, &wanted, Extent::Topology)?;
         check_wanted(&rendered, &wanted)
     })?;
@@ -119,9 +120,12 @@ pub fn lint(context: &Context<'_>, profiles: &[&Profile]) -> Result<Vec<Checked>
 
 /// Decides for each manifest of the payload whether a profile includes it. Renders nothing.
 pub(crate) fn select<'a>(context: &Context<'a>, profile: &'a Profile) -> Result<Selected<'a>, Diagnostics> {
-    let selected = select::select(expand::expand(context.view(profile))?)?;
-    selected.require_any()?;
-    Ok(selected)
+    let select = |profile| {
+        let selected = select::select(expand::expand(context.view(profile))?)?;
+        selected.require_any()?;
+        Ok(selected)
+    };
+    select(profile).map_err(|errors: Diagnostics| errors.mask(&context.secrets()))
 }
 
 /// Which profiles of a topology to render completely.
@@ -141,18 +145,22 @@ fn render_topology<'a>(
 ) -> Result<Vec<Rendered<'a>>, Diagnostics> {
     let is_wanted = |profile: &Profile| wanted.contains(&profile);
     let profiles = wanted.first().into_iter().flat_map(|first| context.profiles.in_topology_of(first));
-    let expanded = each(profiles, |profile| expand::expand(context.view(profile)))?;
-    let selected = each(expanded, select::select)?;
+    let expanded = each(context, profiles, |profile| expand::expand(context.view(profile)))?;
+    let selected = each(context, expanded, select::select)?;
     selected.iter().for_each(log::selected);
     for selected in selected.iter().filter(|selected| is_wanted(selected.profile())) {
         selected.require_any()?;
     }
-    let assembled = each(selected, transform::assemble)?;
+    let assembled = each(context, selected, transform::assemble)?;
     let mut with_intents = transform::handle_intents(assembled)?;
     if extent == Extent::Wanted {
         with_intents.retain(|cluster| is_wanted(cluster.profile()));
     }
-    let rendered = each(with_intents, transform::finish)?;
+    let mut rendered = each(context, with_intents, transform::finish)?;
+    for rendered in &mut rendered {
+        let warnings = Diagnostics(std::mem::take(&mut rendered.warnings));
+        rendered.warnings = warnings.mask(&context.secrets()).0;
+    }
     rendered.iter().for_each(log::rendered);
     Ok(rendered)
 }
@@ -198,10 +206,12 @@ fn in_requested_order(plans: Vec<Vec<Plan>>, profiles: &[&Profile]) -> Vec<Plan>
     plans
 }
 
-/// Calls a function for each item, and collects the errors of all of them.
+/// Calls a function for each item, and collects the errors of all of them. No error shows a secret parameter.
 fn each<T, R>(
+    context: &Context<'_>,
     items: impl IntoIterator<Item = T>,
     function: impl Fn(T) -> Result<R, Diagnostics>,
 ) -> Result<Vec<R>, Diagnostics> {
-    Diagnostics::collect(items.into_iter().map(function)).map_err(Diagnostics::dedup)
+    let results = Diagnostics::collect(items.into_iter().map(function));
+    results.map_err(|errors| errors.mask(&context.secrets()).dedup())
 }

@@ -3,9 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use crate::check::{self, Finding};
-use crate::diagnostic::Diagnostics;
+use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::emit::{self, Difference, Folder};
 use crate::language::{ParameterSet, Profile, Profiles};
+use crate::object::{SensitiveTexts, mask};
+use crate::order::Plan;
+use crate::yaml::Sources;
 use crate::{Project, lint, render};
 
 /// The profiles to process with each parameter set.
@@ -23,8 +26,8 @@ pub(crate) struct GoldenFolder {
     pub(crate) path: PathBuf,
     /// The files that it should contain.
     pub(crate) expected: Folder,
-    /// Values of secret parameters, which no report may show.
-    secrets: Vec<String>,
+    /// The values of secret parameters, which a file on disk may contain.
+    pub(crate) secrets: SensitiveTexts,
 }
 
 impl EachParameterSet<'_> {
@@ -52,11 +55,13 @@ impl EachParameterSet<'_> {
         let folders = self.run(load, |set, project, profiles| {
             let plans = render(&project.context(), profiles)?;
             let mut folders = Vec::new();
+            let secrets = project.context().secrets();
             for (profile, plan) in profiles.iter().zip(&plans) {
+                refuse_secrets(plan, &project.sources)?;
                 folders.push(GoldenFolder {
                     path: root.join(set).join(&profile.name),
                     expected: Folder::of(plan),
-                    secrets: project.parameters.secrets().map(str::to_owned).collect(),
+                    secrets: secrets.clone(),
                 });
             }
             Ok(folders)
@@ -93,12 +98,26 @@ impl EachParameterSet<'_> {
 }
 
 impl GoldenFolder {
-    /// Compares the files with those on disk. Hides the content of differences that contain a secret parameter.
+    /// Compares the files with those on disk.
     pub(crate) fn compare(&self) -> Result<Vec<Difference>, Diagnostics> {
-        let mut differences = emit::compare(&self.expected, &self.path)?;
-        for difference in &mut differences {
-            difference.hide_secrets(&self.secrets);
-        }
-        Ok(differences)
+        Ok(emit::compare(&self.expected, &self.path)?)
     }
+}
+
+/// Refuses objects with the values of secret parameters: golden files are part of the repository. The values of a
+/// parameter set and defaults are in the repository already, so they are placeholders.
+fn refuse_secrets(plan: &Plan, sources: &Sources) -> Result<(), Diagnostics> {
+    let mut errors = Diagnostics::default();
+    for object in &plan.objects {
+        for (path, mark) in mask::secret_fields(&object.root) {
+            errors.0.push(
+                Diagnostic::error("the golden file would contain the value of a secret parameter")
+                    .at(Location::of(mark, sources))
+                    .object(format!("{}, at {path}", object.id))
+                    .note("golden files are part of the repository")
+                    .help("give the parameter a placeholder in profiles/sets/, and no value on the command line"),
+            );
+        }
+    }
+    errors.into_result(())
 }

@@ -5,7 +5,8 @@ use super::field::Field;
 use crate::diagnostic::{Diagnostic, Location, Severity};
 use crate::language::Check;
 use crate::nearest::nearest;
-use crate::object::ObjectId;
+use crate::object::{ObjectId, SensitiveTexts, mask};
+use crate::yaml::json::HIDDEN;
 use crate::yaml::{Mark, Sources};
 
 /// A problem that a check reports.
@@ -27,6 +28,8 @@ pub struct Finding {
     pub notes: Vec<String>,
     /// How to fix it.
     pub help: String,
+    /// Whether the field is sensitive.
+    is_sensitive: bool,
     /// The manifest of the object: an index into the payload's manifests.
     pub(super) manifest: Option<usize>,
 }
@@ -56,6 +59,7 @@ impl Finding {
         Self {
             object: Some(field.object.id.clone()),
             path: field.path(),
+            is_sensitive: mask::is_sensitive(field.node),
             manifest: field.object.manifest,
             ..Self::in_file(check, field.node.mark, message)
         }
@@ -72,6 +76,7 @@ impl Finding {
             message: message.into(),
             notes: Vec::new(),
             help: String::new(),
+            is_sensitive: false,
             manifest: None,
         }
     }
@@ -102,6 +107,18 @@ impl Finding {
         }
     }
 
+    /// Masks sensitive values. If the field itself is sensitive, whatever the message quotes may be its value.
+    pub(super) fn mask(&mut self, secrets: &SensitiveTexts) {
+        let texts = [&mut self.message, &mut self.help].into_iter().chain(&mut self.notes);
+        for text in texts {
+            *text = secrets.mask(text);
+            if self.is_sensitive {
+                *text = without_quotes(text);
+            }
+        }
+        self.path = secrets.mask(&self.path);
+    }
+
     /// Returns the finding as a message.
     pub(crate) fn diagnostic(&self, sources: &Sources) -> Diagnostic {
         let mut diagnostic = match self.check.severity() {
@@ -119,4 +136,15 @@ impl Finding {
         }
         diagnostic.help(self.help.as_str()).at(Location::of(self.mark, sources))
     }
+}
+
+/// Replaces the text in each pair of backticks.
+fn without_quotes(text: &str) -> String {
+    let mut pieces = text.split('`');
+    let mut out = pieces.next().unwrap_or_default().to_owned();
+    while let Some(_quoted) = pieces.next() {
+        out += &format!("`{HIDDEN}`");
+        out += pieces.next().unwrap_or_default();
+    }
+    out
 }

@@ -120,12 +120,14 @@ pub(crate) struct Declaration {
 /// Checks all clusters of a topology.
 pub(crate) fn check(clusters: &[Rendered<'_>]) -> Result<Vec<Checked>, Diagnostics> {
     let indexes = Diagnostics::collect(clusters.iter().map(|cluster| Ok(ClusterIndex::new(cluster)?)))?;
+    let secrets = clusters.first().map(|cluster| cluster.view.context.secrets()).unwrap_or_default();
     let mut results = Vec::new();
     for (position, (cluster, index)) in clusters.iter().zip(&indexes).enumerate() {
         let (before, after) = (&indexes[..position], &indexes[position + 1..]);
         let others = before.iter().chain(after).collect();
         let mut checked = check_cluster(&CheckContext::new(cluster, index, others));
         allowances::apply(cluster, &mut checked);
+        checked.findings.iter_mut().for_each(|finding| finding.mask(&secrets));
         results.push(checked);
     }
     Ok(results)

@@ -196,7 +196,7 @@ fn check_port(reference: &Reference<'_>, source: &Field<'_>, service: &Object, r
     let wanted = source.get("port").unwrap_or(*source);
     let number = match source.node.get("port") {
         Some(port) => port.clone(),
-        None => Node { value: Value::Number(Number::Int(443)), mark: source.node.mark },
+        None => Node::new(Value::Number(Number::Int(443)), source.node.mark),
     };
     let mut known = Vec::new();
     for port in ports(service) {

@@ -142,7 +142,10 @@ impl Clusters {
 
     /// Prints an event to stdout: the result of a dry run.
     pub(super) fn print(&self, event: &Event) {
-        let _ = output::result(&(if self.is_json() { event.json() } else { event.line() } + "\n"));
+        let _ = match self.format {
+            Format::Json => output::json(&(event.json() + "\n")),
+            Format::Text => output::result(&(event.line() + "\n")),
+        };
     }
 
     /// Returns a printer for the events of a rollout.
@@ -153,10 +156,10 @@ impl Clusters {
 
     /// Prints the summary.
     pub(super) fn finish(&self, summary: &Summary) -> Result<Outcome, Diagnostics> {
-        output::result(&match self.format {
-            Format::Json => summary.json() + "\n",
-            Format::Text => summary.lines(),
-        })?;
+        match self.format {
+            Format::Json => output::json(&(summary.json() + "\n")),
+            Format::Text => output::result(&summary.lines()),
+        }?;
         Ok(if summary.has_problems() { Outcome::ClusterFailed } else { Outcome::Done })
     }
 }

@@ -106,8 +106,11 @@ impl Diff {
             .await?;
             changes.retain(|change| self.is_wanted(&change.object));
             for change in &changes {
-                let text = if self.clusters.is_json() { change.json() + "\n" } else { change.text() };
-                output::result(&text)?;
+                if self.clusters.is_json() {
+                    output::json(&(change.json() + "\n"))?;
+                } else {
+                    output::result(&change.text())?;
+                }
             }
             Ok(match (failed, changes.is_empty()) {
                 (true, _) => Outcome::ClusterFailed,

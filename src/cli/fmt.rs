@@ -35,7 +35,7 @@ impl Fmt {
         for start in documents.iter().filter_map(|document| document.dropped) {
             output::warn(&[Diagnostic::ignored_text(start, &name)]);
         }
-        output::result(&self.write(&documents))?;
+        self.print(&documents)?;
         Ok(Outcome::Done)
     }
 
@@ -46,11 +46,11 @@ impl Fmt {
         crate::file::read_text(&self.file)
     }
 
-    fn write(&self, documents: &[Document]) -> String {
+    fn print(&self, documents: &[Document]) -> Result<(), Diagnostics> {
         let roots = documents.iter().map(|document| &document.root);
         match self.format {
-            Format::Yaml => roots.map(yaml::write).collect::<Vec<_>>().join("---\n"),
-            Format::Json => roots.map(|root| json::write(root) + "\n").collect(),
+            Format::Yaml => output::yaml(&roots.map(yaml::write).collect::<Vec<_>>().join("---\n")),
+            Format::Json => output::json(&roots.map(|root| json::write(root) + "\n").collect::<String>()),
         }
     }
 }

@@ -1,11 +1,12 @@
 //! `transship golden`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::diagnostic::Diagnostics;
 use crate::language::Profiles;
 use crate::parameter_sets::{EachParameterSet, GoldenFolder};
 use crate::payload::Payload;
+use crate::printable;
 use crate::{emit, show};
 use clap::{Args, Subcommand, ValueEnum};
 
@@ -76,10 +77,10 @@ impl Options {
         let mut outcome = Outcome::Done;
         for folder in self.render(&payload, &profiles)? {
             let differences = folder.compare()?;
-            let path = folder.path.display().to_string();
+            let path = line(&folder.path);
             output::result(&match report {
-                Report::Text => show::report(&path, &differences, output::paint()),
-                Report::Github => show::github(&path, &differences),
+                Report::Text => show::report(&path, &differences, &folder.secrets, output::paint()),
+                Report::Github => show::github(&path, &differences, &folder.secrets),
             })?;
             if !differences.is_empty() {
                 outcome = Outcome::Found;
@@ -91,7 +92,7 @@ impl Options {
             });
         }
         for path in self.each_parameter_set(&profiles).stale_golden_folders(&self.golden)? {
-            let path = path.display().to_string();
+            let path = line(&path);
             output::result(&match report {
                 Report::Text => show::stale_folder(&path),
                 Report::Github => show::stale_folder_github(&path),
@@ -104,16 +105,12 @@ impl Options {
     fn update(&self) -> Result<Outcome, Diagnostics> {
         let (payload, profiles) = self.inputs.read()?;
         for folder in self.render(&payload, &profiles)? {
-            folder.expected.write(&folder.path)?;
-            output::note(&format!(
-                "{}: {} files written",
-                folder.path.display(),
-                folder.expected.files.len()
-            ));
+            emit::update(&folder.expected, &folder.path)?;
+            output::note(&format!("{}: {} files written", line(&folder.path), folder.expected.files.len()));
         }
         for path in self.each_parameter_set(&profiles).stale_golden_folders(&self.golden)? {
             emit::remove(&path)?;
-            output::note(&format!("{}: deleted, no profile and parameter set renders it", path.display()));
+            output::note(&format!("{}: deleted, no profile and parameter set renders it", line(&path)));
         }
         Ok(Outcome::Done)
     }
@@ -126,4 +123,9 @@ impl Options {
     fn each_parameter_set<'a>(&'a self, profiles: &'a Profiles) -> EachParameterSet<'a> {
         EachParameterSet { profiles, profile: self.profile.as_deref() }
     }
+}
+
+/// Returns a path for one line of output.
+fn line(path: &Path) -> String {
+    printable::line(&path.display().to_string()).into_owned()
 }

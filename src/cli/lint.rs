@@ -42,11 +42,11 @@ impl Lint {
         let each_parameter_set = EachParameterSet { profiles: &profiles, profile: self.profile.as_deref() };
         let findings =
             each_parameter_set.lint(|set| self.inputs.project(payload.clone(), profiles.clone(), set))?;
-        output::result(&match self.format {
-            Format::Text => show::text(&findings, &sources),
-            Format::Json => show::json(&findings, &sources),
-            Format::Sarif => show::sarif(&findings, &sources),
-        })?;
+        match self.format {
+            Format::Text => output::result(&show::text(&findings, &sources)),
+            Format::Json => output::json(&show::json(&findings, &sources)),
+            Format::Sarif => output::json(&show::sarif(&findings, &sources)),
+        }?;
         output::note(&match findings.len() {
             0 => "no findings".to_owned(),
             1 => "1 finding".to_owned(),

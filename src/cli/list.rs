@@ -129,10 +129,10 @@ impl List {
     }
 
     fn print(&self, rows: &[show::Row]) -> Result<Outcome, Diagnostics> {
-        output::result(&match self.format {
-            Format::Table => show::table(rows, output::paint()),
-            Format::Json => show::to_json(rows),
-        })?;
+        match self.format {
+            Format::Table => output::result(&show::table(rows, output::paint())),
+            Format::Json => output::json(&show::to_json(rows)),
+        }?;
         Ok(Outcome::Done)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use crate::printable;
 use clap::{ArgAction, Args, ValueEnum};
 use tracing::Level;
 use tracing_subscriber::fmt;
@@ -43,11 +44,34 @@ pub(super) fn style() -> MessageStyle {
     STYLE.get().copied().unwrap_or(MessageStyle { format: LogFormat::Text, quiet: false })
 }
 
+/// Writes log lines to stderr, and escapes characters that are not printable.
+struct SafeStderr {
+    format: LogFormat,
+}
+
+impl std::io::Write for SafeStderr {
+    /// Writes one event, which the subscriber passes as a whole.
+    fn write(&mut self, event: &[u8]) -> std::io::Result<usize> {
+        let text = String::from_utf8_lossy(event);
+        let safe = match self.format {
+            LogFormat::Text => printable::text(&text),
+            LogFormat::Json => printable::json(&text),
+        };
+        std::io::stderr().lock().write_all(safe.as_bytes())?;
+        Ok(event.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        std::io::stderr().flush()
+    }
+}
+
 impl Logging {
     /// Starts logging to stderr. Nothing is logged before this.
     pub(super) fn start(&self) {
         let _ = STYLE.set(MessageStyle { format: self.log_format, quiet: self.quiet });
-        let log = fmt().with_writer(std::io::stderr).with_max_level(self.level());
+        let format = self.log_format;
+        let log = fmt().with_writer(move || SafeStderr { format }).with_max_level(self.level());
         match self.log_format {
             LogFormat::Text => log.with_target(false).with_ansi(false).init(),
             LogFormat::Json => log.json().flatten_event(true).init(),

@@ -3,12 +3,31 @@
 use std::io::{ErrorKind, IsTerminal, Write};
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::printable;
 use crate::show::Paint;
 
 use super::logging::{self, LogFormat};
 
-/// Writes a result to stdout. A reader that stops early, such as `head`, is not an error.
+/// Prints a result for people to stdout.
 pub(super) fn result(text: &str) -> Result<(), Diagnostics> {
+    match paint() {
+        Paint::Color => write(&printable::colored(text)),
+        Paint::Plain => write(&printable::text(text)),
+    }
+}
+
+/// Prints JSON to stdout.
+pub(super) fn json(text: &str) -> Result<(), Diagnostics> {
+    write(&printable::json(text))
+}
+
+/// Prints YAML to stdout. It must come from `yaml::write`, which escapes characters that are not printable.
+pub(super) fn yaml(text: &str) -> Result<(), Diagnostics> {
+    write(text)
+}
+
+/// Writes to stdout. A reader that stops early, such as `head`, is not an error.
+fn write(text: &str) -> Result<(), Diagnostics> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
@@ -56,7 +75,13 @@ pub(super) fn fail(errors: &Diagnostics) {
 
 fn print_to_stderr(text: &str) {
     // If stderr is closed, there is no other place to report it.
-    let _ = writeln!(std::io::stderr().lock(), "{text}");
+    let _ = writeln!(std::io::stderr().lock(), "{}", printable::text(text));
+}
+
+/// Replaces the last line of a terminal by one that the next message replaces again.
+#[cfg(feature = "apply")]
+pub(super) fn status(line: &str) {
+    let _ = write!(std::io::stderr().lock(), "\r\x1b[2K{}", printable::line(line));
 }
 
 /// Returns whether to use color: on a terminal, unless `NO_COLOR` is set.

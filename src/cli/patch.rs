@@ -46,7 +46,7 @@ impl Patch {
         if before == after {
             output::note("the patch changes nothing");
         }
-        output::result(&yaml::write(&after))?;
+        output::yaml(&yaml::write(&after))?;
         Ok(Outcome::Done)
     }
 

@@ -1,6 +1,6 @@
 //! Prints events: one line each, and on a terminal a last line with the progress.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 
 use crate::apply::{Event, EventKind, ProgressLine};
 use crate::object::Cluster;
@@ -24,7 +24,7 @@ impl Progress {
 
     pub(super) fn report(&mut self, event: &Event) {
         if self.format == Format::Json {
-            let _ = output::result(&(event.json() + "\n"));
+            let _ = output::json(&(event.json() + "\n"));
             return;
         }
         self.line.update(event);
@@ -36,14 +36,14 @@ impl Progress {
         if self.terminal {
             let width = terminal_size::terminal_size_of(std::io::stderr());
             let width = width.map_or(DEFAULT_WIDTH, |(width, _)| usize::from(width.0));
-            let _ = write!(std::io::stderr(), "{}", self.line.line(width.saturating_sub(1)));
+            output::status(&self.line.line(width.saturating_sub(1)));
         }
     }
 
     /// Clears the last line of a terminal.
     pub(super) fn clear(&self) {
         if self.terminal {
-            let _ = write!(std::io::stderr(), "\r\x1b[2K");
+            output::status("");
         }
     }
 }

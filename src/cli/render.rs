@@ -6,6 +6,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::emit::{self, Folder};
 use crate::language::Profile;
 use crate::order::Plan;
+use crate::printable;
 use crate::{Project, show};
 use clap::Args;
 
@@ -98,7 +99,7 @@ impl Render {
         for plan in plans {
             let folder = if self.profile.is_some() { folder.to_owned() } else { folder.join(&plan.profile) };
             Folder::of(plan).write(&folder)?;
-            output::result(&format!("wrote {}\n", folder.display()))?;
+            output::result(&format!("wrote {}\n", printable::line(&folder.display().to_string())))?;
         }
         output::result(&show::rendered(plans))
     }
@@ -110,7 +111,10 @@ impl Render {
                 Format::Json => emit::json_lines(&plan.objects),
             };
             for piece in pieces {
-                output::result(&piece)?;
+                match self.format {
+                    Format::Yaml => output::yaml(&piece)?,
+                    Format::Json => output::json(&piece)?,
+                }
             }
         }
         Ok(())

@@ -24,7 +24,7 @@ impl Schema {
     pub(super) fn run(self) -> Result<Outcome, Diagnostics> {
         let fragments =
             if self.profiles.is_dir() { Profiles::load(&self.profiles)?.fragments } else { BTreeMap::new() };
-        output::result(&format!("{:#}\n", crate::language::schema(&fragments)))?;
+        output::json(&format!("{:#}\n", crate::language::schema(&fragments)))?;
         Ok(Outcome::Done)
     }
 }

@@ -1,35 +1,51 @@
 //! A folder with one file per object, such as those in `golden/`.
 
-use std::collections::BTreeMap;
-use std::fmt::Write;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::Path;
 
+use walkdir::WalkDir;
+
 use crate::diagnostic::{Diagnostic, Location};
-use crate::object::{Object, ObjectId};
+use crate::file;
+use crate::object::{Object, ObjectId, mask};
 use crate::order::Plan;
 use crate::parallel::{self, MIN_FILES_PER_THREAD};
 use crate::payload::{RunLevel, Sha256};
-use crate::yaml;
+use crate::yaml::{self, Node};
 
 /// The file that lists the others in the order in which they are applied. `kubectl apply -f` ignores it.
 pub(crate) const INDEX: &str = "index.txt";
 const INDEX_HEADER: &str = "# Applied in this order: run-level, file, and the manifest it came from.\n";
 
+/// The number of files that a message names.
+const MAX_NAMES: usize = 5;
+
 /// The files of a folder.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Folder {
-    /// The content of each file, by its path below the folder.
-    pub(crate) files: BTreeMap<String, String>,
+    /// The files, by their paths below the folder.
+    pub(crate) files: BTreeMap<String, File>,
+}
+
+/// A file of a folder.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct File {
+    /// The content.
+    pub(crate) text: String,
+    /// The object in it; the index has none.
+    pub(crate) object: Option<Node>,
 }
 
 impl Folder {
     /// Returns one file for each object of a plan, and the index.
     pub(crate) fn of(plan: &Plan) -> Self {
         let written = parallel::map(MIN_FILES_PER_THREAD, &plan.objects, |object| {
-            (path(object), yaml::write(&object.root))
+            (path(object), File { text: yaml::write(&object.root), object: Some(object.root.clone()) })
         });
-        let mut files: BTreeMap<String, String> = written.into_iter().collect();
-        files.insert(INDEX.to_owned(), index(plan));
+        let mut files: BTreeMap<String, File> = written.into_iter().collect();
+        files.insert(INDEX.to_owned(), File { text: index(plan), object: None });
         Self { files }
     }
 
@@ -42,12 +58,7 @@ impl Folder {
                 .at(location)
                 .help("choose an empty or a new folder"));
         }
-        if !may_be_replaced(folder) {
-            return Err(Diagnostic::error("the folder contains files that transship did not write")
-                .at(location)
-                .note(format!("it has no {INDEX} of transship, and replacing it would delete these files"))
-                .help("choose an empty or a new folder"));
-        }
+        refuse_foreign_files(folder)?;
         // Replace the target of a symbolic link, not the link.
         let target = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
         self.replace(&target).map_err(|error| {
@@ -66,12 +77,12 @@ impl Folder {
         std::fs::create_dir_all(parent)?;
         let temporary = tempfile::Builder::new().prefix(".transship-").tempdir_in(parent)?;
         let (new, old) = (temporary.path().join("new"), temporary.path().join("old"));
-        for (path, text) in &self.files {
+        for (path, file) in &self.files {
             let path = new.join(path);
             if let Some(parent) = path.parent() {
                 std::fs::create_dir_all(parent)?;
             }
-            std::fs::write(path, text)?;
+            file.write(&path)?;
         }
         if !folder.exists() {
             return std::fs::rename(new, folder);
@@ -86,17 +97,67 @@ impl Folder {
     }
 }
 
-/// Returns whether a folder may be replaced: it does not exist, is empty, or transship wrote it.
-fn may_be_replaced(folder: &Path) -> bool {
-    match std::fs::read_dir(folder) {
-        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
-        Ok(mut entries) => entries.next().is_none() || is_written_by_transship(folder),
+impl File {
+    /// Creates the file. Only its owner may read one with a Secret or a sensitive value.
+    fn write(&self, path: &Path) -> std::io::Result<()> {
+        let mut options = std::fs::OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        if self.object.as_ref().is_some_and(mask::has_sensitive) {
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        }
+        options.open(path)?.write_all(self.text.as_bytes())
     }
+}
+
+/// Refuses to replace or delete a folder with files that transship did not write: they would be lost. A folder that does not
+/// exist has none.
+pub(super) fn refuse_foreign_files(folder: &Path) -> Result<(), Diagnostic> {
+    let written = written_files(folder);
+    let mut foreign = Vec::new();
+    for entry in WalkDir::new(folder).sort_by_file_name().into_iter().flatten() {
+        let path = path_below(folder, entry.path());
+        let is_ours = entry.file_type().is_file() && written.contains(&path);
+        if !entry.file_type().is_dir() && entry.depth() > 0 && !is_ours {
+            foreign.push(path);
+        }
+    }
+    if foreign.is_empty() {
+        return Ok(());
+    }
+    let omitted = foreign.len().saturating_sub(MAX_NAMES);
+    foreign.truncate(MAX_NAMES);
+    let more = if omitted == 0 { String::new() } else { format!(", and {omitted} more") };
+    Err(Diagnostic::error("the folder contains files that transship did not write")
+        .at(Location::file(folder.display().to_string()))
+        .note(format!("they would be deleted: {}{more}", foreign.join(", ")))
+        .help("move them elsewhere, or choose an empty or a new folder"))
+}
+
+/// Returns the files that transship wrote into a folder: the index, and those that it lists.
+fn written_files(folder: &Path) -> BTreeSet<String> {
+    let Some(index) = read_index(folder) else { return BTreeSet::new() };
+    let listed =
+        index.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split(' ').nth(1));
+    listed.chain([INDEX]).map(str::to_owned).collect()
 }
 
 /// Returns whether a folder has an index that transship wrote.
 pub(super) fn is_written_by_transship(folder: &Path) -> bool {
-    std::fs::read_to_string(folder.join(INDEX)).is_ok_and(|index| index.starts_with(INDEX_HEADER))
+    read_index(folder).is_some()
+}
+
+/// Reads the index that transship wrote into a folder. A link or a pipe is not opened.
+fn read_index(folder: &Path) -> Option<String> {
+    let path = folder.join(INDEX);
+    let is_file = std::fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_file());
+    let index = is_file.then(|| file::read_text(&path).ok())??;
+    index.starts_with(INDEX_HEADER).then_some(index)
+}
+
+/// Returns the path of a file below a folder, with `/` as separator on every system.
+pub(super) fn path_below(folder: &Path, path: &Path) -> String {
+    path.strip_prefix(folder).unwrap_or(path).to_string_lossy().replace('\\', "/")
 }
 
 /// Returns the path of an object's file, `<component>/<namespace>/<kind>.<group>_<name>.yaml`. It is unique.

@@ -7,8 +7,8 @@ use crate::object::Object;
 use crate::parallel::{self, MIN_TEXTS_PER_THREAD};
 use crate::yaml::{self, json};
 
-pub(crate) use folder::{Folder, INDEX};
-pub(crate) use golden::{Difference, DifferenceKind, compare, remove, stale_folders};
+pub(crate) use folder::{File, Folder, INDEX};
+pub(crate) use golden::{Difference, DifferenceKind, compare, remove, stale_folders, update};
 
 /// The number of objects that one thread writes into one text.
 const CHUNK: usize = 64;

@@ -81,7 +81,7 @@ impl BuiltIn {
             Self::ContainerName => value(container(variables)?.get("name")),
             Self::PodConfigHash => {
                 let (workload, pod) = workload_and_pod(variables)?;
-                optional_text(pod_context(variables)?.config_hash(pod, &workload.id.namespace))
+                value(pod_context(variables)?.config_hash(pod, &workload.id.namespace).as_ref())
             }
             Self::PodLabels => {
                 let (_, pod) = workload_and_pod(variables)?;
@@ -157,11 +157,11 @@ fn workload_and_pod<'v>(variables: &'v Variables<'_>) -> Result<(&'v Workload, &
 }
 
 fn value(node: Option<&Node>) -> Lookup {
-    node.map_or(Lookup::Absent, |node| Lookup::Value(node.value.clone()))
+    node.map_or(Lookup::Absent, |node| Lookup::Value(node.clone()))
 }
 
 fn text(text: &str) -> Lookup {
-    Lookup::Value(Value::String(text.into()))
+    Lookup::Value(Value::String(text.into()).into())
 }
 
 fn optional_text(found: Option<String>) -> Lookup {
@@ -169,5 +169,5 @@ fn optional_text(found: Option<String>) -> Lookup {
 }
 
 fn boolean(value: bool) -> Lookup {
-    Lookup::Value(Value::Bool(value))
+    Lookup::Value(Value::Bool(value).into())
 }

@@ -167,7 +167,7 @@ impl Visitor for Collector {
             }
         }
         // Substituted as one list, so that an item which becomes a list of objects is spliced.
-        let objects = Node { value: Value::List(addition.value.objects.clone()), mark: addition.mark };
+        let objects = Node::new(Value::List(addition.value.objects.clone()), addition.mark);
         if let Some(Value::List(objects)) = substitute(&objects, variables, sources)?.map(|node| node.value) {
             added.extend(objects.into_iter().map(|object| (ContributionTarget::Object, object)));
         }

@@ -10,7 +10,7 @@ use super::variables::{Variables, Workload};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::language::template::{Lookup, substitute};
 use crate::language::{Addition, Fragment, Input, Marked, Selector, Use, ValueType, Visibility, unmet};
-use crate::object::{ObjectId, has_pods};
+use crate::object::{ObjectId, has_pods, mask};
 use crate::payload::Manifest;
 use crate::yaml::{Mark, Node, Value};
 
@@ -187,7 +187,7 @@ impl<V: Visitor> FragmentWalk<'_, V> {
                     Err(error) => return Err(error),
                 };
             }
-            let value = node.map_or(Lookup::Absent, |node| Lookup::Value(node.value));
+            let value = node.map_or(Lookup::Absent, Lookup::Value);
             variables.local.insert(name.clone(), value);
         }
         Ok(())
@@ -202,40 +202,39 @@ impl<V: Visitor> FragmentWalk<'_, V> {
         variables: &mut Variables<'_>,
     ) -> Result<(), Diagnostic> {
         match (input.r#type, node.as_str()) {
-            (ValueType::Image, Some(tag)) => return define_image(name, tag, node.mark, variables),
-            (ValueType::Object, Some(text)) => {
-                let object = self.find_object(text, node.mark, variables, SearchIn::Payload)?;
+            (ValueType::Image, Some(tag)) => return define_image(name, tag, &node, variables),
+            (ValueType::Object, Some(_)) => {
+                let object = self.find_object(&node, variables, SearchIn::Payload)?;
                 define_object_fields(name, &object, variables);
             }
-            (ValueType::Workload, Some(text)) => {
-                let object = self.find_object(text, node.mark, variables, SearchIn::Component)?;
+            (ValueType::Workload, Some(_)) => {
+                let object = self.find_object(&node, variables, SearchIn::Component)?;
                 define_object_fields(name, &object, variables);
             }
             _ => {}
         }
-        variables.local.insert(name.to_owned(), Lookup::Value(node.value));
+        variables.local.insert(name.to_owned(), Lookup::Value(node));
         Ok(())
     }
 
     /// Finds the workload with a name such as `Deployment/web` in the component.
     fn find_workload(&self, node: &Node, variables: &Variables<'_>) -> Result<Workload, Diagnostic> {
-        let text = node.as_str().unwrap_or_default();
-        let found = self.find_object(text, node.mark, variables, SearchIn::Component)?;
+        let found = self.find_object(node, variables, SearchIn::Component)?;
         if has_pods(&found.id.kind) {
             return Ok(found);
         }
-        Err(error_at(variables, node.mark, &format!("`{text}` has no pods"))
+        Err(error_at(variables, node.mark, &format!("`{}` has no pods", mask::text(node)))
             .help("name a workload, such as a Deployment or DaemonSet"))
     }
 
     /// Finds the manifest that a selector such as `Kind/name` or `Kind.group/namespace/name` names.
     fn find_object(
         &self,
-        text: &str,
-        mark: Mark,
+        node: &Node,
         variables: &Variables<'_>,
         search_in: SearchIn,
     ) -> Result<Workload, Diagnostic> {
+        let text = node.as_str().unwrap_or_default();
         let selector = Selector::parse_with_name(text);
         let is_selected =
             |manifest: &&Manifest| selector.as_ref().is_ok_and(|selector| selector.matches(&manifest.id));
@@ -252,19 +251,19 @@ impl<V: Visitor> FragmentWalk<'_, V> {
         match found[..] {
             [only] => Ok(Workload::of(only)),
             [_, second, ..] => {
-                let message = format!("several objects are `{}`", variables.without_secrets(text));
-                Err(error_at(variables, mark, &message)
+                let message = format!("several objects are `{}`", mask::text(node));
+                Err(error_at(variables, node.mark, &message)
                     .object(&second.id)
                     .help("write `Kind/namespace/name`"))
             }
             [] => {
-                let shown = variables.without_secrets(text);
+                let shown = mask::text(node);
                 let known: Vec<String> = self
                     .manifests
                     .iter()
                     .map(|manifest| format!("{}/{}", manifest.id.kind, manifest.id.name))
                     .collect();
-                Err(error_at(variables, mark, &format!("the component has no `{shown}`"))
+                Err(error_at(variables, node.mark, &format!("the component has no `{shown}`"))
                     .help("name an object of the component as `Kind/name`")
                     .suggest(text, known.iter().map(String::as_str)))
             }
@@ -272,10 +271,11 @@ impl<V: Visitor> FragmentWalk<'_, V> {
     }
 }
 
-fn define_image(name: &str, tag: &str, mark: Mark, variables: &mut Variables<'_>) -> Result<(), Diagnostic> {
+fn define_image(name: &str, tag: &str, node: &Node, variables: &mut Variables<'_>) -> Result<(), Diagnostic> {
     for suffix in ["", ".guest", ".management"] {
         let pullspec = lookup_image(&format!("{tag}{suffix}"), variables).map_err(|error| {
-            error_at(variables, mark, &format!("`{tag}` is not an image")).help(error.help)
+            error_at(variables, node.mark, &format!("`{}` is not an image", mask::text(node)))
+                .help(error.help)
         })?;
         variables.local.insert(format!("{name}{suffix}"), pullspec);
     }
@@ -292,7 +292,7 @@ fn define_object_fields(name: &str, object: &Workload, variables: &mut Variables
         ("serviceAccount", object.service_account()),
     ];
     for (field, text) in fields {
-        variables.local.insert(format!("{name}.{field}"), Lookup::Value(Value::String(text.into())));
+        variables.local.insert(format!("{name}.{field}"), Lookup::Value(Value::String(text.into()).into()));
     }
 }
 

@@ -126,7 +126,7 @@ pub(super) fn value_not_given(
     if input.inherit
         && let Some(Lookup::Value(value)) = caller.local.get(name)
     {
-        let value = Node { value: value.clone(), mark };
+        let value = Node { mark, ..value.clone() };
         check_input(name, input, &value, Visibility::Hidden, sources)?;
         return Ok(Some(value));
     }
@@ -137,7 +137,7 @@ pub(super) fn value_not_given(
         }
         return Ok(value);
     }
-    Ok(value_from_workload(input, bound).map(|text| Node { value: Value::String(text.into()), mark }))
+    Ok(value_from_workload(input, bound).map(|text| Node::new(Value::String(text.into()), mark)))
 }
 
 fn value_from_workload(input: &Input, bound: &Variables<'_>) -> Option<String> {

@@ -13,7 +13,7 @@ mod variables;
 use std::sync::Arc;
 
 use crate::language::{Parameters, Profile, Profiles};
-use crate::object::{ObjectId, Schema, Scopes};
+use crate::object::{ObjectId, Schema, Scopes, SensitiveTexts};
 use crate::payload::Payload;
 use crate::yaml::Sources;
 
@@ -55,6 +55,11 @@ impl<'a> Context<'a> {
     /// Returns the context of a profile.
     pub(crate) fn view(&self, profile: &'a Profile) -> View<'a> {
         View { context: *self, profile, payload: Arc::clone(self.payload) }
+    }
+
+    /// Returns the values of secret parameters.
+    pub(crate) fn secrets(&self) -> SensitiveTexts {
+        SensitiveTexts::of(self.parameters.sensitive())
     }
 }
 

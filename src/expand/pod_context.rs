@@ -7,7 +7,7 @@ use crate::language::Profile;
 use crate::language::template::names;
 use crate::object::{ALL_SERVICE_ACCOUNTS, ObjectId, REFERENCE_RULES, service_account_of};
 use crate::payload::Sha256;
-use crate::yaml::{Node, json};
+use crate::yaml::{Node, Sensitivity, Value, json};
 
 /// The objects of one cluster that pods depend on.
 #[derive(Clone, Debug, Default)]
@@ -44,15 +44,21 @@ impl PodContext {
     /// Returns a digest of all ConfigMaps and Secrets that a pod uses, or `None` if it uses none.
     ///
     /// It covers kinds, names, keys and values, and whether an object exists. They are encoded as JSON, so that different
-    /// configurations never have the same text.
-    pub(super) fn config_hash(&self, pod: &Node, namespace: &str) -> Option<String> {
+    /// configurations never have the same text. Of a short secret, a digest could be guessed, so it is secret as well.
+    pub(super) fn config_hash(&self, pod: &Node, namespace: &str) -> Option<Node> {
         let references = references(pod);
         if references.is_empty() {
             return None;
         }
         let mut text = String::new();
+        let mut sensitivity = Sensitivity::Public;
         for (kind, name) in references {
-            let content = match self.config.get(&(kind.to_owned(), namespace.to_owned(), name.clone())) {
+            let config = self.config.get(&(kind.to_owned(), namespace.to_owned(), name.clone()));
+            // The values of a Secret in the payload can be read there.
+            if config.is_some_and(|root| root.highest_sensitivity() == Sensitivity::Secret) {
+                sensitivity = Sensitivity::Secret;
+            }
+            let content = match config {
                 Some(root) => json_list(
                     &["data", "binaryData", "stringData"]
                         .map(|field| root.get(field).map(json::write).unwrap_or_default()),
@@ -61,7 +67,8 @@ impl PodContext {
             };
             text += &json_list(&[kind.to_owned(), name, content]);
         }
-        Some(Sha256::of(text.as_bytes()).to_string()[..16].to_owned())
+        let digest = Sha256::of(text.as_bytes()).to_string();
+        Some(Node { sensitivity, ..Value::String(digest[..16].into()).into() })
     }
 }
 

@@ -42,12 +42,6 @@ impl<'a> Variables<'a> {
     pub(crate) fn of(view: &'a View<'a>, component: &'a str) -> Self {
         Self { view, component, local: BTreeMap::new(), workload: None, container: None, pod_context: None }
     }
-
-    /// Returns a text for a message, or `<hidden>` if it contains a secret.
-    pub(super) fn without_secrets(&self, text: &str) -> String {
-        let has_secret = self.view.context.parameters.secrets().any(|secret| text.contains(secret));
-        if has_secret { "<hidden>".to_owned() } else { text.to_owned() }
-    }
 }
 
 impl Names for Variables<'_> {
@@ -62,10 +56,6 @@ impl Names for Variables<'_> {
             Some(built_in) => built_in.lookup(self),
             None => self.view.context.parameters.get(name),
         }
-    }
-
-    fn is_secret(&self, name: &str) -> bool {
-        !self.local.contains_key(name) && self.view.context.parameters.is_secret(name)
     }
 }
 

@@ -93,7 +93,7 @@ impl Typed for Intents {
         };
         let mut rules = BTreeMap::new();
         for entry in map {
-            let name = Node { value: Value::String(entry.key.clone()), mark: entry.mark };
+            let name = Node::new(Value::String(entry.key.clone()), entry.mark);
             let intent = Intent::read(&name, reader);
             let rule = IntentRule::read(&entry.value, reader);
             if let (Some(intent), Some(value)) = (intent, rule) {

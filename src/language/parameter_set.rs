@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::parameters::{Parameter, ParameterObject, Parameters, ParametersFile};
+use super::parameters::{GivenValues, Parameter, ParameterObject, Parameters, ParametersFile};
 use super::profile::Profile;
 use super::profiles::Profiles;
 use super::profiles_folder::read_document;
@@ -94,7 +94,7 @@ impl Profiles {
         private: &BTreeMap<String, Marked<Parameter>>,
     ) -> Result<Parameters, Diagnostics> {
         let mut errors = Diagnostics::default();
-        let mut trees: Vec<Node> = set.values.iter().cloned().collect();
+        let mut trees = Vec::new();
         for path in given.files {
             match read_document(path, &mut self.sources) {
                 Ok(node) => trees.push(values_in(node)),
@@ -114,7 +114,8 @@ impl Profiles {
             }
         }
         errors.into_result(())?;
-        Parameters::bind(&declared, &trees, &objects, &self.sources)
+        let given = GivenValues { set: set.values.as_ref(), trees, objects };
+        Parameters::bind(&declared, &given, &self.sources)
     }
 
     /// Reads an object that must be of a kind.
@@ -144,14 +145,11 @@ impl Profiles {
         };
         let mark = Mark { source, line: 1, column: 1 };
         let is_text = declared.get(name).is_some_and(|parameter| parameter.value.is_text());
-        let mut node = if is_text {
-            Node { value: Value::String(text.into()), mark }
-        } else {
-            read_value(text, source)?
-        };
+        let mut node =
+            if is_text { Node::new(Value::String(text.into()), mark) } else { read_value(text, source)? };
         for segment in name.rsplit('.') {
             let entry = Entry { key: segment.into(), mark, value: node };
-            node = Node { value: Value::Map(Map::of(vec![entry])), mark };
+            node = Node::new(Value::Map(Map::of(vec![entry])), mark);
         }
         Ok(node)
     }
@@ -162,7 +160,7 @@ fn values_in(node: Node) -> Node {
     let is_set = node.get("kind").and_then(Node::as_str) == Some("Parameters");
     match node.get("values") {
         Some(values) if is_set => values.clone(),
-        None if is_set => Node { value: Value::Map(Map::default()), mark: node.mark },
+        None if is_set => Node::new(Value::Map(Map::default()), node.mark),
         _ => node,
     }
 }
@@ -171,5 +169,5 @@ fn values_in(node: Node) -> Node {
 fn read_value(text: &str, source: SourceId) -> Result<Node, Diagnostic> {
     let documents = file::parse_documents(text, source, "--set")?;
     let mark = Mark { source, line: 1, column: 1 };
-    Ok(documents.into_iter().next().map_or(Node { value: Value::Null, mark }, |document| document.root))
+    Ok(documents.into_iter().next().map_or(Node::new(Value::Null, mark), |document| document.root))
 }

@@ -1,6 +1,6 @@
 //! A `Parameters` file: declares parameters with their types. Under `sets/` it gives them values.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
 
@@ -11,7 +11,7 @@ use super::typed::{Marked, Reader, Typed, string_enum, typed};
 use super::value_type::{ParameterType, TextPattern, ValueRules, Visibility};
 use crate::diagnostic::Diagnostics;
 use crate::nearest::nearest;
-use crate::yaml::{Mark, Node, Sources, Value, json};
+use crate::yaml::{Mark, Node, Sensitivity, Sources, Value};
 
 string_enum! {
     /// The kind of a file that declares parameters.
@@ -166,35 +166,53 @@ impl Parameter {
     }
 }
 
+/// The values that are given to parameters.
+pub(super) struct GivenValues<'g> {
+    /// The values of the parameter set.
+    pub(super) set: Option<&'g Node>,
+    /// The values of files and settings, as trees of dotted names; later ones win.
+    pub(super) trees: Vec<Node>,
+    /// The objects from which parameters are read.
+    pub(super) objects: Vec<(ParameterObject, Node)>,
+}
+
 /// The values of all declared parameters.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Parameters {
     values: BTreeMap<String, Lookup>,
-    /// The texts in the values of secret parameters.
-    secrets: Vec<String>,
-    secret_names: BTreeSet<String>,
 }
 
 impl Parameters {
-    /// Gives every declared parameter its value. The last of the given trees wins, then the objects, then the default.
-    pub(crate) fn bind(
+    /// Gives every declared parameter its value. The last of the given trees wins, then the parameter set, then the
+    /// objects, then the default.
+    pub(super) fn bind(
         declared: &BTreeMap<String, Marked<Parameter>>,
-        given: &[Node],
-        objects: &[(ParameterObject, Node)],
+        given: &GivenValues<'_>,
         sources: &Sources,
     ) -> Result<Self, Diagnostics> {
         let mut reader = Reader::new(sources, Diagnostics::default());
-        let mut given_values = BTreeMap::new();
-        for tree in given {
+        let (mut given_values, mut set_values) = (BTreeMap::new(), BTreeMap::new());
+        if let Some(tree) = given.set {
+            collect_values(tree, "", declared, &mut set_values, &mut reader);
+        }
+        for tree in &given.trees {
             collect_values(tree, "", declared, &mut given_values, &mut reader);
         }
         let mut parameters = Self::default();
         for (name, parameter) in declared {
-            let value = given_values
-                .remove(name)
-                .or_else(|| parameter.value.read_from(objects))
-                .or_else(|| parameter.value.default.clone());
-            parameters.bind_parameter(name, parameter, value, &mut reader);
+            // Sets and defaults are files of the repository, so their values are placeholders at most.
+            let candidates = [
+                (given_values.remove(name), Sensitivity::Secret),
+                (set_values.remove(name), Sensitivity::Masked),
+                (parameter.value.read_from(&given.objects), Sensitivity::Secret),
+                (parameter.value.default.clone(), Sensitivity::Masked),
+            ];
+            let mut found =
+                candidates.into_iter().find_map(|(value, sensitivity)| Some((value?, sensitivity)));
+            if let (Some((value, sensitivity)), true) = (&mut found, parameter.value.secret) {
+                value.protect(*sensitivity);
+            }
+            parameters.bind_parameter(name, parameter, found.map(|(value, _)| value), &mut reader);
         }
         reader.errors.into_result(parameters)
     }
@@ -215,16 +233,15 @@ impl Parameters {
             return;
         };
         parameter.value.check_value(name, &value, reader);
-        if parameter.value.secret {
-            self.secret_names.insert(name.to_owned());
-            collect_texts(&value, &mut self.secrets);
-        }
-        self.values.insert(name.to_owned(), Lookup::Value(value.value));
+        self.values.insert(name.to_owned(), Lookup::Value(value));
     }
 
-    /// Returns the texts that no message may show.
-    pub(crate) fn secrets(&self) -> impl Iterator<Item = &str> {
-        self.secrets.iter().map(String::as_str)
+    /// Returns the values that messages must not show.
+    pub(crate) fn sensitive(&self) -> impl Iterator<Item = &Node> {
+        self.values.values().filter_map(|value| match value {
+            Lookup::Value(node) if node.sensitivity > Sensitivity::Public => Some(node),
+            _ => None,
+        })
     }
 
     /// Returns the names of all parameters, with or without a value.
@@ -242,27 +259,6 @@ impl Names for Parameters {
             Some(near) => format!("did you mean `${{{near}}}`?"),
             None => "declare it as a parameter".to_owned(),
         }))
-    }
-
-    fn is_secret(&self, name: &str) -> bool {
-        self.secret_names.contains(name)
-    }
-}
-
-/// Collects every text in a value, and every number with more than two digits.
-fn collect_texts(node: &Node, texts: &mut Vec<String>) {
-    match &node.value {
-        Value::String(text) if !text.is_empty() => texts.push(text.to_string()),
-        Value::Number(_) => {
-            let digits = json::write(node);
-            // Hiding every short number would hide much of a message.
-            if digits.len() > 2 {
-                texts.push(digits);
-            }
-        }
-        Value::List(items) => items.iter().for_each(|item| collect_texts(item, texts)),
-        Value::Map(map) => map.iter().for_each(|entry| collect_texts(&entry.value, texts)),
-        _ => {}
     }
 }
 

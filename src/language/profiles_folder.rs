@@ -35,7 +35,7 @@ impl FolderDocuments {
         sources: &mut Sources,
         errors: &mut Diagnostics,
     ) -> Result<Self, Diagnostic> {
-        let mut loader = Loader { sources, errors };
+        let mut loader = Loader { sources, errors, root: folder };
         let mut sets = Vec::new();
         for path in optional_files(&folder.join("sets"))? {
             let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -59,12 +59,15 @@ impl FolderDocuments {
 }
 
 struct Loader<'l> {
+    /// The profiles folder, which no link may leave.
+    root: &'l Path,
     sources: &'l mut Sources,
     errors: &'l mut Diagnostics,
 }
 
 impl Loader<'_> {
     fn document(&mut self, path: &Path) -> Option<Node> {
+        self.errors.ok_or_record(check_inside(path, self.root))?;
         match read_document(path, self.sources) {
             Ok(node) => Some(node),
             Err(errors) => {
@@ -81,6 +84,9 @@ impl Loader<'_> {
     fn fragment_manifests(&mut self, folder: &Path) -> Result<Vec<FragmentManifest>, Diagnostic> {
         let mut manifests = Vec::new();
         for path in files(folder)?.iter().filter(|path| !path.ends_with(FRAGMENT_FILE)) {
+            if self.errors.ok_or_record(check_inside(path, self.root)).is_none() {
+                continue;
+            }
             let file = path.display().to_string();
             let source = self.sources.add(file.clone());
             let documents = self.errors.ok_or_record(file::read_documents(path, source)).unwrap_or_default();
@@ -128,6 +134,19 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, Diagnostic> {
     }
     files.sort_unstable();
     Ok(files)
+}
+
+/// Rejects a link that leaves the profiles folder. A file that cannot be opened is reported elsewhere.
+fn check_inside(path: &Path, root: &Path) -> Result<(), Diagnostic> {
+    match (std::fs::canonicalize(path), std::fs::canonicalize(root)) {
+        (Ok(target), Ok(root)) if !target.starts_with(&root) => {
+            Err(Diagnostic::error("the link leaves the profiles folder")
+                .at(Location::file(path.display().to_string()))
+                .note("a project cannot read other files of the host")
+                .help("replace the link with a copy of its target"))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn unreadable(error: &std::io::Error, folder: &Path) -> Diagnostic {

@@ -6,22 +6,20 @@
 //! cannot change the structure around them.
 
 use crate::diagnostic::{Diagnostic, Location};
-use crate::yaml::{Entry, Map, Mark, Node, Sources, Value, json};
+use crate::object::NAMES_ARE_PUBLIC;
+use crate::yaml::{Entry, Map, Mark, Node, Sensitivity, Sources, Value, json};
 
 /// The names that `${…}` knows at one place.
 pub(crate) trait Names {
     /// Returns the value of a name.
     fn get(&self, name: &str) -> Result<Lookup, NotDefined>;
-
-    /// Returns whether no message may show the value of a name.
-    fn is_secret(&self, name: &str) -> bool;
 }
 
 /// The value of a name.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Lookup {
-    /// It has a value.
-    Value(Value),
+    /// It has a value. Where it is filled in, it keeps its sensitivity.
+    Value(Node),
     /// It is optional and has no value. A field that consists of it alone is left out.
     Absent,
 }
@@ -119,7 +117,7 @@ pub(crate) fn substitute(
     Ok(match changed(node, names, sources)? {
         Change::Same => Some(node.clone()),
         Change::Gone => None,
-        Change::New(value) => Some(Node { value, mark: node.mark }),
+        Change::New(node) => Some(node),
     })
 }
 
@@ -130,10 +128,17 @@ pub(crate) fn substitute_text(
     names: &dyn Names,
     sources: &Sources,
 ) -> Result<String, Diagnostic> {
-    let node = Node { value: Value::String(text.into()), mark };
-    match substitute(&node, names, sources)?.map(|node| node.value) {
+    let node = Node::new(Value::String(text.into()), mark);
+    let filled = substitute(&node, names, sources)?;
+    if filled.as_ref().is_some_and(|node| node.sensitivity > Sensitivity::Public) {
+        return Err(Diagnostic::error(format!("`{text}` has the value of a secret parameter"))
+            .at(Location::of(mark, sources))
+            .note(NAMES_ARE_PUBLIC)
+            .help("use a parameter that is not secret"));
+    }
+    match filled.map(|node| node.value) {
         Some(Value::String(text)) => Ok(text.to_string()),
-        Some(Value::Number(number)) => Ok(json::write(&Node { value: Value::Number(number), mark })),
+        Some(Value::Number(number)) => Ok(json::write(&Node::new(Value::Number(number), mark))),
         other => {
             let kind = other.map_or("absent", |value| value.kind());
             Err(Diagnostic::error(format!("`{text}` must be text, not {kind}"))
@@ -146,23 +151,28 @@ pub(crate) fn substitute_text(
 enum Change {
     Same,
     Gone,
-    New(Value),
+    New(Node),
 }
 
 fn changed(node: &Node, names: &dyn Names, sources: &Sources) -> Result<Change, Diagnostic> {
     match &node.value {
         Value::String(text) if text.contains("${") => Ok(match evaluate(text, node, names, sources)? {
-            Lookup::Value(value) => Change::New(value),
+            Lookup::Value(value) => Change::New(Node { mark: node.mark, ..value }),
             Lookup::Absent => Change::Gone,
         }),
-        Value::List(items) => list(items, names, sources),
-        Value::Map(entries) => map(entries, names, sources),
+        Value::List(items) => Ok(new_value(node, list(items, names, sources)?.map(Value::List))),
+        Value::Map(entries) => Ok(new_value(node, map(entries, names, sources)?.map(Value::Map))),
         _ => Ok(Change::Same),
     }
 }
 
-/// Fills in the items of a list. An item that becomes a list is spliced, an absent one is left out.
-fn list(items: &[Node], names: &dyn Names, sources: &Sources) -> Result<Change, Diagnostic> {
+fn new_value(node: &Node, value: Option<Value>) -> Change {
+    value.map_or(Change::Same, |value| Change::New(node.with_value(value)))
+}
+
+/// Fills in the items of a list. An item that becomes a list is spliced, an absent one is left out. Returns `None` if
+/// nothing changes.
+fn list(items: &[Node], names: &dyn Names, sources: &Sources) -> Result<Option<Vec<Node>>, Diagnostic> {
     let mut out: Option<Vec<Node>> = None;
     for (index, item) in items.iter().enumerate() {
         let change = changed(item, names, sources)?;
@@ -173,14 +183,17 @@ fn list(items: &[Node], names: &dyn Names, sources: &Sources) -> Result<Change, 
         match change {
             Change::Same => out.push(item.clone()),
             Change::Gone => {}
-            Change::New(Value::List(spliced)) if item.as_str().is_some() => out.extend(spliced),
-            Change::New(value) => out.push(Node { value, mark: item.mark }),
+            Change::New(Node { value: Value::List(spliced), .. }) if item.as_str().is_some() => {
+                out.extend(spliced);
+            }
+            Change::New(node) => out.push(node),
         }
     }
-    Ok(out.map_or(Change::Same, |items| Change::New(Value::List(items))))
+    Ok(out)
 }
 
-fn map(entries: &Map, names: &dyn Names, sources: &Sources) -> Result<Change, Diagnostic> {
+/// Fills in the values of a map. An absent one is left out. Returns `None` if nothing changes.
+fn map(entries: &Map, names: &dyn Names, sources: &Sources) -> Result<Option<Map>, Diagnostic> {
     let mut out: Option<Vec<Entry>> = None;
     for (index, entry) in entries.iter().enumerate() {
         let change = changed(&entry.value, names, sources)?;
@@ -191,13 +204,10 @@ fn map(entries: &Map, names: &dyn Names, sources: &Sources) -> Result<Change, Di
         match change {
             Change::Same => out.push(entry.clone()),
             Change::Gone => {}
-            Change::New(value) => {
-                let value = Node { value, mark: entry.value.mark };
-                out.push(Entry { value, ..entry.clone() });
-            }
+            Change::New(value) => out.push(Entry { value, ..entry.clone() }),
         }
     }
-    Ok(out.map_or(Change::Same, |entries| Change::New(Value::Map(Map::of(entries)))))
+    Ok(out.map(Map::of))
 }
 
 fn evaluate(text: &str, node: &Node, names: &dyn Names, sources: &Sources) -> Result<Lookup, Diagnostic> {
@@ -212,27 +222,29 @@ fn evaluate(text: &str, node: &Node, names: &dyn Names, sources: &Sources) -> Re
         return lookup(name);
     }
     let mut out = String::new();
+    // A text is as sensitive as the most sensitive value in it.
+    let mut sensitivity = node.sensitivity;
     for piece in pieces {
-        match piece {
-            Piece::Text(text) => out.push_str(text),
-            Piece::Name(name) => match lookup(name)? {
-                Lookup::Value(Value::String(text)) => out.push_str(&text),
-                Lookup::Value(value @ (Value::Bool(_) | Value::Number(_))) => {
-                    out.push_str(&json::write(&Node { value, mark: node.mark }));
-                }
-                Lookup::Value(other) => {
-                    return Err(fail(format!(
-                        "`${{{name}}}` is {} and cannot be part of a text",
-                        other.kind()
-                    ))
-                    .help("make it the whole value"));
-                }
-                Lookup::Absent => {
-                    return Err(fail(format!("`${{{name}}}` has no value and is part of a text"))
-                        .help("give it a value, or make it the whole value, which is then left out"));
-                }
-            },
+        let name = match piece {
+            Piece::Text(text) => {
+                out.push_str(text);
+                continue;
+            }
+            Piece::Name(name) => name,
+        };
+        let Lookup::Value(value) = lookup(name)? else {
+            return Err(fail(format!("`${{{name}}}` has no value and is part of a text"))
+                .help("give it a value, or make it the whole value, which is then left out"));
+        };
+        sensitivity = sensitivity.max(value.sensitivity);
+        match &value.value {
+            Value::String(text) => out.push_str(text),
+            Value::Bool(_) | Value::Number(_) => out.push_str(&json::write(&value)),
+            other => {
+                let message = format!("`${{{name}}}` is {} and cannot be part of a text", other.kind());
+                return Err(fail(message).help("make it the whole value"));
+            }
         }
     }
-    Ok(Lookup::Value(Value::String(out.into())))
+    Ok(Lookup::Value(Node { sensitivity, ..Node::new(Value::String(out.into()), node.mark) }))
 }

@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use super::template::{Lookup, Names};
 use super::typed::{Marked, Reader, Typed};
 use crate::diagnostic::{Diagnostic, Location};
-use crate::yaml::{Node, Sources, Value};
+use crate::yaml::{Node, Sensitivity, Sources, Value};
 
 /// Conditions by name. All of them must hold.
 pub(crate) type When = BTreeMap<String, Marked<Condition>>;
@@ -59,17 +59,17 @@ pub(crate) fn unmet(when: &When, names: &dyn Names, sources: &Sources) -> Result
             (Condition::Present, found) => *found != Lookup::Absent,
             (Condition::Absent, found) => *found == Lookup::Absent,
             (Condition::AnyOf(_), Lookup::Absent) => false,
-            (Condition::AnyOf(values), Lookup::Value(value)) => {
-                values.iter().any(|node| node.value == *value)
-            }
+            (Condition::AnyOf(values), Lookup::Value(value)) => values.contains(value),
         };
         if !holds {
             return Ok(Some(match found {
                 Lookup::Absent => format!("{name} has no value"),
-                Lookup::Value(_) if names.is_secret(name) => format!("{name} has another value"),
-                Lookup::Value(Value::String(text)) => format!("{name} is {text}"),
-                Lookup::Value(Value::Bool(bool)) => format!("{name} is {bool}"),
-                Lookup::Value(_) => format!("{name} has another value"),
+                Lookup::Value(node) => match node.value {
+                    _ if node.sensitivity > Sensitivity::Public => format!("{name} has another value"),
+                    Value::String(text) => format!("{name} is {text}"),
+                    Value::Bool(bool) => format!("{name} is {bool}"),
+                    _ => format!("{name} has another value"),
+                },
             }));
         }
     }

@@ -1,6 +1,7 @@
 //! The revisions of an object during rendering, with which `explain` finds the line that set a field. Revisions share the
 //! parts of their trees that did not change, so recording them is cheap.
 
+use super::mask;
 use crate::yaml::{Mark, Node};
 
 /// The revisions of an object, if they are recorded.
@@ -62,7 +63,10 @@ impl History {
     /// Records a revision.
     pub(crate) fn record(&mut self, root: &Node, cause: impl FnOnce() -> Cause) {
         if let Some(revisions) = &mut self.0 {
-            revisions.push(Revision { cause: cause(), root: root.clone() });
+            let mut root = root.clone();
+            // `explain` shows the values of all revisions.
+            mask::protect_secret(&mut root);
+            revisions.push(Revision { cause: cause(), root });
         }
     }
 

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::mask;
+use crate::printable;
 use crate::yaml::{Mark, Node, Value};
 
 /// Group, kind, namespace and name of an object.
@@ -88,9 +90,9 @@ impl ObjectId {
 
 impl fmt::Display for ObjectId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.kind_and_group(), self.name)?;
+        write!(f, "{}/{}", printable::line(&self.kind_and_group()), printable::line(&self.name))?;
         if !self.namespace.is_empty() {
-            write!(f, " in {}", self.namespace)?;
+            write!(f, " in {}", printable::line(&self.namespace))?;
         }
         Ok(())
     }
@@ -104,6 +106,13 @@ fn invalid(root: &Node, message: &str, help: &'static str) -> NotAnObject {
 /// silently become "no namespace".
 fn text(node: &Node, field: &str) -> Result<String, NotAnObject> {
     let Some(found) = node.get(field) else { return Ok(String::new()) };
+    if mask::is_sensitive(found) {
+        return Err(NotAnObject {
+            message: format!("`{field}` has the value of a secret parameter"),
+            mark: found.mark,
+            help: "use a parameter that is not secret: names are part of URLs, and logs, events and the inventory show them",
+        });
+    }
     match &found.value {
         Value::Null => Ok(String::new()),
         Value::String(text) => Ok(text.to_string()),

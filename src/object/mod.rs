@@ -5,6 +5,7 @@ mod dependencies;
 mod history;
 mod id;
 mod issued;
+pub(crate) mod mask;
 mod metadata;
 pub(crate) mod path;
 mod pod;
@@ -15,6 +16,7 @@ mod schema;
 mod schema_table;
 mod scope;
 mod selector;
+mod sensitive_texts;
 mod subject;
 
 use crate::yaml::Node;
@@ -40,6 +42,7 @@ pub(crate) use schema_table::{Expected, is_built_in_kind, versions};
 pub(crate) use scope::{Scope, Scopes, defined_kind};
 pub(crate) use selector::SelectorPattern;
 pub use selector::{Selector, SelectorError};
+pub(crate) use sensitive_texts::SensitiveTexts;
 pub(crate) use subject::{ALL_SERVICE_ACCOUNTS, service_account_of};
 
 /// The annotation that marks a tombstone, for the cluster-version-operator and for transship.
@@ -60,6 +63,15 @@ pub(crate) const SERVING_CERT: [&str; 2] = [
     "service.beta.openshift.io/serving-cert-secret-name",
     "service.alpha.openshift.io/serving-cert-secret-name",
 ];
+
+/// Why a secret cannot be part of a name.
+pub(crate) const NAMES_ARE_PUBLIC: &str =
+    "names are not secret: they are part of URLs, and logs, events and the inventory show them";
+
+/// Returns whether an object is a Secret of any API group.
+pub(crate) fn is_secret(root: &Node) -> bool {
+    root.get("kind").and_then(Node::as_str) == Some("Secret")
+}
 
 /// A rendered object, with its component and its position in the payload.
 #[derive(Clone, Debug)]

@@ -13,6 +13,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use super::mask::is_sensitive;
 use crate::nearest::nearest;
 use crate::yaml::{Mark, Node, Value, json};
 
@@ -51,10 +52,11 @@ pub(crate) fn field(parent: &str, key: &str) -> String {
     format!("{parent}/{}", escape(key))
 }
 
-/// Returns the segment that identifies an item of a list independently of its index, such as `[name=x]`.
+/// Returns the segment that identifies an item of a list independently of its index, such as `[name=x]`. An item whose
+/// name is sensitive has none.
 pub(crate) fn named_segment(item: &Node) -> Option<String> {
     ITEM_KEYS.iter().find_map(|key| {
-        let value = item.get(key)?.as_str()?;
+        let value = item.get(key).filter(|value| !is_sensitive(value))?.as_str()?;
         Some(format!("[{key}={}]", escape(value)))
     })
 }
@@ -262,14 +264,15 @@ impl Path {
     }
 
     fn matching_item(&self, items: &[Node], key: &str, value: &str) -> Result<Vec<PathStep>> {
-        let values: Vec<Option<String>> =
-            items.iter().map(|item| item.get(key).and_then(scalar_text)).collect();
-        let matches: Vec<usize> =
-            (0..items.len()).filter(|index| values[*index].as_deref() == Some(value)).collect();
+        let nodes: Vec<Option<&Node>> = items.iter().map(|item| item.get(key)).collect();
+        let is_match = |node: &Option<&Node>| node.and_then(scalar_text).as_deref() == Some(value);
+        let matches: Vec<usize> = (0..items.len()).filter(|index| is_match(&nodes[*index])).collect();
         match matches[..] {
             [index] => Ok(vec![PathStep::Index(index)]),
             [] => {
-                let known: Vec<&str> = values.iter().flatten().map(String::as_str).collect();
+                let public = nodes.iter().flatten().filter(|node| !is_sensitive(node));
+                let texts: Vec<String> = public.filter_map(|node| scalar_text(node)).collect();
+                let known: Vec<&str> = texts.iter().map(String::as_str).collect();
                 let error = self.missing(&format!("an item with {key}={value}"));
                 Err(match nearest(value, known.iter().copied()) {
                     Some(near) => error.help(format!("did you mean `[{key}={near}]`?")),

@@ -77,7 +77,7 @@ impl fmt::Display for PolicyRule {
 
 /// Returns a text as YAML inside of `[]`.
 fn in_flow(text: &Text) -> String {
-    let node = Node { value: Value::String(text.clone()), mark: Mark::default() };
+    let node = Node::from(Value::String(text.clone()));
     let is_word = |char: char| char.is_ascii_alphanumeric() || "-._/:".contains(char);
     let is_plain = text.chars().all(is_word) && yaml::write(&node).trim_end() == text.as_str();
     if is_plain { text.to_string() } else { json::write(&node) }

@@ -71,13 +71,20 @@ fn load_patch_files(
     let mut errors = Diagnostics::default();
     let mut patch_files = Vec::new();
     for name in page.patches.iter().filter_map(|entry| entry.value.path.as_ref()) {
-        let Some(found) = find_patch_file(root, folder, page.name(), &name.value) else {
-            errors.0.push(
-                Diagnostic::error(format!("there is no patch file `{}`", name.value))
-                    .at(Location::of(name.mark, sources))
-                    .help(format!("create it beside the page, or in patches/{}/", page.name())),
-            );
-            continue;
+        let location = Location::of(name.mark, sources);
+        let help = format!("create it beside the page, or in patches/{}/", page.name());
+        let found = match find_patch_file(root, folder, page.name(), &name.value) {
+            Ok(Some(found)) => found,
+            Ok(None) => {
+                let message = format!("there is no patch file `{}`", name.value);
+                errors.0.push(Diagnostic::error(message).at(location).help(help));
+                continue;
+            }
+            Err(reason) => {
+                let error = Diagnostic::error(format!("{reason}: `{}`", name.value)).at(location);
+                errors.0.push(error.note("a page cannot read other files of the host").help(help));
+                continue;
+            }
         };
         if let Some(documents) = errors.ok_or_record(read_documents(&found, sources)) {
             patch_files.push(PatchFile { path: name.value.clone(), found, documents });
@@ -87,10 +94,17 @@ fn load_patch_files(
 }
 
 /// Finds a patch file beside the page, or else in `patches/<component>/` beside the payload.
-fn find_patch_file(root: &Path, folder: &Path, component: &str, name: &str) -> Option<PathBuf> {
-    let beside = folder.join(name);
-    let patches = root.parent().unwrap_or(Path::new("")).join("patches").join(component).join(name);
-    [beside, patches].into_iter().find(|path| path.is_file())
+fn find_patch_file(
+    root: &Path,
+    folder: &Path,
+    component: &str,
+    name: &str,
+) -> Result<Option<PathBuf>, &'static str> {
+    let parent = root.parent().unwrap_or(Path::new(""));
+    match file::find_below(folder, name)? {
+        Some(found) => Ok(Some(found)),
+        None => file::find_below(&parent.join("patches").join(component), name),
+    }
 }
 
 fn read_documents(path: &Path, sources: &mut Sources) -> Result<Vec<Node>, Diagnostic> {
@@ -216,7 +230,7 @@ pub(super) fn add_page_annotations(manifest: &mut Manifest, page: &Page) {
         return;
     };
     if metadata.get("annotations").is_none_or(|node| node.value == Value::Null) {
-        let empty = Node { value: Value::Map(Map::default()), mark };
+        let empty = Node::new(Value::Map(Map::default()), mark);
         metadata.insert(Entry { key: "annotations".into(), mark, value: empty });
     }
     let Some(Value::Map(annotations)) = metadata.get_mut("annotations").map(|node| &mut node.value) else {
@@ -224,7 +238,7 @@ pub(super) fn add_page_annotations(manifest: &mut Manifest, page: &Page) {
     };
     for (key, text) in &page.annotations {
         if annotations.get(key).is_none() {
-            let value = Node { value: Value::String(text.value.as_str().into()), mark: text.mark };
+            let value = Node::new(Value::String(text.value.as_str().into()), text.mark);
             annotations.insert(Entry { key: key.as_str().into(), mark: text.mark, value });
             manifest.page_annotations.push(key.as_str().into());
         }

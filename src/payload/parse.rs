@@ -6,7 +6,7 @@ use std::path::Path;
 use super::{Manifest, Sha256, find_files};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::file;
-use crate::object::{ObjectId, label_text};
+use crate::object::{ObjectId, label_text, mask};
 use crate::yaml::{self, Document, Mark, SourceId, Value};
 
 /// A file to read.
@@ -51,10 +51,11 @@ pub(super) fn manifests(root: &Path, input: &Input) -> Result<Parsed, Diagnostic
     errors.into_result(parsed)
 }
 
-fn manifest(document: Document, number: usize, file: &str) -> Result<Manifest, Diagnostic> {
+fn manifest(mut document: Document, number: usize, file: &str) -> Result<Manifest, Diagnostic> {
     let (id, version) = ObjectId::of(&document.root).map_err(|error| {
         Diagnostic::error(error.message).at(Location::in_file(error.mark, file)).help(error.help)
     })?;
+    mask::protect_secret(&mut document.root);
     Ok(Manifest {
         id,
         version,

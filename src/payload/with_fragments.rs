@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{File, Manifest, Payload, RunLevel, Sha256, page};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
-use crate::object::ObjectId;
+use crate::object::{ObjectId, mask};
 use crate::yaml::{Node, Sources, json};
 
 /// A manifest of a fragment, with values filled in.
@@ -73,8 +73,10 @@ impl Payload {
             sha256: Sha256::of(json::write(&manifest.root).as_bytes()),
             path: manifest.file,
         });
+        let mut root = manifest.root;
+        mask::protect_secret(&mut root);
         let mut manifest = Manifest {
-            root: manifest.root,
+            root,
             id,
             version,
             file: self.files.len() - 1,

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::unified_diff::unified_diff;
-use super::{Paint, changes, mask_secrets};
-use crate::object::Object;
+use super::{Paint, changes};
+use crate::object::{Object, mask};
 use crate::yaml::{self, Node};
 
 /// The objects of one profile.
@@ -80,7 +80,7 @@ fn diff_object(old: &Object, new: &Object, profiles: (&str, &str), paint: Paint,
         return;
     }
     let (mut before, mut after) = (old.root.clone(), new.root.clone());
-    mask_secrets::mask(&mut before, &mut after);
+    mask::mask(&mut before, &mut after);
     let name = format!("{}/{}", old.id.kind_and_group(), old.id.name);
     let _ = writeln!(out, "{} differs", paint.bold(&name));
     for line in unified_diff(&yaml::write(&before), &yaml::write(&after), profiles, paint) {
@@ -88,9 +88,9 @@ fn diff_object(old: &Object, new: &Object, profiles: (&str, &str), paint: Paint,
     }
 }
 
-/// Returns the fields in which two versions of an object differ, one per line. Hides the values of Secrets.
+/// Returns the fields in which two versions of an object differ, one per line. Hides sensitive values.
 pub(crate) fn fields(before: &Node, after: &Node) -> Vec<String> {
     let (mut before, mut after) = (before.clone(), after.clone());
-    mask_secrets::mask(&mut before, &mut after);
+    mask::mask(&mut before, &mut after);
     changes(&before, &after).iter().map(ToString::to_string).collect()
 }

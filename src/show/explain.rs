@@ -6,14 +6,12 @@ use super::revised_field::{RevisedField, node_at};
 use crate::diagnostic::{Diagnostic, Location};
 use crate::expand::View;
 use crate::language::PolicyTarget;
+use crate::object::mask::is_sensitive;
 use crate::object::path::{self, PathError, item_segment};
 use crate::object::{Cause, Object, ObjectId, Revision};
 use crate::order::Plan;
+use crate::printable;
 use crate::yaml::{Mark, Node, Value, json};
-
-/// Fields of a Secret that may be shown. Annotations may not, because `kubectl apply` copies the data into one.
-const PUBLIC_FIELDS: [&str; 6] =
-    ["/metadata/name", "/metadata/namespace", "/metadata/labels", "/type", "/kind", "/apiVersion"];
 
 /// Finds the object with a name such as `deployment/api`, as [`is_called`] matches it.
 pub(crate) fn find<'p>(wanted: &str, plan: &'p Plan, view: &View<'_>) -> Result<&'p Object, Diagnostic> {
@@ -86,6 +84,8 @@ impl<'a> Explainer<'a> {
     /// Explains all fields below a node, and those that were removed from it.
     fn explain_tree(&self, node: &Node, field: &RevisedField<'_>, out: &mut String) {
         match &node.value {
+            // Even the keys of a sensitive map are not shown.
+            _ if is_sensitive(node) => return self.explain_field(node, field, out),
             Value::Map(map) if !map.is_empty() => {
                 for entry in map {
                     self.explain_tree(&entry.value, &field.key(&entry.key), out);
@@ -105,27 +105,27 @@ impl<'a> Explainer<'a> {
     }
 
     fn explain_field(&self, node: &Node, field: &RevisedField<'_>, out: &mut String) {
-        let path = &field.path;
         let changes = self.changes(field);
         let origin = self.origin(node, changes.first());
-        let _ = writeln!(out, "{path}: {}\n  from {origin}", self.shown_value(node, path));
-        self.explain_earlier(&changes, path, out);
+        let path = printable::line(&field.path);
+        let _ = writeln!(out, "{path}: {}\n  from {origin}", json::show(node));
+        self.explain_earlier(&changes, out);
     }
 
     fn explain_removed(&self, field: &RevisedField<'_>, out: &mut String) {
         let changes = self.changes(field);
         let Some(last) = changes.first() else { return };
         let by = self.describe(last.cause).unwrap_or_default();
-        let _ = writeln!(out, "{} is not set\n  removed {by}", field.path);
-        self.explain_earlier(&changes, &field.path, out);
+        let _ = writeln!(out, "{} is not set\n  removed {by}", printable::line(&field.path));
+        self.explain_earlier(&changes, out);
     }
 
     /// Writes the earlier values of a field, the latest first.
-    fn explain_earlier(&self, changes: &[Change<'_>], path: &str, out: &mut String) {
+    fn explain_earlier(&self, changes: &[Change<'_>], out: &mut String) {
         for (index, change) in changes.iter().enumerate() {
             if let Some(before) = change.before {
                 let origin = self.origin(before, changes.get(index + 1));
-                let _ = writeln!(out, "  was {} at {origin}", self.shown_value(before, path));
+                let _ = writeln!(out, "  was {} at {origin}", json::show(before));
             }
         }
     }
@@ -155,19 +155,6 @@ impl<'a> Explainer<'a> {
         }
         changes.reverse();
         changes
-    }
-
-    /// Returns a value as JSON, or a placeholder if it is secret.
-    fn shown_value(&self, node: &Node, path: &str) -> String {
-        // The annotation of an issued Secret says where its data will come from, and contains none of it.
-        let is_public =
-            PUBLIC_FIELDS.iter().any(|field| path.starts_with(field)) || path.ends_with("~1issued");
-        let is_secret_data = self.object.id.kind == "Secret" && !is_public;
-        let mut secret_parameters = self.view.context.parameters.secrets();
-        if is_secret_data || secret_parameters.any(|secret| contains(node, secret)) {
-            return "<hidden>".to_owned();
-        }
-        json::show(node)
     }
 
     /// Describes a cause, to follow "set" or "removed". Returns `None` for a value of the manifest itself.
@@ -233,16 +220,5 @@ impl<'a> Explainer<'a> {
             .at(Location::of(self.object.root.mark, self.view.context.sources))
             .object(&self.object.id)
             .help(help.unwrap_or_else(|| "leave out --path to see all fields".to_owned()))
-    }
-}
-
-/// Returns whether a text below a node contains a secret.
-fn contains(node: &Node, secret: &str) -> bool {
-    match &node.value {
-        Value::String(text) => text.contains(secret),
-        Value::Number(_) => json::write(node) == secret,
-        Value::List(items) => items.iter().any(|item| contains(item, secret)),
-        Value::Map(map) => map.iter().any(|entry| contains(&entry.value, secret)),
-        _ => false,
     }
 }

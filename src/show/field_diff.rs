@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 
 use crate::object::path;
+use crate::printable;
 use crate::yaml::{Node, Value, json};
 
 /// A field that differs. At least one of `before` and `after` is set.
@@ -76,7 +77,7 @@ fn order(segments: &[&String]) -> String {
 
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = if self.path.is_empty() { "/" } else { &self.path };
+        let path = printable::line(if self.path.is_empty() { "/" } else { &self.path });
         match (&self.before, &self.after) {
             (Some(before), Some(after)) => write!(f, "{path}: {before} -> {after}"),
             (Some(before), None) => write!(f, "{path}: {before} (removed)"),

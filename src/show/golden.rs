@@ -3,8 +3,10 @@
 use std::fmt::Write;
 
 use super::unified_diff::unified_diff;
-use super::{Paint, changes, mask_secrets};
-use crate::emit::{Difference, DifferenceKind, INDEX};
+use super::{Paint, changes};
+use crate::emit::{Difference, DifferenceKind, File, INDEX};
+use crate::object::{SensitiveTexts, mask};
+use crate::printable;
 use crate::yaml::{self, Node, SourceId};
 
 /// The number of fields that are listed for one object.
@@ -12,14 +14,19 @@ const MAX_FIELDS: usize = 20;
 
 const MISSING: &str = "missing: the object is new";
 const STALE: &str = "stale: no object is rendered to this file";
+const NOT_A_FILE: &str = "a link, a pipe or a device, which is not opened";
 const STALE_FOLDER: &str = "stale: no profile and parameter set renders it";
-const HIDDEN: &str = "differs (not shown, because it contains a secret parameter)";
 
 /// Returns the differences of one folder as text: for each file the fields that differ, then a diff.
-pub(crate) fn report(folder: &str, differences: &[Difference], paint: Paint) -> String {
+pub(crate) fn report(
+    folder: &str,
+    differences: &[Difference],
+    secrets: &SensitiveTexts,
+    paint: Paint,
+) -> String {
     let mut out = String::new();
     for Difference { path, kind } in differences {
-        let file = paint.bold(&format!("{folder}/{path}"));
+        let file = paint.bold(&printable::line(&format!("{folder}/{path}")));
         match kind {
             DifferenceKind::Missing => {
                 let _ = writeln!(out, "{file} is {MISSING}");
@@ -27,12 +34,12 @@ pub(crate) fn report(folder: &str, differences: &[Difference], paint: Paint) -> 
             DifferenceKind::Stale => {
                 let _ = writeln!(out, "{file} is {STALE}");
             }
-            DifferenceKind::Hidden => {
-                let _ = writeln!(out, "{file} {HIDDEN}");
+            DifferenceKind::NotAFile => {
+                let _ = writeln!(out, "{file} is {NOT_A_FILE}");
             }
             DifferenceKind::Changed { golden, rendered } => {
                 let _ = writeln!(out, "{file} differs");
-                let mut comparison = Comparison::new(path, golden, rendered);
+                let mut comparison = Comparison::new(path, golden, rendered, secrets);
                 if let Some((old, new)) = &comparison.texts {
                     comparison.summary.extend(unified_diff(old, new, ("golden", "rendered"), paint));
                 }
@@ -46,19 +53,19 @@ pub(crate) fn report(folder: &str, differences: &[Difference], paint: Paint) -> 
 }
 
 /// Returns the differences of one folder as annotations for GitHub Actions, at the first line that differs.
-pub(crate) fn github(folder: &str, differences: &[Difference]) -> String {
+pub(crate) fn github(folder: &str, differences: &[Difference], secrets: &SensitiveTexts) -> String {
     let mut out = String::new();
     for Difference { path, kind } in differences {
         let (line, message) = match kind {
             DifferenceKind::Missing => (1, MISSING.to_owned()),
             DifferenceKind::Stale => (1, STALE.to_owned()),
-            DifferenceKind::Hidden => (1, HIDDEN.to_owned()),
+            DifferenceKind::NotAFile => (1, NOT_A_FILE.to_owned()),
             DifferenceKind::Changed { golden, rendered } => {
-                let summary = Comparison::new(path, golden, rendered).summary;
-                (first_difference(golden, rendered), summary.join("\n"))
+                let summary = Comparison::new(path, golden, rendered, secrets).summary;
+                (first_difference(golden, &rendered.text), summary.join("\n"))
             }
         };
-        let file = escape_property(&format!("{folder}/{path}"));
+        let file = escape_property(&printable::line(&format!("{folder}/{path}")));
         let _ = writeln!(out, "::error file={file},line={line}::{}", escape_data(&message));
     }
     out
@@ -74,26 +81,28 @@ pub(crate) fn stale_folder_github(folder: &str) -> String {
     format!("::error file={}::{STALE_FOLDER}\n", escape_property(folder))
 }
 
-/// Two versions of one file, without values of Secrets.
+/// Two versions of one file, without sensitive values.
 struct Comparison {
     /// The differences, one per line.
     summary: Vec<String>,
-    /// Both texts, or nothing if they may contain a Secret.
+    /// Both texts, or nothing if they may contain a sensitive value.
     texts: Option<(String, String)>,
 }
 
 impl Comparison {
-    fn new(path: &str, golden: &str, rendered: &str) -> Self {
-        let texts = (golden.to_owned(), rendered.to_owned());
+    fn new(path: &str, golden: &str, rendered: &File, secrets: &SensitiveTexts) -> Self {
+        let texts = (golden.to_owned(), rendered.text.clone());
         if path == INDEX {
             let summary = vec!["the order in which objects are applied".to_owned()];
             return Self { summary, texts: Some(texts) };
         }
-        let (Some(mut before), Some(mut after)) = (read_object(golden), read_object(rendered)) else {
+        let (Some(mut before), Some(mut after)) = (read_object(golden), rendered.object.clone()) else {
             // A file that is not valid YAML may still contain the values of a Secret.
             return Self { summary: vec!["the golden file is not a YAML object".to_owned()], texts: None };
         };
-        let is_secret = mask_secrets::mask(&mut before, &mut after);
+        mask::protect_like(&mut before, &after);
+        secrets.protect(&mut before);
+        let is_secret = mask::mask(&mut before, &mut after);
         let mut summary: Vec<String> = changes(&before, &after).iter().map(ToString::to_string).collect();
         if summary.is_empty() {
             summary.push("same values, different formatting".to_owned());

@@ -5,11 +5,11 @@ use std::fmt::Write;
 use serde::Serialize;
 
 use super::Paint;
-use crate::diagnostic::printable;
 use crate::language::Filters;
 use crate::object::Cluster;
 use crate::order::Plan;
 use crate::payload::{self, Manifest, Payload};
+use crate::printable;
 use crate::select::{self, Exclusion, Selected, Selection};
 use crate::yaml::{Node, Sources};
 
@@ -187,7 +187,7 @@ fn cells(row: &Row) -> [String; 6] {
         if file_name.is_empty() { "-" } else { file_name },
         &reason,
     ]
-    .map(|cell| printable(cell).into_owned())
+    .map(|cell| printable::line(cell).into_owned())
 }
 
 /// Returns the number of manifests, and the digests that identify the payload: one of all files, and the one that the

@@ -7,7 +7,6 @@ mod field_diff;
 mod findings;
 mod golden;
 mod list;
-mod mask_secrets;
 mod rendered;
 mod revised_field;
 mod roles;

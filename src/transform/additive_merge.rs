@@ -12,6 +12,7 @@ pub(super) fn merge_addition(
     addition: &Node,
     sources: &Sources,
 ) -> Result<(), Diagnostic> {
+    target.sensitivity = target.sensitivity.max(addition.sensitivity);
     match (&mut target.value, &addition.value) {
         (Value::Map(map), Value::Map(added)) => {
             for entry in added {

@@ -8,7 +8,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::expand::{PodContext, View, policy_uses_bindings, policy_uses_config};
 use crate::language::template::substitute_text;
 use crate::language::{DnsLabel, Marked};
-use crate::object::{Object, has_pods};
+use crate::object::{Object, has_pods, mask};
 use crate::parallel::{self, MIN_COMPONENTS_PER_THREAD};
 
 /// The final objects of a profile.
@@ -38,6 +38,8 @@ pub(crate) fn finish(cluster: WithIntents<'_>) -> Result<Rendered<'_>, Diagnosti
         namespace = Some(target.value);
     }
     strip_annotations::apply(&mut objects, &view.profile.strip);
+    // Policy and patches may have added values to Secrets.
+    objects.iter_mut().for_each(|object| mask::protect_secret(&mut object.root));
     Ok(Rendered { view, objects, namespace, warnings })
 }
 

@@ -159,7 +159,7 @@ fn fragment_use(name: &str, detected: &DetectedIntent, view: &View<'_>) -> Use {
     let Some(declared) = view.context.profiles.fragments.get(name) else { return fragment };
     for (input, value) in &detected.inputs {
         if declared.body.inputs.contains_key(*input) {
-            let node = Node { value: value.clone(), mark: detected.mark };
+            let node = Node { mark: detected.mark, ..value.clone() };
             fragment.inputs.insert((*input).to_owned(), Marked { value: node, mark: detected.mark });
         }
     }

@@ -168,7 +168,7 @@ fn become_secret(object: &mut Object, secret: IssuedSecret) {
     let mark = object.root.mark;
     let data = map(secret.keys.iter().map(|key| (key.as_str(), text("", mark))), mark);
     // The Secret keeps the labels and annotations of the declaration.
-    let empty = Node { value: Value::Map(Map::default()), mark };
+    let empty = Node::new(Value::Map(Map::default()), mark);
     let mut metadata = object.root.get("metadata").cloned().unwrap_or(empty);
     let annotations = map([(ISSUED, text(secret.origin.to_string(), mark))], mark);
     patch::merge(&mut metadata, &map([("annotations", annotations)], mark));

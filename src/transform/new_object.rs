@@ -4,7 +4,7 @@ use super::component::ComponentContext;
 use crate::diagnostic::{Diagnostic, Location};
 use crate::expand::Contribution;
 use crate::object::{
-    Cause, Cluster, History, Object, ObjectId, PayloadPosition, RelativePosition, Scope, text,
+    Cause, Cluster, History, Object, ObjectId, PayloadPosition, RelativePosition, Scope, mask, text,
 };
 use crate::yaml::{Entry, Node, Value};
 
@@ -31,6 +31,7 @@ pub(super) fn create(
         id.namespace.clone_from(&workload.namespace);
         set_namespace(&mut root, &id.namespace);
     }
+    mask::protect_secret(&mut root);
     let mut history = History::new(component.view().context.recording);
     history.record(&root, || cause(contribution));
     let position = position(contribution, component, objects);

@@ -167,10 +167,10 @@ fn substitute_keeping_null(
     let mut entries = Vec::new();
     for entry in map {
         let value = substitute_keeping_null(&entry.value, variables, sources)?;
-        let null = Node { value: Value::Null, mark: entry.value.mark };
+        let null = Node::new(Value::Null, entry.value.mark);
         entries.push(Entry { value: value.unwrap_or(null), ..entry.clone() });
     }
-    Ok(Some(Node { value: Value::Map(Map::of(entries)), mark: body.mark }))
+    Ok(Some(body.with_value(Value::Map(Map::of(entries)))))
 }
 
 /// Removes the nulls of a `set` body for fields that do not exist. A merge would create empty maps around them.
@@ -189,12 +189,13 @@ fn without_unneeded_nulls(body: &Node, target: Option<&Node>) -> Option<Node> {
     if entries.is_empty() && !map.is_empty() {
         return None;
     }
-    Some(Node { value: Value::Map(Map::of(entries)), mark: body.mark })
+    Some(body.with_value(Value::Map(Map::of(entries))))
 }
 
 /// Sets the fields that do not exist or are null. Maps are filled in recursively; a list counts as one value.
 fn set_defaults(target: &mut Node, body: &Node) {
     let (Value::Map(map), Value::Map(defaults)) = (&mut target.value, &body.value) else { return };
+    target.sensitivity = target.sensitivity.max(body.sensitivity);
     for entry in defaults.iter().filter(|entry| entry.value.value != Value::Null) {
         match map.get_mut(&entry.key) {
             Some(current) if current.value == Value::Null => *current = entry.value.clone(),

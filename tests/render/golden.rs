@@ -135,9 +135,11 @@ golden/default/test/op/ns/ConfigMap_old.yaml is stale: no object is rendered to 
 
 #[test]
 fn update_removes_stale_files_and_leaves_no_temporary_folder_behind() {
-    let project = with_golden_files()
-        .file("golden/default/test/op/ns/ConfigMap_old.yaml", "a: 1\n")
-        .manifest("op/0000_05_op_b.yaml", &config_map("b", "{}"));
+    let project = with_golden_files().manifest("op/0000_04_op_old.yaml", &config_map("old", "{}"));
+    assert_eq!(project.run(&["golden", "update"]).code, 0);
+    assert!(project.path().join("golden/default/test/op/ns/ConfigMap_old.yaml").exists());
+    std::fs::remove_file(project.path().join("payload/op/0000_04_op_old.yaml")).unwrap();
+    let project = project.manifest("op/0000_05_op_b.yaml", &config_map("b", "{}"));
     assert_eq!(project.run(&["golden", "update"]).code, 0);
     assert_eq!(project.run(&["golden", "check"]).code, 0);
     assert!(!project.path().join("golden/default/test/op/ns/ConfigMap_old.yaml").exists());
@@ -246,8 +248,8 @@ fn a_folder_with_other_files_is_not_replaced() {
         project.run(&render).refusal(),
         "\
 error: mine: the folder contains files that transship did not write
-  note: it has no index.txt of transship, and replacing it would delete these files
-  help: choose an empty or a new folder
+  note: they would be deleted: notes.txt
+  help: move them elsewhere, or choose an empty or a new folder
 "
     );
     let project = project.file("mine/index.txt", "somebody else's index");
@@ -255,11 +257,77 @@ error: mine: the folder contains files that transship did not write
         project.run(&render).refusal(),
         "\
 error: mine: the folder contains files that transship did not write
-  note: it has no index.txt of transship, and replacing it would delete these files
-  help: choose an empty or a new folder
+  note: they would be deleted: index.txt, notes.txt
+  help: move them elsewhere, or choose an empty or a new folder
 "
     );
     assert_eq!(project.read("mine/notes.txt"), "keep me");
+}
+
+#[test]
+fn a_foreign_file_in_a_folder_of_transship_is_never_deleted() {
+    let project = with_golden_files();
+    let render = ["render", "--profile", "test", "--output", "out"];
+    assert_eq!(project.run(&render).code, 0);
+    let index = project.read("out/index.txt");
+    for folder in ["out", "golden/default/test", "golden/old/test"] {
+        project.write(&format!("{folder}/index.txt"), &index);
+        project.write(&format!("{folder}/op/mine.yaml"), "keep me");
+        let update = ["golden", "update"];
+        let run = project.run(if folder == "out" { &render[..] } else { &update });
+        assert_eq!((run.code, run.stdout.as_str()), (2, ""));
+        let expected = format!(
+            "error: {folder}: the folder contains files that transship did not write\n  note: they would be deleted: op/mine.yaml\n  help: move them elsewhere, or choose an empty or a new folder\n"
+        );
+        assert!(run.stderr.ends_with(&expected), "{}", run.stderr);
+        assert_eq!(project.read(&format!("{folder}/op/mine.yaml")), "keep me");
+        std::fs::remove_dir_all(project.path().join(folder)).unwrap();
+    }
+}
+
+#[test]
+fn golden_files_are_not_read_through_links_pipes_and_devices() {
+    let project = with_golden_files().file("elsewhere/secret.yaml", "password: CANARY\n");
+    let folder = project.path().join("golden/default/test/op");
+    let name = std::fs::read_dir(folder.join("ns")).unwrap().next().unwrap().unwrap().file_name();
+    let file = folder.join("ns").join(name);
+    std::fs::remove_file(&file).unwrap();
+    symlink(project.path().join("elsewhere/secret.yaml"), &file).unwrap();
+    symlink("/dev/zero", folder.join("zero.yaml")).unwrap();
+    let status = std::process::Command::new("mkfifo").arg(folder.join("pipe.yaml")).status().unwrap();
+    assert!(status.success());
+    for format in ["text", "github"] {
+        let run = project.run(&["golden", "check", "-o", format]);
+        assert_eq!(run.code, 1, "{}", run.stderr);
+        let reported = run.stdout.matches("a link, a pipe or a device, which is not opened").count();
+        assert_eq!(reported, 3, "{}", run.stdout);
+        assert!(!run.stdout.contains("CANARY"), "{}", run.stdout);
+    }
+    std::fs::remove_dir_all(project.path().join("golden/default/test")).unwrap();
+    symlink(project.path().join("elsewhere"), project.path().join("golden/default/test")).unwrap();
+    for command in ["check", "update"] {
+        assert_eq!(
+            project.run(&["golden", command]).refusal(),
+            "\
+error: golden/default/test: this is not a folder
+  note: golden files are not read or written through links, which may lead anywhere
+  help: replace it with a folder
+"
+        );
+    }
+}
+
+#[test]
+fn the_name_of_a_stale_folder_cannot_start_a_line_of_output() {
+    let project = with_golden_files();
+    let index = project.read("golden/default/test/index.txt");
+    project.write("golden/x\n::error::forged/test/index.txt", index);
+    for arguments in [&["golden", "check"][..], &["golden", "check", "-o", "github"], &["golden", "update"]] {
+        let run = project.run(arguments);
+        let output = run.stdout + &run.stderr;
+        assert!(output.contains("forged"), "{output}");
+        assert!(!output.lines().any(|line| line.starts_with("::error::")), "{output}");
+    }
 }
 
 #[test]

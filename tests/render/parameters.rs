@@ -1,5 +1,6 @@
 //! Values of parameters: parameter sets, objects of a cluster, parameters of one page, and parameters that nothing uses.
 
+mod canary;
 mod secrets;
 
 use proptest::prelude::*;

@@ -1,6 +1,9 @@
 //! JSON, as Go's `encoding/json` writes it.
 
-use crate::{Node, Value};
+use crate::{Node, Sensitivity, Value};
+
+/// The text that [`show`] writes in place of a value that is not public.
+pub const HIDDEN: &str = "<hidden>";
 
 /// Writes a node as JSON, byte for byte as Go's `encoding/json` does: no spaces, keys sorted, and the characters `<`,
 /// `>` and `&` escaped.
@@ -14,37 +17,51 @@ use crate::{Node, Value};
 /// ```
 pub fn write(node: &Node) -> String {
     let mut out = String::new();
-    write_value(&node.value, Html::Escaped, &mut out);
+    write_node(node, Reader::Program, &mut out);
     out
 }
 
-/// Writes a node as JSON for people to read: as [`write()`] does, but with `<`, `>` and `&` as they are.
+/// Writes a node as JSON for people to read: as [`write()`] does, but with `<`, `>` and `&` as they are, and with
+/// [`HIDDEN`] in place of values that are not [public](Sensitivity::Public).
+///
+/// ```
+/// use kubernetes_yaml::{Sensitivity, SourceId, json, read};
+///
+/// let mut root = read("user: <me>\npassword: s3cret\n", SourceId::default())?.remove(0).root;
+/// root.get_mut("password").unwrap().protect(Sensitivity::Secret);
+/// assert_eq!(json::show(&root), r#"{"password":<hidden>,"user":"<me>"}"#);
+/// # Ok::<(), kubernetes_yaml::SyntaxError>(())
+/// ```
 pub fn show(node: &Node) -> String {
     let mut out = String::new();
-    write_value(&node.value, Html::Plain, &mut out);
+    write_node(node, Reader::Person, &mut out);
     out
 }
 
-/// How to write the characters that have a meaning in HTML.
+/// Who reads the JSON. A program gets every value, and characters with a meaning in HTML are escaped.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Html {
-    Escaped,
-    Plain,
+enum Reader {
+    Program,
+    Person,
 }
 
-fn write_value(value: &Value, html: Html, out: &mut String) {
-    match value {
+fn write_node(node: &Node, reader: Reader, out: &mut String) {
+    if reader == Reader::Person && node.sensitivity > Sensitivity::Public {
+        out.push_str(HIDDEN);
+        return;
+    }
+    match &node.value {
         Value::Null => out.push_str("null"),
         Value::Bool(bool) => out.push_str(if *bool { "true" } else { "false" }),
         Value::Number(number) => number.write_json(out),
-        Value::String(text) => write_string(text, html, out),
+        Value::String(text) => write_string(text, reader, out),
         Value::List(items) => {
             out.push('[');
             for (index, item) in items.iter().enumerate() {
                 if index > 0 {
                     out.push(',');
                 }
-                write_value(&item.value, html, out);
+                write_node(item, reader, out);
             }
             out.push(']');
         }
@@ -54,16 +71,16 @@ fn write_value(value: &Value, html: Html, out: &mut String) {
                 if index > 0 {
                     out.push(',');
                 }
-                write_string(&entry.key, html, out);
+                write_string(&entry.key, reader, out);
                 out.push(':');
-                write_value(&entry.value.value, html, out);
+                write_node(&entry.value, reader, out);
             }
             out.push('}');
         }
     }
 }
 
-fn write_string(text: &str, html: Html, out: &mut String) {
+fn write_string(text: &str, reader: Reader, out: &mut String) {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     out.push('"');
     for character in text.chars() {
@@ -77,7 +94,7 @@ fn write_string(text: &str, html: Html, out: &mut String) {
             '\t' => out.push_str("\\t"),
             '\u{2028}' => out.push_str("\\u2028"),
             '\u{2029}' => out.push_str("\\u2029"),
-            '<' | '>' | '&' if html == Html::Plain => out.push(character),
+            '<' | '>' | '&' if reader == Reader::Person => out.push(character),
             '\0'..'\x20' | '<' | '>' | '&' => {
                 let code = character as usize;
                 out.push_str("\\u00");

@@ -12,12 +12,14 @@ mod resolve;
 mod serde_json_value;
 mod sources;
 mod timestamp;
+mod unprintable;
 mod write;
 
 pub use error::SyntaxError;
 pub use map::Map;
-pub use node::{DuplicateKey, Entry, Node, Text, Value};
+pub use node::{DuplicateKey, Entry, Node, Sensitivity, Text, Value};
 pub use number::Number;
 pub use read::{Document, read};
 pub use sources::{Mark, SourceId, Sources};
+pub use unprintable::is_unprintable;
 pub use write::{write, write_into};

@@ -19,6 +19,20 @@ pub struct Node {
     pub value: Value,
     /// Where the value was written. A value that an alias inserted has the position of its anchor.
     pub mark: Mark,
+    /// Who may see the value. Copies keep it; reading sets it to public, and whoever knows more sets it.
+    pub sensitivity: Sensitivity,
+}
+
+/// Who may see a value. Of two values that are combined, the more sensitive one decides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Sensitivity {
+    /// Everybody.
+    #[default]
+    Public,
+    /// Whoever can read the files that the value is written in. Messages do not show it.
+    Masked,
+    /// Only whoever gave the value. Messages do not show it, and no file in a repository may contain it.
+    Secret,
 }
 
 /// A JSON value. Integers keep all their digits.
@@ -61,6 +75,37 @@ pub struct DuplicateKey {
 }
 
 impl Node {
+    /// Creates a public node.
+    pub fn new(value: Value, mark: Mark) -> Self {
+        Self { value, mark, sensitivity: Sensitivity::Public }
+    }
+
+    /// Returns a node with another value, and with the position and the sensitivity of this one.
+    #[must_use]
+    pub fn with_value(&self, value: Value) -> Self {
+        Self { value, mark: self.mark, sensitivity: self.sensitivity }
+    }
+
+    /// Makes the node and everything below it at least this sensitive.
+    pub fn protect(&mut self, sensitivity: Sensitivity) {
+        self.sensitivity = self.sensitivity.max(sensitivity);
+        match &mut self.value {
+            Value::List(items) => items.iter_mut().for_each(|item| item.protect(sensitivity)),
+            Value::Map(map) => map.values_mut().for_each(|value| value.protect(sensitivity)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+
+    /// Returns the highest sensitivity of the node and everything below it.
+    pub fn highest_sensitivity(&self) -> Sensitivity {
+        let below = match &self.value {
+            Value::List(items) => items.iter().map(Node::highest_sensitivity).max(),
+            Value::Map(map) => map.iter().map(|entry| entry.value.highest_sensitivity()).max(),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+        };
+        self.sensitivity.max(below.unwrap_or_default())
+    }
+
     /// Returns the value of a key, if this is a map that has the key.
     pub fn get(&self, key: &str) -> Option<&Node> {
         self.as_map()?.get(key)
@@ -149,14 +194,14 @@ impl Node {
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => return None,
         };
-        Some(Node { value, mark: self.mark })
+        Some(self.with_value(value))
     }
 }
 
 /// A node without a position.
 impl From<Value> for Node {
     fn from(value: Value) -> Self {
-        Self { value, mark: Mark::default() }
+        Self::new(value, Mark::default())
     }
 }
 

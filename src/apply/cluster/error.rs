@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::apply::decide::inventory::InventoryLocation;
 use crate::apply::decide::object_error::{ErrorClass, ObjectError};
 use crate::apply::wire::error::RequestError;
-use crate::object::ObjectId;
+use crate::object::{Object, ObjectId, SensitiveTexts};
 
 /// Why a cluster cannot be used.
 #[derive(Clone, Debug)]
@@ -78,6 +78,21 @@ impl fmt::Display for ClusterError {
                 "another rollout is running: it wrote the inventory, {location}, since this one read it ({conflict})"
             ),
         }
+    }
+}
+
+/// Converts the error of a request with an object. Masks sensitive values of the object that the API server quotes. If
+/// they are too short to be found in its message, the message is not shown.
+pub(crate) fn error_about(error: &RequestError, object: &Object) -> ObjectError {
+    let texts = SensitiveTexts::of([&object.root]);
+    match object_error(error, &object.id) {
+        ObjectError::Request { class, .. } if texts.has_short() => {
+            ObjectError::Request { message: error.message_without_values(), class }
+        }
+        ObjectError::Request { message, class } => {
+            ObjectError::Request { message: texts.mask(&message), class }
+        }
+        other => other,
     }
 }
 

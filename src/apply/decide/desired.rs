@@ -14,7 +14,7 @@ use crate::apply::decide::ownership::Adoption;
 use crate::apply::decide::{digest, managed_fields};
 use crate::language::{FieldRule, Marked, Profile};
 use crate::object::path::locations;
-use crate::object::{Annotations, ISSUED, Object, ObjectId, is_tombstone};
+use crate::object::{Annotations, ISSUED, Object, ObjectId, is_tombstone, mask};
 use crate::order::Plan;
 use crate::yaml::Node;
 
@@ -185,7 +185,9 @@ pub(crate) fn as_applied(profile: &Profile, plan: &mut Plan) {
     let field_rules =
         FieldRules::new(profile, &plan.objects, InventoryLocation::of(profile, plan).apply_set_id());
     for object in plan.objects.iter_mut().filter(|object| !is_tombstone(&object.root)) {
-        object.root = Node::from(&field_rules.desired(object).with_seed());
+        let mut root = Node::from(&field_rules.desired(object).with_seed());
+        mask::protect_like(&mut root, &object.root);
+        object.root = root;
     }
 }
 

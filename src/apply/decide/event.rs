@@ -6,6 +6,7 @@ use std::fmt::Write;
 use serde::Serialize;
 
 use crate::object::{Cluster, ObjectId};
+use crate::printable;
 
 /// One line of progress.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -178,10 +179,11 @@ impl Summary {
     }
 }
 
-/// Replaces control characters. Messages quote API servers and users of the guest, who must not be able to forge a
-/// line of output.
+/// Replaces line breaks and other control characters, and escapes invisible ones. Messages quote API servers and users of
+/// the guest, who must not be able to forge a line of output.
 pub(crate) fn single_line(text: &str) -> String {
-    text.chars().map(|char| if char.is_control() { ' ' } else { char }).collect()
+    let line: String = text.chars().map(|char| if char.is_control() { ' ' } else { char }).collect();
+    printable::line(&line).into_owned()
 }
 
 /// Returns the name of a cluster in text output. Users of a standalone topology know only one cluster.

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use crate::object::{self, Cluster, Object, ObjectId, is_tombstone};
+use crate::object::{self, Cluster, Object, ObjectId, SensitiveTexts, is_tombstone};
 use crate::order::Plan;
 use crate::yaml::Node;
 
@@ -49,6 +49,13 @@ pub struct Step<'a> {
     pub level: Option<&'a str>,
     /// The steps that must be done first.
     pub dependencies: Vec<Dependency>,
+}
+
+impl Step<'_> {
+    /// Masks sensitive values of the object in a message about it.
+    pub(crate) fn mask(&self, message: &str) -> String {
+        SensitiveTexts::of([&self.object.root]).mask(message)
+    }
 }
 
 /// The action of a step.

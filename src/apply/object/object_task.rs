@@ -4,7 +4,7 @@ use kube::api::{Patch, PatchParams, PostParams};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::apply::cluster::error::object_error;
+use crate::apply::cluster::error::error_about;
 use crate::apply::cluster::live_cluster::LiveCluster;
 use crate::apply::cluster::options::Options;
 use crate::apply::decide::managed_fields::MANAGER;
@@ -63,7 +63,7 @@ impl<'a> ObjectTask<'a> {
     pub(crate) fn error(&self, error: &RequestError) -> ObjectError {
         match error {
             RequestError::Api(error) => self.api_error(error),
-            _ => object_error(error, &self.object.id),
+            _ => error_about(error, self.object),
         }
     }
 
@@ -76,7 +76,7 @@ impl<'a> ObjectTask<'a> {
         if error.is_namespace_terminating() {
             return ObjectError::NamespaceTerminating { namespace };
         }
-        object_error(&RequestError::Api(Box::new(error.clone())), &self.object.id)
+        error_about(&RequestError::Api(Box::new(error.clone())), self.object)
     }
 
     /// Reads the object; `None` if it does not exist.

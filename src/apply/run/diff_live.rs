@@ -3,7 +3,7 @@
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use crate::apply::cluster::error::object_error;
+use crate::apply::cluster::error::error_about;
 use crate::apply::cluster::live_cluster::{LiveCluster, TargetCluster};
 use crate::apply::cluster::options::Options;
 use crate::apply::decide::decision::{Decision, DecisionInput};
@@ -16,7 +16,7 @@ use crate::apply::object::object_task::ObjectTask;
 use crate::apply::object::server_side_apply::DryRunOutcome;
 use crate::apply::run::clusters::{plan_rollout, read_clusters};
 use crate::diagnostic::Diagnostic;
-use crate::object::{Cluster, ObjectId};
+use crate::object::{Cluster, ObjectId, SensitiveTexts, mask};
 use crate::show;
 use crate::yaml::Node;
 
@@ -33,13 +33,21 @@ pub struct LiveChange {
 /// An object before and after an apply; `None` if it does not exist.
 #[derive(PartialEq)]
 struct BeforeAfter {
-    before: Option<Value>,
-    after: Option<Value>,
+    before: Option<Node>,
+    after: Option<Node>,
 }
 
 impl BeforeAfter {
-    fn nodes(&self) -> (Option<Node>, Option<Node>) {
-        (self.before.as_ref().map(Node::from), self.after.as_ref().map(Node::from))
+    /// Reads both versions, and marks the values that are sensitive in the rendered object.
+    fn new(before: Option<Value>, after: Option<Value>, rendered: &Node) -> Self {
+        let texts = SensitiveTexts::of([rendered]);
+        let protected = |object: Option<Value>| {
+            let mut node = Node::from(&without_server_fields(object?));
+            mask::protect_like(&mut node, rendered);
+            texts.protect(&mut node);
+            Some(node)
+        };
+        Self { before: protected(before), after: protected(after) }
     }
 }
 
@@ -49,8 +57,8 @@ impl LiveChange {
         let ObjectId { group, kind, namespace, name } = &self.object;
         let (change, fields, message) = match &self.result {
             Err(reason) => ("unknown", Vec::new(), reason.as_str()),
-            Ok(objects) => match objects.nodes() {
-                (Some(before), Some(after)) => ("changed", show::fields(&before, &after), ""),
+            Ok(objects) => match (&objects.before, &objects.after) {
+                (Some(before), Some(after)) => ("changed", show::fields(before, after), ""),
                 (None, Some(_)) => ("created", Vec::new(), ""),
                 (_, None) => ("deleted", Vec::new(), ""),
             },
@@ -67,9 +75,9 @@ impl LiveChange {
         let title = format!("{:<10} {}", cluster_name(self.cluster), self.object);
         match &self.result {
             Err(reason) => format!("{title} {}\n", single_line(reason)),
-            Ok(objects) => match objects.nodes() {
+            Ok(objects) => match (&objects.before, &objects.after) {
                 (Some(before), Some(after)) => {
-                    format!("{title}\n  {}\n", show::fields(&before, &after).join("\n  "))
+                    format!("{title}\n  {}\n", show::fields(before, after).join("\n  "))
                 }
                 (None, Some(_)) => format!("{title} would be created\n"),
                 (_, None) => format!("{title} would be deleted\n"),
@@ -98,6 +106,7 @@ pub async fn diff_live(
 /// Returns what an apply would change in an object; `None` if nothing.
 async fn find_change(cluster: &LiveCluster<'_>, step: &Step<'_>, options: &Options) -> Option<LiveChange> {
     let result = predict(cluster, step, options).await;
+    let result = result.map_err(|reason| step.mask(&reason));
     if result.as_ref().is_ok_and(|objects| objects.before == objects.after) {
         return None;
     }
@@ -112,7 +121,7 @@ async fn predict(
 ) -> Result<BeforeAfter, String> {
     let Step { object, action, .. } = *step;
     let live = cluster.find(object).await;
-    let live = live.map_err(|error| format!("cannot be read: {}", object_error(&error, &object.id)))?;
+    let live = live.map_err(|error| format!("cannot be read: {}", error_about(&error, object)))?;
     let desired = cluster.desired(object);
     let input = DecisionInput { id: &object.id, action, desired: &desired };
     let decision = cluster.decision_context(options).decide(&input, live.as_ref());
@@ -135,7 +144,7 @@ async fn predict(
             Some(object_after(outcome.map_err(|error| rejected(&error))?)?)
         }
     };
-    Ok(BeforeAfter { before: live.map(without_server_fields), after: after.map(without_server_fields) })
+    Ok(BeforeAfter::new(live, after, &object.root))
 }
 
 fn rejected(error: &ObjectError) -> String {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use futures_util::future::join_all;
 use tracing::debug;
 
-use crate::apply::cluster::error::object_error;
+use crate::apply::cluster::error::error_about;
 use crate::apply::cluster::live_cluster::{LiveCluster, TargetCluster};
 use crate::apply::cluster::options::Options;
 use crate::apply::decide::decision::{Decision, DecisionInput};
@@ -79,7 +79,7 @@ async fn report_steps(
             Ok((kind, note)) => (kind, describe(note, step, rollout)),
             Err(error) => {
                 failed.push(step_id);
-                (EventKind::Failed, error.to_string())
+                (EventKind::Failed, step.mask(&error.to_string()))
             }
         };
         let level = step.level.unwrap_or_default().to_owned();
@@ -109,7 +109,7 @@ async fn predict(
     options: &Options,
 ) -> Result<(EventKind, &'static str), ObjectError> {
     let Step { object, action, .. } = *step;
-    let live = cluster.find(object).await.map_err(|error| object_error(&error, &object.id))?;
+    let live = cluster.find(object).await.map_err(|error| error_about(&error, object))?;
     let desired = cluster.desired(object);
     let input = DecisionInput { id: &object.id, action, desired: &desired };
     let decision = cluster.decision_context(options).decide(&input, live.as_ref())?;

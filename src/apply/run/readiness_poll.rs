@@ -7,7 +7,7 @@ use futures_util::future::{join, join_all};
 use serde_json::Value;
 use tokio::time::{sleep, timeout_at};
 
-use crate::apply::cluster::error::object_error;
+use crate::apply::cluster::error::error_about;
 use crate::apply::cluster::live_cluster::{LabelledObjects, LiveCluster};
 use crate::apply::cluster::options::Options;
 use crate::apply::decide::object_error::ObjectError;
@@ -109,7 +109,7 @@ impl PollRequest<'_, '_> {
         let Some(path) = self.cluster.path(object) else { return (step, Ok(None)) };
         let observation = match self.cluster.get(&path, memory).await {
             Ok(live) => Ok(live),
-            Err(error) => Err(self.cluster.reclassify(object_error(&error, &object.id)).await),
+            Err(error) => Err(self.cluster.reclassify(error_about(&error, object)).await),
         };
         (step, observation)
     }

@@ -143,6 +143,8 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
         let step = self.step(id);
         let cluster = self.targets[step.cluster.0].profile.cluster;
         let level = step.level.unwrap_or_default().to_owned();
+        // Conflicts and conditions of the live object may quote its values.
+        let message = step.mask(&message.into());
         let event = Event::for_object(cluster, &step.object.id, kind, message);
         (self.on_event)(Event { level, ..event });
     }
@@ -264,7 +266,7 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
     }
 
     fn retry_later(&mut self, id: StepId, error: &ObjectError) {
-        let message = error.to_string();
+        let message = self.step(id).mask(&error.to_string());
         let attempt = self.retries.record(id, &message);
         info!(object = %self.step(id).object.id, reason = message, delay = ?attempt.delay, "retrying a step");
         self.states.set(id, StepState::Retrying);
@@ -346,7 +348,8 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
             Err(error) if may_retry(error, self.options) => Readiness::Waiting(error.to_string()),
             Err(error) => return self.fail(id, error),
         };
-        debug!(object = %self.rollout.step(id).object.id, ?readiness, "readiness");
+        let step = self.rollout.step(id);
+        debug!(object = %step.object.id, readiness = step.mask(&format!("{readiness:?}")), "readiness");
         match readiness {
             Readiness::Ready => {
                 let announced = if reported.is_empty() { Announced::No } else { Announced::Yes };

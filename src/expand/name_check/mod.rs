@@ -183,7 +183,7 @@ impl<'a> NameChecker<'a> {
     }
 
     fn check_text(&mut self, text: &str, mark: Mark, local: &LocalNames<'_>) {
-        self.check_node(&Node { value: Value::String(text.into()), mark }, local);
+        self.check_node(&Node::new(Value::String(text.into()), mark), local);
     }
 
     fn error(&self, mark: Mark, message: impl Into<String>) -> Diagnostic {

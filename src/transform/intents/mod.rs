@@ -51,7 +51,7 @@ pub(super) struct DetectedIntent {
     /// The field or annotation with the intent.
     pub(super) mark: Mark,
     /// The inputs for a fragment that replaces the intent.
-    pub(super) inputs: BTreeMap<&'static str, Value>,
+    pub(super) inputs: BTreeMap<&'static str, Node>,
     /// The objects that the inputs name. The object with the intent is the last one.
     pub(super) objects: Vec<ObjectId>,
     /// Why a fragment cannot replace the intent.
@@ -69,7 +69,7 @@ pub(super) struct Obstacle {
 }
 
 impl DetectedIntent {
-    fn new(intent: Intent, mark: Mark, inputs: Vec<(&'static str, Value)>) -> Self {
+    fn new(intent: Intent, mark: Mark, inputs: Vec<(&'static str, Node)>) -> Self {
         let inputs = inputs.into_iter().collect();
         Self { intent, mark, inputs, objects: Vec::new(), obstacle: None, item: String::new() }
     }
@@ -105,7 +105,7 @@ impl ParameterGroup<'_> {
     fn values<const N: usize>(
         &self,
         names: [(&'static str, &str); N],
-    ) -> Result<Vec<(&'static str, Value)>, Diagnostic> {
+    ) -> Result<Vec<(&'static str, Node)>, Diagnostic> {
         let mut values = Vec::new();
         for (name, parameter) in names {
             let value = self.scope.get(&format!("{}.{parameter}", self.name)).map_err(|why| {
@@ -126,11 +126,11 @@ fn comma_separated(list: &Node) -> impl Iterator<Item = &str> {
     list.as_str().unwrap_or_default().split(',').map(str::trim).filter(|name| !name.is_empty())
 }
 
-fn text(text: &str) -> Value {
-    Value::String(text.into())
+fn text(text: &str) -> Node {
+    Value::String(text.into()).into()
 }
 
 /// Returns `Kind/name`, as inputs of the types `object` and `workload` take it.
-fn reference_to(object: &Object) -> Value {
+fn reference_to(object: &Object) -> Node {
     text(&object.id.kind_and_name())
 }

@@ -20,24 +20,26 @@ fn detect(object: &Object, _: &RemoteServices) -> Vec<DetectedIntent> {
 }
 
 fn token_in(object: &Object, pod: &Node, volume: &Node) -> Option<DetectedIntent> {
-    let name = volume.get("name")?.as_str()?;
+    let volume_name = volume.get("name")?;
+    let name = volume_name.as_str()?;
     let sources = volume.get("projected")?.get("sources")?.as_list()?;
     let (token, audience) = sources.iter().find_map(|source| {
         let token = source.get("serviceAccountToken")?;
-        let audience = token.get("audience")?.as_str()?;
+        let audience = token.get("audience")?;
         // Without an audience, the token is for the API server of the pod's own cluster.
-        (!audience.is_empty()).then_some((token, audience))
+        (!audience.as_str()?.is_empty()).then_some((token, audience))
     })?;
-    let account = pod.get("spec")?.get("serviceAccountName").and_then(Node::as_str).unwrap_or("default");
+    let account = pod.get("spec")?.get("serviceAccountName").filter(|node| node.as_str().is_some());
+    let file = token.get("path").filter(|node| node.as_str().is_some());
     let mut inputs = vec![
         ("workload", reference_to(object)),
-        ("volume", text(name)),
-        ("audience", text(audience)),
-        ("serviceAccount", text(account)),
-        ("file", text(token.get("path").and_then(Node::as_str).unwrap_or("token"))),
+        ("volume", volume_name.clone()),
+        ("audience", audience.clone()),
+        ("serviceAccount", account.cloned().unwrap_or_else(|| text("default"))),
+        ("file", file.cloned().unwrap_or_else(|| text("token"))),
     ];
     if let Some((container, path)) = mount_of(pod, name) {
-        inputs.extend([("container", text(container)), ("mountPath", text(path))]);
+        inputs.extend([("container", container.clone()), ("mountPath", path.clone())]);
     }
     let obstacle = (sources.len() > 1).then_some(SHARED_VOLUME);
     let detected = DetectedIntent::new(Intent::ProjectedToken, volume.mark, inputs);
@@ -45,11 +47,12 @@ fn token_in(object: &Object, pod: &Node, volume: &Node) -> Option<DetectedIntent
 }
 
 /// Returns the first container that mounts a volume, and the path of the mount.
-fn mount_of<'n>(pod: &'n Node, volume: &str) -> Option<(&'n str, &'n str)> {
+fn mount_of<'n>(pod: &'n Node, volume: &str) -> Option<(&'n Node, &'n Node)> {
     containers(pod).into_iter().find_map(|container| {
         let mounts = container.get("volumeMounts").and_then(Node::as_list)?;
         let mount = mounts.iter().find(|mount| mount.get("name").and_then(Node::as_str) == Some(volume))?;
-        Some((container.get("name")?.as_str()?, mount.get("mountPath")?.as_str()?))
+        let (name, path) = (container.get("name")?, mount.get("mountPath")?);
+        (name.as_str().is_some() && path.as_str().is_some()).then_some((name, path))
     })
 }
 

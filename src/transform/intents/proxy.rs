@@ -52,7 +52,7 @@ fn container_mut<'o>(object: &'o mut Object, name: &str) -> Option<&'o mut Node>
     containers.find(|container| container.get("name").and_then(Node::as_str) == Some(name))
 }
 
-fn add_variable(container: &mut Node, name: &str, value: &Value, mark: Mark) {
+fn add_variable(container: &mut Node, name: &str, value: &Node, mark: Mark) {
     let Value::Map(fields) = &mut container.value else { return };
     if fields.get("env").is_none() {
         fields.insert(Entry { key: "env".into(), mark, value: list(Vec::new(), mark) });
@@ -61,6 +61,6 @@ fn add_variable(container: &mut Node, name: &str, value: &Value, mark: Mark) {
     if env.iter().any(|variable| variable.get("name").and_then(Node::as_str) == Some(name)) {
         return;
     }
-    let value = Node { value: value.clone(), mark };
+    let value = Node { mark, ..value.clone() };
     env.push(map([("name", text(name, mark)), ("value", value)], mark));
 }

@@ -13,7 +13,7 @@ fn detect(object: &Object, _: &RemoteServices) -> Vec<DetectedIntent> {
     let Some(secret) = SERVING_CERT.iter().find_map(|key| annotation(&object.root, key)) else {
         return Vec::new();
     };
-    let inputs = vec![("service", reference_to(object)), ("secret", secret.value.clone())];
+    let inputs = vec![("service", reference_to(object)), ("secret", secret.clone())];
     vec![DetectedIntent::new(Intent::ServingCert, secret.mark, inputs)]
 }
 

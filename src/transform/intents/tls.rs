@@ -45,14 +45,16 @@ fn fulfil(object: &mut Object, group: &ParameterGroup<'_>) -> Result<(), Diagnos
     for file in data.values_mut() {
         let configured = file.as_str().and_then(|content| set_in_file(content, &fields, group.mark));
         if let Some(content) = configured {
-            *file = text(content, group.mark);
+            let sensitivity =
+                fields.iter().map(|(_, value)| value.sensitivity).fold(file.sensitivity, Ord::max);
+            *file = Node { sensitivity, ..text(content, group.mark) };
         }
     }
     Ok(())
 }
 
 /// Sets the fields in every configuration of a file. Returns `None` if the file has none.
-fn set_in_file(content: &str, fields: &[(&str, Value)], mark: Mark) -> Option<String> {
+fn set_in_file(content: &str, fields: &[(&str, Node)], mark: Mark) -> Option<String> {
     let mut documents = yaml::read(content, mark.source).ok()?;
     let mut changed = false;
     for document in &mut documents {
@@ -66,19 +68,19 @@ fn set_in_file(content: &str, fields: &[(&str, Value)], mark: Mark) -> Option<St
 }
 
 /// Sets the fields in a document. Returns `None` if it is not a configuration.
-fn set_in_document(root: &mut Node, fields: &[(&str, Value)], mark: Mark) -> Option<()> {
+fn set_in_document(root: &mut Node, fields: &[(&str, Node)], mark: Mark) -> Option<()> {
     let kind = root.get("kind").and_then(Node::as_str)?;
     if !KINDS.contains(&kind) {
         return None;
     }
     let Value::Map(config) = &mut root.value else { return None };
     if config.get("servingInfo").is_none_or(|info| info.value == Value::Null) {
-        let empty = Node { value: Value::Map(Map::default()), mark };
+        let empty = Node::new(Value::Map(Map::default()), mark);
         config.insert(Entry { key: "servingInfo".into(), mark, value: empty });
     }
     let Value::Map(serving_info) = &mut config.get_mut("servingInfo")?.value else { return None };
     for (field, value) in fields {
-        let value = Node { value: value.clone(), mark };
+        let value = Node { mark, ..value.clone() };
         serving_info.insert(Entry { key: (*field).into(), mark, value });
     }
     Some(())

@@ -70,7 +70,7 @@ fn calls<'n>(root: &'n Node, kind: &str) -> Vec<Call<'n>> {
 fn intent_of(object: &Object, call: &Call<'_>) -> DetectedIntent {
     let Call { webhook, service } = call;
     let name = field(service, "name");
-    let port = service.get("port").map_or(Value::Number(Number::Int(443)), |port| port.value.clone());
+    let port = service.get("port").cloned().unwrap_or_else(|| Value::Number(Number::Int(443)).into());
     let mut inputs = vec![
         ("config", reference_to(object)),
         ("webhook", text(webhook)),
@@ -78,7 +78,7 @@ fn intent_of(object: &Object, call: &Call<'_>) -> DetectedIntent {
         ("port", port),
     ];
     if let Some(path) = service.get("path") {
-        inputs.push(("path", path.value.clone()));
+        inputs.push(("path", path.clone()));
     }
     let called = ObjectId {
         group: String::new(),

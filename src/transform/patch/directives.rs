@@ -41,7 +41,7 @@ pub(super) fn without_directives(node: &Node) -> Option<Node> {
         Value::List(items) => Value::List(items.iter().filter_map(without_directives).collect()),
         scalar => scalar.clone(),
     };
-    Some(Node { value, mark: node.mark })
+    Some(node.with_value(value))
 }
 
 /// Applies `$retainKeys`: removes all keys of the object that it does not list. The patch must not set other keys.

@@ -11,8 +11,9 @@ pub fn merge(target: &mut Node, patch: &Node) {
         return;
     };
     if target.as_map().is_none() {
-        *target = Node { value: Value::Map(Map::default()), mark: patch.mark };
+        *target = patch.with_value(Value::Map(Map::default()));
     }
+    target.sensitivity = target.sensitivity.max(patch.sensitivity);
     let Value::Map(map) = &mut target.value else { return };
     remove_nulls(map, changes);
     // Adds all new keys at once, because each insertion moves the keys after it.
@@ -50,5 +51,5 @@ fn without_nulls(node: &Node) -> Node {
         Value::List(items) => Value::List(items.iter().map(without_nulls).collect()),
         scalar => scalar.clone(),
     };
-    Node { value, mark: node.mark }
+    node.with_value(value)
 }

@@ -166,11 +166,12 @@ impl Merger {
             }
             return Ok(new.map(|value| Entry { value, ..change.clone() }));
         };
+        current.sensitivity = current.sensitivity.max(patch.sensitivity);
         match (&mut current.value, &patch.value) {
             (Value::Map(map), Value::Map(nested)) => {
                 let schema = field_schema(schema, &change.key, change.mark)?;
                 if schema.replaces_map() {
-                    *current = Node { value: Value::Map(replacement(nested)), mark: patch.mark };
+                    *current = patch.with_value(Value::Map(replacement(nested)));
                 } else {
                     self.merge_map(map, nested, schema)?;
                 }

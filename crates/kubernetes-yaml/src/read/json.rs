@@ -63,7 +63,7 @@ impl<'a> JsonReader<'a> {
             b'-' | b'0'..=b'9' => Value::Number(self.number()?),
             _ => return Err(SyntaxError::new(at, "expected a JSON value")),
         };
-        Ok(Node { value, mark: self.mark(at) })
+        Ok(Node::new(value, self.mark(at)))
     }
 
     fn nested(&mut self, collection: fn(&mut Self) -> Result<Value>) -> Result<Value> {

@@ -1,6 +1,7 @@
 //! Chooses how to write a string, so that every YAML 1.1 reader reads the same string.
 
 use crate::byte_set;
+use crate::is_unprintable;
 use crate::resolve::{self, Scalar};
 
 /// A way to write a string.
@@ -169,11 +170,14 @@ pub(super) fn is_break(character: char) -> bool {
     matches!(character, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// Returns whether a character needs no escape. YAML 1.1 does not allow characters outside the basic plane, and readers
-/// disagree about its line and paragraph separators.
+/// Returns whether a character needs no escape. YAML 1.1 does not allow characters outside the basic plane. A reviewer
+/// cannot see characters that are invisible or reorder the text.
 fn is_printable(character: char) -> bool {
-    matches!(character, '\n' | ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}')
-        && !matches!(character, '\u{2028}' | '\u{2029}' | '\u{feff}')
+    match character {
+        '\n' | ' '..='~' => true,
+        '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' => !is_unprintable(character),
+        _ => false,
+    }
 }
 
 /// Appends the text in single quotes.

@@ -377,7 +377,7 @@ impl<'a> Composer<'a, '_> {
     }
 
     fn node(&self, value: Value, at: Position) -> Node {
-        Node { value, mark: self.mark(at) }
+        Node::new(value, self.mark(at))
     }
 
     fn mark(&self, at: Position) -> Mark {
