@@ -69,7 +69,9 @@ pub use project::Project;
 pub use transform::patch;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use expand::Expanded;
 use select::Selected;
 use transform::Rendered;
 
@@ -121,11 +123,18 @@ pub fn lint(context: &Context<'_>, profiles: &[&Profile]) -> Result<Vec<Checked>
 /// Decides for each manifest of the payload whether a profile includes it. Renders nothing.
 pub(crate) fn select<'a>(context: &Context<'a>, profile: &'a Profile) -> Result<Selected<'a>, Diagnostics> {
     let select = |profile| {
-        let selected = select::select(expand::expand(context.view(profile))?)?;
+        let selected = select::select(expand(context, profile)?)?;
         selected.require_any()?;
         Ok(selected)
     };
     select(profile).map_err(|errors: Diagnostics| errors.mask(&context.secrets()))
+}
+
+/// Expands the pages and fragments of a profile. Names in them mean the manifests that the profile does not leave out.
+fn expand<'a>(context: &Context<'a>, profile: &'a Profile) -> Result<Expanded<'a>, Diagnostics> {
+    let mut view = context.view(profile);
+    view.left_out = Arc::new(select::variants_left_out(&view)?);
+    expand::expand(view)
 }
 
 /// Which profiles of a topology to render completely.
@@ -145,7 +154,7 @@ fn render_topology<'a>(
 ) -> Result<Vec<Rendered<'a>>, Diagnostics> {
     let is_wanted = |profile: &Profile| wanted.contains(&profile);
     let profiles = wanted.first().into_iter().flat_map(|first| context.profiles.in_topology_of(first));
-    let expanded = each(context, profiles, |profile| expand::expand(context.view(profile)))?;
+    let expanded = each(context, profiles, |profile| expand(context, profile))?;
     let selected = each(context, expanded, select::select)?;
     selected.iter().for_each(log::selected);
     for selected in selected.iter().filter(|selected| is_wanted(selected.profile())) {

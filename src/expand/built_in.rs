@@ -1,7 +1,7 @@
 //! The built-in names, which `${…}` knows without a declaration. To add one, add a variant and an entry in `ALL`.
 
 use super::pod_context::{local_volumes, mounts_tmp};
-use super::variables::{Variables, Workload};
+use super::variables::{ContainerScope, Variables, Workload};
 use crate::language::ValueType;
 use crate::language::template::{Lookup, NotDefined};
 use crate::object::{Cluster, containers, pod};
@@ -15,6 +15,7 @@ pub(super) const IMAGES: &str = "images";
 pub(super) enum BuiltIn {
     ComponentName,
     ComponentOwner,
+    ContainerInit,
     ContainerMountsTmp,
     ContainerName,
     PodConfigHash,
@@ -23,6 +24,8 @@ pub(super) enum BuiltIn {
     PodMountsTmp,
     PodUsesOwnApi,
     ReleaseVersion,
+    VolumeName,
+    VolumeSource,
     WorkloadKind,
     WorkloadName,
     WorkloadNamespace,
@@ -32,9 +35,10 @@ pub(super) enum BuiltIn {
 
 impl BuiltIn {
     /// All built-in names with the types of their values, in the order in which messages list them.
-    const ALL: [(&'static str, Self, ValueType); 15] = [
+    const ALL: [(&'static str, Self, ValueType); 18] = [
         ("component.name", Self::ComponentName, ValueType::String),
         ("component.owner", Self::ComponentOwner, ValueType::String),
+        ("container.init", Self::ContainerInit, ValueType::Bool),
         ("container.mountsTmp", Self::ContainerMountsTmp, ValueType::Bool),
         ("container.name", Self::ContainerName, ValueType::String),
         ("pod.configHash", Self::PodConfigHash, ValueType::String),
@@ -43,6 +47,8 @@ impl BuiltIn {
         ("pod.mountsTmp", Self::PodMountsTmp, ValueType::Bool),
         ("pod.usesOwnApi", Self::PodUsesOwnApi, ValueType::Bool),
         ("release.version", Self::ReleaseVersion, ValueType::String),
+        ("volume.name", Self::VolumeName, ValueType::String),
+        ("volume.source", Self::VolumeSource, ValueType::String),
         ("workload.kind", Self::WorkloadKind, ValueType::String),
         ("workload.name", Self::WorkloadName, ValueType::String),
         ("workload.namespace", Self::WorkloadNamespace, ValueType::String),
@@ -77,8 +83,9 @@ impl BuiltIn {
         Ok(match self {
             Self::ComponentName => text(component),
             Self::ComponentOwner => text(payload.page(component).map_or(component, |page| page.owner())),
-            Self::ContainerMountsTmp => boolean(mounts_tmp(container(variables)?)),
-            Self::ContainerName => value(container(variables)?.get("name")),
+            Self::ContainerInit => boolean(container(variables)?.is_init),
+            Self::ContainerMountsTmp => boolean(mounts_tmp(&container(variables)?.node)),
+            Self::ContainerName => value(container(variables)?.node.get("name")),
             Self::PodConfigHash => {
                 let (workload, pod) = workload_and_pod(variables)?;
                 value(pod_context(variables)?.config_hash(pod, &workload.id.namespace).as_ref())
@@ -98,6 +105,8 @@ impl BuiltIn {
                 boolean(pod_context(variables)?.is_bound(&workload.id.namespace, account))
             }
             Self::ReleaseVersion => payload.version().map_or(Lookup::Absent, text),
+            Self::VolumeName => value(volume(variables)?.get("name")),
+            Self::VolumeSource => volume_source(volume(variables)?).map_or(Lookup::Absent, text),
             Self::WorkloadKind => text(&workload(variables)?.id.kind),
             Self::WorkloadName => text(&workload(variables)?.id.name),
             Self::WorkloadNamespace => text(&workload(variables)?.id.namespace),
@@ -132,9 +141,21 @@ pub(super) fn first_segment(name: &str) -> &str {
     name.split('.').next().unwrap_or_default()
 }
 
-fn container<'v>(variables: &'v Variables<'_>) -> Result<&'v Node, NotDefined> {
+fn container<'v>(variables: &'v Variables<'_>) -> Result<&'v ContainerScope, NotDefined> {
     let only_in_policy = || NotDefined::new("it is defined only in a policy rule with `for: container`");
     variables.container.as_ref().ok_or_else(only_in_policy)
+}
+
+fn volume<'v>(variables: &'v Variables<'_>) -> Result<&'v Node, NotDefined> {
+    let only_in_policy = || NotDefined::new("it is defined only in a policy rule with `for: volume`");
+    variables.volume.as_ref().ok_or_else(only_in_policy)
+}
+
+/// Returns the source of a volume, such as `secret` or `configMap`: its field beside the name.
+fn volume_source(volume: &Node) -> Option<&str> {
+    let mut fields = volume.as_map()?.iter();
+    let source = fields.find(|entry| entry.key != "name" && entry.value.value != Value::Null)?;
+    Some(source.key.as_str())
 }
 
 fn workload<'v>(variables: &'v Variables<'_>) -> Result<&'v Workload, NotDefined> {

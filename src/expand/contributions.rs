@@ -96,13 +96,7 @@ pub(crate) fn intent_rules(view: &View<'_>, component: &str) -> Result<Intents, 
 }
 
 fn additions_walk<'w, V>(view: &'w View<'_>, component: &str, visitor: V) -> FragmentWalk<'w, V> {
-    FragmentWalk {
-        manifests: view.payload.of_component(component).map(|(_, manifest)| manifest).collect(),
-        preferred: &[],
-        pass: Pass::Additions,
-        visitor,
-        errors: Diagnostics::default(),
-    }
+    FragmentWalk::new(view, component, Pass::Additions, visitor)
 }
 
 /// Collects the intents that additions override.
@@ -194,7 +188,7 @@ fn workload_of(variables: &Variables<'_>, mark: Mark) -> Result<ObjectId, Diagno
     match &variables.workload {
         Some(workload) => Ok(workload.id.clone()),
         None => Err(error_at(variables, mark, "this addition has no workload")
-            .help("give the input `workload`, or set it under `values`")),
+            .help("name it with `for`, give the input `workload`, or set it under `values`")),
     }
 }
 

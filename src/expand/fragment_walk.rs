@@ -1,16 +1,18 @@
 //! Visits every addition and every fragment that a page uses, directly or through other fragments, with its inputs bound.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
+use super::View;
 use super::built_in::lookup_image;
 use super::inputs::{
     check_input, given_inputs, in_binding_order, missing_input, split_lists, value_not_given,
 };
 use super::variables::{Variables, Workload};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
-use crate::language::template::{Lookup, substitute};
+use crate::language::template::{Lookup, substitute, substitute_text};
 use crate::language::{Addition, Fragment, Input, Marked, Selector, Use, ValueType, Visibility, unmet};
-use crate::object::{ObjectId, has_pods, mask};
+use crate::object::{ObjectId, has_pods, mask, text};
 use crate::payload::Manifest;
 use crate::yaml::{Mark, Node, Value};
 
@@ -58,6 +60,40 @@ pub(super) struct FragmentWalk<'w, V> {
     pub(super) pass: Pass,
     pub(super) visitor: V,
     pub(super) errors: Diagnostics,
+    /// The object that was looked up last and does not exist.
+    pub(super) missing: RefCell<Option<Selector>>,
+    /// Whether an object does not exist. In the pass for manifests, a fragment may still bring it.
+    pub(super) is_incomplete: bool,
+    /// The uses of fragments that failed because an object does not exist.
+    pub(super) failed: Vec<FailedUse>,
+}
+
+/// A use of a fragment that failed because an object does not exist.
+pub(super) struct FailedUse {
+    /// The fragment.
+    pub(super) fragment: String,
+    /// The use.
+    pub(super) mark: Mark,
+    /// The object that does not exist.
+    pub(super) missing: Selector,
+    /// The index of its error.
+    pub(super) error: usize,
+}
+
+impl<'w, V> FragmentWalk<'w, V> {
+    /// Creates a walk through the fragments that a component uses.
+    pub(super) fn new(view: &'w View<'_>, component: &str, pass: Pass, visitor: V) -> Self {
+        Self {
+            manifests: view.payload.of_component(component).map(|(_, manifest)| manifest).collect(),
+            preferred: &[],
+            pass,
+            visitor,
+            errors: Diagnostics::default(),
+            missing: RefCell::new(None),
+            is_incomplete: false,
+            failed: Vec::new(),
+        }
+    }
 }
 
 impl<V: Visitor> FragmentWalk<'_, V> {
@@ -91,6 +127,26 @@ impl<V: Visitor> FragmentWalk<'_, V> {
         {
             return Ok(());
         }
+        if addition.value.targets.0.is_empty() {
+            return self.visit_addition_in_scope(addition, variables, outer_uses);
+        }
+        // Only additions and uses need the workload.
+        if self.pass == Pass::Manifests && addition.value.uses.is_empty() {
+            return Ok(());
+        }
+        for target in &addition.value.targets.0 {
+            let variables = self.with_workload(target, variables)?;
+            self.visit_addition_in_scope(addition, &variables, outer_uses)?;
+        }
+        Ok(())
+    }
+
+    fn visit_addition_in_scope(
+        &mut self,
+        addition: &Marked<Addition>,
+        variables: &Variables<'_>,
+        outer_uses: &[Mark],
+    ) -> Result<(), Diagnostic> {
         self.visitor.addition(addition, variables, outer_uses)?;
         for entry in &addition.value.uses {
             self.visit_use(entry, variables, outer_uses);
@@ -98,9 +154,36 @@ impl<V: Visitor> FragmentWalk<'_, V> {
         Ok(())
     }
 
+    /// Returns variables with another workload in scope: one that `for` of an addition names.
+    fn with_workload<'v>(
+        &self,
+        target: &Marked<String>,
+        variables: &Variables<'v>,
+    ) -> Result<Variables<'v>, Diagnostic> {
+        let name = substitute_text(&target.value, target.mark, variables, variables.view.context.sources)?;
+        let node = text(name.as_str(), target.mark);
+        // Of several objects with the name, none is preferred because it was in scope before.
+        let mut scope = Variables { workload: None, ..variables.clone() };
+        let workload = self.find_workload(&node, &scope)?;
+        if scope.local.contains_key("workload") {
+            define_object_fields("workload", &workload, &mut scope);
+            scope.local.insert("workload".to_owned(), Lookup::Value(node));
+        }
+        scope.workload = Some(workload);
+        Ok(scope)
+    }
+
     /// Visits one use of a fragment, and collects its errors.
     pub(super) fn visit_use(&mut self, entry: &Marked<Use>, caller: &Variables<'_>, outer_uses: &[Mark]) {
-        if let Err(error) = self.try_visit_use(entry, caller, outer_uses) {
+        self.missing.replace(None);
+        let result = self.try_visit_use(entry, caller, outer_uses);
+        let missing = self.missing.take();
+        self.is_incomplete |= missing.is_some();
+        if let Err(error) = result {
+            if let Some(missing) = missing {
+                let (fragment, error) = (entry.value.fragment.clone(), self.errors.0.len());
+                self.failed.push(FailedUse { fragment, mark: entry.mark, missing, error });
+            }
             self.errors.0.push(error);
         }
     }
@@ -242,6 +325,7 @@ impl<V: Visitor> FragmentWalk<'_, V> {
         if found.is_empty() && search_in == SearchIn::Payload {
             found = variables.view.payload.manifests.iter().filter(is_selected).collect();
         }
+        let found = without_left_out(found, variables.view);
         let workload = variables.workload.as_ref().map(|workload| &workload.id);
         for manifest in &found {
             if self.preferred.contains(&manifest.id) || workload == Some(&manifest.id) {
@@ -250,13 +334,9 @@ impl<V: Visitor> FragmentWalk<'_, V> {
         }
         match found[..] {
             [only] => Ok(Workload::of(only)),
-            [_, second, ..] => {
-                let message = format!("several objects are `{}`", mask::text(node));
-                Err(error_at(variables, node.mark, &message)
-                    .object(&second.id)
-                    .help("write `Kind/namespace/name`"))
-            }
+            [_, _, ..] => Err(ambiguous(node, &found, variables)),
             [] => {
+                self.missing.replace(selector.ok());
                 let shown = mask::text(node);
                 let known: Vec<String> = self
                     .manifests
@@ -269,6 +349,32 @@ impl<V: Visitor> FragmentWalk<'_, V> {
             }
         }
     }
+}
+
+/// Removes manifests that the profile leaves out, such as the variant for another cluster profile. If it leaves out all of
+/// them, the first one stays: what is added to its object is added nowhere.
+fn without_left_out<'m>(mut found: Vec<&'m Manifest>, view: &View<'_>) -> Vec<&'m Manifest> {
+    if found.len() < 2 {
+        return found;
+    }
+    let first = found[0];
+    found.retain(|manifest| !view.left_out.contains(&manifest.key()));
+    if found.is_empty() { vec![first] } else { found }
+}
+
+fn ambiguous(node: &Node, found: &[&Manifest], variables: &Variables<'_>) -> Diagnostic {
+    let message = format!("several objects are `{}`", mask::text(node));
+    let mut error = error_at(variables, node.mark, &message);
+    for manifest in found {
+        let place = variables.view.context.sources.show(manifest.root.mark);
+        error = error.note(format!("{} is at {place}", manifest.id));
+    }
+    let are_the_same = found.windows(2).all(|pair| pair[0].id == pair[1].id);
+    error.help(if are_the_same {
+        "leave out all of them but one, with annotations, `ignore` or `omit`"
+    } else {
+        "write `Kind/namespace/name`"
+    })
 }
 
 fn define_image(name: &str, tag: &str, node: &Node, variables: &mut Variables<'_>) -> Result<(), Diagnostic> {

@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use super::View;
 use super::contributions::{Contribution, contributions};
-use super::fragment_walk::{FragmentWalk, Pass, Visitor, error_at};
+use super::fragment_walk::{FailedUse, FragmentWalk, Pass, Visitor, error_at};
 use super::variables::Variables;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::language::template::{substitute, substitute_text};
 use crate::language::{Addition, Fragment, Marked, Omission, Omissions, Page, Place, Selector, When, unmet};
-use crate::object::{Cluster, ObjectId};
+use crate::object::{Cluster, ObjectId, metadata_text};
 use crate::parallel::{self, MIN_COMPONENTS_PER_THREAD};
 use crate::payload::{ExpandedManifest, Manifest};
-use crate::yaml::Mark;
+use crate::yaml::{Mark, Node};
 
 /// A profile with its pages and fragments evaluated.
 pub(crate) struct Expanded<'a> {
@@ -112,28 +112,78 @@ struct ExpandedComponent {
 }
 
 fn expand_component(view: &View<'_>, component: &str, page: &Page) -> Result<ExpandedComponent, Diagnostics> {
-    let payload = &view.payload;
-    let mut walk = FragmentWalk {
-        manifests: payload.of_component(component).map(|(_, manifest)| manifest).collect(),
-        preferred: &[],
-        pass: Pass::Manifests,
-        visitor: ManifestCollector::default(),
-        errors: Diagnostics::default(),
+    let mut with_fragments = view.clone();
+    let mut number_brought = 0;
+    let (mut expanded, mut errors) = loop {
+        let mut walk = walk_fragments(&with_fragments, component, page)?;
+        let brought = &walk.visitor.0.from_fragments;
+        // A fragment may need an object that another fragment brings, wherever that is in `uses`.
+        let is_complete = !walk.is_incomplete && walk.errors.0.is_empty();
+        if is_complete || brought.len() == number_brought {
+            note_who_brings_missing(&walk.failed, &mut walk.errors, view);
+            break (walk.visitor.0, walk.errors);
+        }
+        number_brought = brought.len();
+        let brought = BTreeMap::from([(component.to_owned(), brought.clone())]);
+        let payload = view.payload.with_manifests(BTreeMap::new(), brought, view.context.sources)?;
+        with_fragments.payload = Arc::new(payload);
     };
-    let mut variables = Variables::of(view, component);
-    walk.bind_values(&page.values, &mut variables)?;
-    walk.visit_body(&page.adds, &page.uses, &variables, &[]);
-    let mut expanded = walk.visitor.0;
-    let mut errors = walk.errors;
     // transship fills in `${…}` only if the page has `values`. Otherwise it may belong to a shell script.
     if !page.values.is_empty() {
-        for (index, manifest) in payload.of_component(component) {
+        let mut variables = Variables::of(&with_fragments, component);
+        let walk =
+            FragmentWalk::new(&with_fragments, component, Pass::Manifests, ManifestCollector::default());
+        walk.bind_values(&page.values, &mut variables)?;
+        for (index, manifest) in view.payload.of_component(component) {
             if let Some(changed) = errors.ok_or_record(with_values(manifest, &variables)).flatten() {
                 expanded.changed.push((index, changed));
             }
         }
     }
     errors.into_result(expanded)
+}
+
+/// Visits the fragments that a component uses, and collects their manifests.
+fn walk_fragments<'w>(
+    view: &'w View<'_>,
+    component: &str,
+    page: &Page,
+) -> Result<FragmentWalk<'w, ManifestCollector>, Diagnostics> {
+    let mut walk = FragmentWalk::new(view, component, Pass::Manifests, ManifestCollector::default());
+    let mut variables = Variables::of(view, component);
+    walk.bind_values(&page.values, &mut variables)?;
+    walk.is_incomplete = walk.missing.take().is_some();
+    walk.visit_body(&page.adds, &page.uses, &variables, &[]);
+    Ok(walk)
+}
+
+/// Adds a note to the error of each use that needs an object of a fragment which fails as well.
+fn note_who_brings_missing(failed: &[FailedUse], errors: &mut Diagnostics, view: &View<'_>) {
+    for needs in failed {
+        for brings in failed {
+            let fragment = view.context.profiles.fragments.get(&brings.fragment);
+            if !fragment.is_some_and(|fragment| may_bring(fragment, &needs.missing)) {
+                continue;
+            }
+            let place = view.context.sources.show(brings.mark);
+            let note =
+                format!("the fragment `{}` brings it, but its use at {place} fails as well", brings.fragment);
+            if let Some(error) = errors.0.get_mut(needs.error) {
+                error.notes.push(note);
+                error.help = Some("fragments cannot need objects of each other in a circle".to_owned());
+            }
+        }
+    }
+}
+
+/// Returns whether a fragment has a manifest with the kind and name of a selector.
+fn may_bring(fragment: &Fragment, selector: &Selector) -> bool {
+    fragment.manifests.iter().any(|manifest| {
+        let name = metadata_text(&manifest.root, "name").unwrap_or_default();
+        // A name with `${…}` can become any name.
+        let has_name = selector.name.as_deref().is_none_or(|wanted| wanted == name || name.contains("${"));
+        has_name && manifest.root.get("kind").and_then(Node::as_str) == Some(&selector.kind)
+    })
 }
 
 /// Returns a manifest with its values filled in, or `None` if it mentions no name.

@@ -10,6 +10,7 @@ mod name_check;
 mod pod_context;
 mod variables;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::language::{Parameters, Profile, Profiles};
@@ -23,7 +24,7 @@ pub(crate) use contributions::{
 pub(crate) use manifests::{Expanded, FragmentPlacement, expand};
 pub(crate) use name_check::check_names;
 pub(crate) use pod_context::{PodContext, policy_uses_bindings, policy_uses_config};
-pub(crate) use variables::{Variables, Workload};
+pub(crate) use variables::{ContainerScope, Variables, Workload};
 
 /// The input of a rendering.
 #[derive(Clone, Copy, Debug)]
@@ -49,12 +50,17 @@ pub(crate) struct View<'a> {
     pub(crate) profile: &'a Profile,
     /// The payload with values filled in and with the manifests of fragments.
     pub(crate) payload: Arc<Payload>,
+    /// The manifests that the profile leaves out and that another manifest with the same kind and name can stand for.
+    pub(crate) left_out: Arc<BTreeSet<ManifestId>>,
 }
+
+/// The file and the document of a manifest.
+pub(crate) type ManifestId = (usize, usize);
 
 impl<'a> Context<'a> {
     /// Returns the context of a profile.
     pub(crate) fn view(&self, profile: &'a Profile) -> View<'a> {
-        View { context: *self, profile, payload: Arc::clone(self.payload) }
+        View { context: *self, profile, payload: Arc::clone(self.payload), left_out: Arc::default() }
     }
 
     /// Returns the values of secret parameters.

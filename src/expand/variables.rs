@@ -19,6 +19,15 @@ pub(crate) struct Workload {
     pub(crate) root: Node,
 }
 
+/// The container that a policy rule applies to.
+#[derive(Clone, Debug)]
+pub(crate) struct ContainerScope {
+    /// The container.
+    pub(crate) node: Node,
+    /// Whether it is an init container.
+    pub(crate) is_init: bool,
+}
+
 /// The names that `${…}` knows at one place: first inputs and values of the page or fragment, then built-in names, then
 /// parameters.
 #[derive(Clone)]
@@ -32,7 +41,9 @@ pub(crate) struct Variables<'a> {
     /// The workload that additions apply to.
     pub(crate) workload: Option<Workload>,
     /// The container, in a policy for containers.
-    pub(crate) container: Option<Node>,
+    pub(crate) container: Option<ContainerScope>,
+    /// The volume, in a policy for volumes.
+    pub(crate) volume: Option<Node>,
     /// The objects that pods depend on, in a policy.
     pub(crate) pod_context: Option<&'a PodContext>,
 }
@@ -40,7 +51,15 @@ pub(crate) struct Variables<'a> {
 impl<'a> Variables<'a> {
     /// Returns the variables of a component, without inputs and values.
     pub(crate) fn of(view: &'a View<'a>, component: &'a str) -> Self {
-        Self { view, component, local: BTreeMap::new(), workload: None, container: None, pod_context: None }
+        Self {
+            view,
+            component,
+            local: BTreeMap::new(),
+            workload: None,
+            container: None,
+            volume: None,
+            pod_context: None,
+        }
     }
 }
 

@@ -76,6 +76,8 @@ typed! {
         "in" profiles: Vec<Marked<String>>,
         /// It is added only if these conditions hold.
         "when" when: When,
+        /// The workloads that it adds to. The default is the workload in scope: the value or input `workload`.
+        "for" targets: AdditionTargets,
         /// Why nothing is added in these profiles.
         "nothing" nothing: Option<String>,
         /// Fields to add to the pod template of the workload.
@@ -88,6 +90,32 @@ typed! {
         "uses" uses: Vec<Marked<Use>>,
         /// How to handle intents of this component, instead of the profile's rules.
         "intents" intents: Intents,
+    }
+}
+
+/// The workloads that an addition names with `for`: one, or a list.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct AdditionTargets(pub(crate) Vec<Marked<String>>);
+
+impl Typed for AdditionTargets {
+    fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
+        match &node.value {
+            Value::List(items) if items.is_empty() => {
+                reader.error(node.mark, "`for` names no workload").help =
+                    Some("remove it, or name workloads such as `DaemonSet/node`".into());
+                None
+            }
+            Value::List(_) => Vec::<Marked<String>>::read(node, reader).map(Self),
+            _ => Marked::<String>::read(node, reader).map(|target| Self(vec![target])),
+        }
+    }
+
+    fn absent() -> Option<Self> {
+        Some(Self::default())
+    }
+
+    fn schema() -> Json {
+        json!({"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]})
     }
 }
 

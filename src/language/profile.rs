@@ -82,9 +82,9 @@ impl FieldRule {
 }
 
 typed! {
-    /// A rule for every pod, container, workload or object of a kind. It has exactly one of `add`, `default` and `set`.
+    /// A rule for every object, for those of a kind, or for parts of them. It has exactly one of `add`, `default` and `set`.
     pub(crate) struct PolicyRule ("a policy entry") {
-        /// `pod`, `container`, `workload`, or a kind.
+        /// `object`, `workload`, `pod`, `container`, `volume`, or a kind.
         "for" target: PolicyTarget,
         /// The rule applies only if these conditions hold.
         "when" when: When,
@@ -122,10 +122,14 @@ impl PolicyRule {
 /// The objects or parts of objects to which a policy rule applies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PolicyTarget {
+    /// Every object.
+    Object,
     /// The pod template of every workload, and every Pod.
     Pod,
     /// Every container and init container of every pod.
     Container,
+    /// Every volume of every pod.
+    Volume,
     /// Every object with a pod template.
     Workload,
     /// Every object of a kind.
@@ -143,12 +147,18 @@ impl Typed for PolicyTarget {
                 Some("write a kind without a group, such as Deployment".into());
             return None;
         }
-        let names = [("pod", &Self::Pod), ("container", &Self::Container), ("workload", &Self::Workload)];
+        let names = [
+            ("object", &Self::Object),
+            ("workload", &Self::Workload),
+            ("pod", &Self::Pod),
+            ("container", &Self::Container),
+            ("volume", &Self::Volume),
+        ];
         read_variant(node, &names, reader).cloned()
     }
 
     fn schema() -> Json {
-        json!({"type": "string", "pattern": "^(pod|container|workload|[A-Z][A-Za-z0-9]*)$"})
+        json!({"type": "string", "pattern": "^(object|workload|pod|container|volume|[A-Z][A-Za-z0-9]*)$"})
     }
 }
 

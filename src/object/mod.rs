@@ -31,7 +31,9 @@ pub(crate) use metadata::{
     Annotations, annotation, is_tombstone, label, label_text, metadata, metadata_text, remove_annotation,
     remove_label,
 };
-pub(crate) use pod::{containers, containers_mut, has_pods, is_workload, pod, pod_mut, pod_path};
+pub(crate) use pod::{
+    containers, containers_mut, has_pods, is_workload, pod, pod_mut, pod_path, take_pod_template, volumes,
+};
 pub(crate) use policy_rule::PolicyRule;
 pub(crate) use reference::{
     REFERENCE_RULES, Reference, ReferenceRule, ReferenceSource, RequiredPart, TargetNamespace,
@@ -95,6 +97,8 @@ pub struct Object {
     pub(crate) document: usize,
     /// The index of the payload's manifest that became this object. `None` if an addition created it.
     pub(crate) manifest: Option<usize>,
+    /// The number of init containers that additions have put before those of the manifest.
+    pub(crate) added_init_containers: usize,
     /// Where the issuer gets the data from, if this is an issued Secret.
     pub(crate) issued: Option<IssuedOrigin>,
     /// The revisions of the object during rendering, if they are recorded.

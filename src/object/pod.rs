@@ -1,6 +1,6 @@
 //! Pods and the pod templates of workloads.
 
-use crate::yaml::{Node, Value};
+use crate::yaml::{Map, Node, Value};
 
 /// Returns the path to the pod template of a kind. It is empty for a Pod, which has `metadata` and `spec` itself.
 fn template_path(kind: &str) -> Option<&'static [&'static str]> {
@@ -49,6 +49,19 @@ pub(crate) fn pod_mut<'n>(root: &'n mut Node, kind: &str) -> Option<&'n mut Node
     template_path(kind)?.iter().try_fold(root, |node, key| node.get_mut(key))
 }
 
+/// Removes the pod template from the fields of an object, and returns it. A Pod has no template, so this is all of it.
+pub(crate) fn take_pod_template(fields: &mut Node, kind: &str) -> Option<Node> {
+    let Some((last, parents)) = template_path(kind)?.split_last() else {
+        let nothing = fields.with_value(Value::Map(Map::default()));
+        return Some(std::mem::replace(fields, nothing));
+    };
+    let parent = parents.iter().try_fold(fields, |node, key| node.get_mut(key))?;
+    match &mut parent.value {
+        Value::Map(map) => map.remove(last).map(|entry| entry.value),
+        _ => None,
+    }
+}
+
 /// Returns the containers of a pod template, then its init containers.
 pub(crate) fn containers(pod: &Node) -> Vec<&Node> {
     let mut all = Vec::new();
@@ -70,4 +83,10 @@ pub(crate) fn containers_mut(pod: &mut Node) -> Vec<&mut Node> {
         }
     }
     all
+}
+
+/// Returns the volumes of a pod template.
+pub(crate) fn volumes(pod: &Node) -> &[Node] {
+    let volumes = pod.get("spec").and_then(|spec| spec.get("volumes"));
+    volumes.and_then(Node::as_list).unwrap_or_default()
 }

@@ -93,6 +93,11 @@ impl Payload {
 }
 
 impl Manifest {
+    /// Returns the file and the document of the manifest. They stay the same when those of fragments are added.
+    pub(crate) fn key(&self) -> (usize, usize) {
+        (self.file, self.document)
+    }
+
     /// Returns the manifest with another object, which may have another identity.
     pub(crate) fn with_root(&self, root: Node, sources: &Sources) -> Result<Self, Diagnostic> {
         let (id, version) = identity(&root, sources)?;

@@ -3,12 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Exclusion, ExclusionFilter, check, include};
+use super::left_out::{INCLUDE, LeaveOut, LeftOut, omitted};
+use super::{Exclusion, check};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
-use crate::expand::{Expanded, FragmentPlacement, Variables, View, may_add};
+use crate::expand::{Expanded, View, may_add};
 use crate::glob;
-use crate::language::{Filters, Marked, Omissions, Page, Place, Profile, Selector, unmet};
-use crate::object::{Annotations, Cluster, ObjectId, Scope, Scopes};
+use crate::language::{Marked, Place, Profile, Selector};
+use crate::object::{Cluster, ObjectId, Scope, Scopes};
 use crate::payload::{self, Manifest, Payload};
 use crate::yaml::Mark;
 
@@ -82,7 +83,8 @@ fn decide(expanded: &Expanded<'_>) -> Result<Selection, Diagnostics> {
         components: BTreeSet::new(),
         in_other_cluster: BTreeSet::new(),
     };
-    let decider = Decider { view, expanded, scopes: view.scopes() };
+    let leave_out = LeaveOut { view, fragment_placements: &expanded.fragment_placements };
+    let decider = Decider { view, expanded, leave_out, scopes: view.scopes() };
     for (index, manifest) in view.payload.manifests.iter().enumerate() {
         let decision = errors.ok_or_record(decider.decide(manifest)).unwrap_or_default();
         if decision.component_exists && !selection.components.contains(decider.component(manifest)) {
@@ -112,29 +114,19 @@ struct Decision {
 struct Decider<'a> {
     view: &'a View<'a>,
     expanded: &'a Expanded<'a>,
+    leave_out: LeaveOut<'a>,
     scopes: Scopes,
 }
-
-/// The annotation that includes a manifest in a cluster profile, or in a profile of transship.
-const INCLUDE: &str = "include.release.openshift.io/";
 
 const CLUSTER_SCOPED_IN_MANAGEMENT: &str = "a cluster-scoped object cannot live in the management cluster";
 
 impl Decider<'_> {
     fn decide(&self, manifest: &Manifest) -> Result<Decision, Diagnostic> {
-        if let Some(reason) = self.filtered(manifest) {
-            return Ok(Decision { exclusion: Some(reason), ..Decision::default() });
-        }
-        if let Some(reason) = self.component_absent(manifest)? {
-            return Ok(Decision { exclusion: Some(reason), ..Decision::default() });
-        }
-        if let Some((reason, entry)) = self.omitted(manifest)? {
-            return Ok(Decision {
-                exclusion: Some(reason),
-                decided_by: Some(entry),
-                component_exists: true,
-                is_in_other_cluster: false,
-            });
+        if let Some(LeftOut { exclusion, decided_by }) = self.leave_out.reason(manifest)? {
+            // An entry of `omit` or `ignore` leaves out a part of a component that exists.
+            let component_exists = decided_by.is_some();
+            let exclusion = Some(exclusion);
+            return Ok(Decision { exclusion, decided_by, component_exists, is_in_other_cluster: false });
         }
         // A standalone cluster has all objects.
         if self.view.profile.cluster == Cluster::Both {
@@ -148,84 +140,7 @@ impl Decider<'_> {
     }
 
     fn component(&self, manifest: &Manifest) -> &str {
-        &self.view.payload.file(manifest).component
-    }
-
-    fn page(&self, manifest: &Manifest) -> Option<&Page> {
-        self.view.payload.page(self.component(manifest))
-    }
-
-    fn fragment_placements(&self, component: &str) -> &[FragmentPlacement] {
-        self.expanded.fragment_placements.get(component).map(Vec::as_slice).unwrap_or_default()
-    }
-
-    /// Applies the cluster-version-operator's filters. They also include a manifest whose annotations name a profile of
-    /// this topology instead of the cluster profile; [`Self::cluster_of`] then decides in which cluster it lives.
-    fn filtered(&self, manifest: &Manifest) -> Option<Exclusion> {
-        let filters = &self.view.profile.select;
-        let reason = include(manifest, filters).err()?;
-        if reason.filter != ExclusionFilter::ClusterProfile {
-            return Some(reason);
-        }
-        match self.named_profiles(manifest).next().map(|profile| profile.name.clone()) {
-            None => Some(reason),
-            named => include(manifest, &Filters { cluster_profile: named, ..filters.clone() }).err(),
-        }
-    }
-
-    /// Returns the profiles of this topology that a manifest names in its annotations.
-    fn named_profiles<'m>(&'m self, manifest: &'m Manifest) -> impl Iterator<Item = &'m Profile> + 'm {
-        let annotations = Annotations::of(&manifest.root);
-        let view = self.view;
-        let named = move |profile: &&Profile| {
-            view.profile.cluster != Cluster::Both
-                && annotations.get(&format!("{INCLUDE}{}", profile.name)) == Some("true")
-        };
-        view.context.profiles.in_topology_of(view.profile).filter(named)
-    }
-
-    /// Returns why the whole component does not exist.
-    fn component_absent(&self, manifest: &Manifest) -> Result<Option<Exclusion>, Diagnostic> {
-        let Some(page) = self.page(manifest) else { return Ok(None) };
-        let variables = Variables::of(self.view, self.component(manifest));
-        let unmet = unmet(&page.when, &variables, self.view.context.sources)?;
-        Ok(unmet.map(|condition| omitted(&format!("the component does not exist: {condition}"))))
-    }
-
-    /// Returns why a manifest is left out, and the entry that leaves it out.
-    fn omitted(&self, manifest: &Manifest) -> Result<Option<(Exclusion, Mark)>, Diagnostic> {
-        if let Some(page) = self.page(manifest) {
-            let file = self.view.payload.file(manifest).name();
-            if let Some((_, reason)) = page.ignore.iter().find(|(pattern, _)| glob::matches(pattern, file)) {
-                return Ok(Some((omitted(&reason.value), reason.mark)));
-            }
-        }
-        let page = self.page(manifest).map(|page| &page.omit);
-        let placements = self.fragment_placements(self.component(manifest)).iter();
-        let fragments = placements.map(|placement| &placement.omit);
-        for omissions in page.into_iter().chain(fragments).chain([&self.view.profile.omit]) {
-            if let Some(reason) = self.omitted_by(omissions, manifest)? {
-                return Ok(Some(reason));
-            }
-        }
-        Ok(None)
-    }
-
-    fn omitted_by(
-        &self,
-        omissions: &Omissions,
-        manifest: &Manifest,
-    ) -> Result<Option<(Exclusion, Mark)>, Diagnostic> {
-        for (selector, omission) in &omissions.0 {
-            if !selector.value.matches(&manifest.id) || !self.view.profile.is_in(&omission.profiles) {
-                continue;
-            }
-            let variables = Variables::of(self.view, self.component(manifest));
-            if unmet(&omission.when, &variables, self.view.context.sources)?.is_none() {
-                return Ok(Some((omitted(&omission.reason), selector.mark)));
-            }
-        }
-        Ok(None)
+        self.leave_out.component(manifest)
     }
 
     /// Returns the cluster in which an object lives, and the entry of `place` that decides it. Annotations take precedence.
@@ -278,7 +193,7 @@ impl Decider<'_> {
 
     fn annotated_cluster(&self, manifest: &Manifest) -> Option<Cluster> {
         let clusters: BTreeSet<Cluster> =
-            self.named_profiles(manifest).map(|profile| profile.cluster).collect();
+            self.leave_out.named_profiles(manifest).map(|profile| profile.cluster).collect();
         if clusters.len() > 1 { Some(Cluster::Both) } else { clusters.into_iter().next() }
     }
 
@@ -353,8 +268,4 @@ impl Decider<'_> {
                 .suggest(&selector.value.to_string(), names.iter().map(String::as_str)),
         );
     }
-}
-
-fn omitted(reason: &str) -> Exclusion {
-    Exclusion { filter: ExclusionFilter::Omitted, message: reason.to_owned() }
 }

@@ -3,6 +3,7 @@
 mod capability;
 mod decide;
 mod include;
+mod left_out;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::language::Filters;
@@ -12,6 +13,7 @@ pub(crate) use capability::for_update;
 pub use capability::implicitly_enabled;
 pub(crate) use decide::{Selected, Selection, select};
 pub use include::{Exclusion, ExclusionFilter, include};
+pub(crate) use left_out::variants_left_out;
 
 /// Returns for each manifest of a payload the reason why the filters exclude it; `None` if they include it.
 pub(crate) fn exclusions(filters: &Filters, payload: &Payload) -> Vec<Option<Exclusion>> {

@@ -194,7 +194,9 @@ impl<'a> Explainer<'a> {
         let entry = self.view.profile.policy.iter().find(|entry| entry.mark == mark);
         let target = match entry.map(|entry| &entry.value.target) {
             Some(PolicyTarget::Pod) | None => "pod",
+            Some(PolicyTarget::Object) => "object",
             Some(PolicyTarget::Container) => "container",
+            Some(PolicyTarget::Volume) => "volume",
             Some(PolicyTarget::Workload) => "workload",
             Some(PolicyTarget::Kind(kind)) => kind.as_str(),
         };

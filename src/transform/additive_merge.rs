@@ -1,10 +1,28 @@
 //! Merges an addition into an object: maps merge, list items with the same name merge, other lists get the items that they
-//! do not have. A field that already has a different value is an error.
+//! do not have. A field that already has a different value is an error. Null is no value.
 
 use crate::diagnostic::{Diagnostic, Location};
-use crate::object::list;
 use crate::object::path::ITEM_KEYS;
+use crate::object::{Object, list, pod, pod_mut, take_pod_template, volumes};
 use crate::yaml::{Entry, Map, Mark, Node, Sources, Value};
+
+/// Merges an addition into an object. Its pod template follows the rules for pods.
+pub(super) fn merge_object_addition(
+    object: &mut Object,
+    addition: &Node,
+    sources: &Sources,
+) -> Result<(), Diagnostic> {
+    let kind = object.id.kind.as_str();
+    let mut rest = addition.clone();
+    if pod(&object.root, kind).is_none_or(|pod| pod.as_map().is_none()) {
+        return merge_addition(&mut object.root, addition, sources);
+    }
+    let Some(template) = take_pod_template(&mut rest, kind) else {
+        return merge_addition(&mut object.root, addition, sources);
+    };
+    merge_addition(&mut object.root, &rest, sources)?;
+    merge_pod_addition(object, &template, sources)
+}
 
 /// Merges an addition into a node.
 pub(super) fn merge_addition(
@@ -14,8 +32,13 @@ pub(super) fn merge_addition(
 ) -> Result<(), Diagnostic> {
     target.sensitivity = target.sensitivity.max(addition.sensitivity);
     match (&mut target.value, &addition.value) {
+        (_, Value::Null) => Ok(()),
+        (Value::Null, _) => {
+            *target = addition.clone();
+            Ok(())
+        }
         (Value::Map(map), Value::Map(added)) => {
-            for entry in added {
+            for entry in added.iter().filter(|entry| entry.value.value != Value::Null) {
                 match map.get_mut(&entry.key) {
                     Some(current) => merge_addition(current, &entry.value, sources)?,
                     None => map.insert(entry.clone()),
@@ -37,15 +60,16 @@ pub(super) fn merge_addition(
     }
 }
 
-/// Merges an addition into a pod template.
+/// Merges an addition into the pod template of an object, if it has one.
 ///
-/// New init containers run before those of the manifest. An entry of `containers` with the name of an init container adds
-/// to that init container.
+/// New init containers run before those of the manifest, in the order in which they are added. An entry of `containers`
+/// with the name of an init container adds to that init container.
 pub(super) fn merge_pod_addition(
-    pod: &mut Node,
+    object: &mut Object,
     addition: &Node,
     sources: &Sources,
 ) -> Result<(), Diagnostic> {
+    let Some(pod) = pod_mut(&mut object.root, &object.id.kind) else { return Ok(()) };
     let mut rest = addition.clone();
     let (mut added, mut added_init) = (Vec::new(), Vec::new());
     if let Some(Value::Map(spec)) = rest.get_mut("spec").map(|spec| &mut spec.value) {
@@ -58,11 +82,14 @@ pub(super) fn merge_pod_addition(
     let Some(Value::Map(spec)) = pod.get_mut("spec").map(|spec| &mut spec.value) else { return Ok(()) };
     let mut containers = take_list(spec, "containers");
     let mut init_containers = take_list(spec, "initContainers");
-    for (index, item) in added_init.iter().enumerate() {
-        match find_by_name(&mut init_containers, item) {
-            Some(existing) => merge_addition(existing, item, sources)?,
-            None => init_containers.insert(index.min(init_containers.len()), item.clone()),
+    for item in &added_init {
+        if let Some(existing) = find_by_name(&mut init_containers, item) {
+            merge_addition(existing, item, sources)?;
+            continue;
         }
+        let index = object.added_init_containers.min(init_containers.len());
+        init_containers.insert(index, item.clone());
+        object.added_init_containers += 1;
     }
     for item in &added {
         match find_by_name(&mut init_containers, item) {
@@ -78,7 +105,7 @@ pub(super) fn merge_pod_addition(
 /// Refuses `containers` that is not a list: `take_list` would drop it.
 fn require_container_lists(spec: &Map, sources: &Sources) -> Result<(), Diagnostic> {
     for key in ["containers", "initContainers"] {
-        let Some(value) = spec.get(key) else { continue };
+        let Some(value) = present(spec.get(key)) else { continue };
         if value.as_list().is_none() {
             return Err(Diagnostic::error(format!("`{key}` is a list, not {}", value.value.kind()))
                 .at(Location::of(value.mark, sources)));
@@ -92,18 +119,14 @@ fn require_one_source_per_volume(pod: &Node, addition: &Node, sources: &Sources)
     for added in volumes(addition) {
         let merged = volumes(pod).iter().find(|volume| volume.get("name") == added.get("name"));
         // A volume has a name and a source.
+        let fields = |map: &Map| map.iter().filter(|entry| entry.value.value != Value::Null).count();
         if let Some(volume) = merged
-            && volume.as_map().is_some_and(|map| map.len() > 2)
+            && volume.as_map().is_some_and(|map| fields(map) > 2)
         {
             return Err(conflict(volume, added, sources));
         }
     }
     Ok(())
-}
-
-fn volumes(pod: &Node) -> &[Node] {
-    let volumes = pod.get("spec").and_then(|spec| spec.get("volumes"));
-    volumes.and_then(Node::as_list).unwrap_or_default()
 }
 
 fn take_list(spec: &mut Map, key: &str) -> Vec<Node> {
@@ -165,7 +188,7 @@ fn merge_item(items: &mut Vec<Node>, item: &Node, sources: &Sources) -> Result<(
     if let Some(existing) = items.iter_mut().find(|other| is_same_item(other, item)) {
         merge_addition(existing, item, sources)?;
         // An environment variable has either a value or a source.
-        if existing.get("value").is_some() && existing.get("valueFrom").is_some() {
+        if present(existing.get("value")).is_some() && present(existing.get("valueFrom")).is_some() {
             return Err(conflict(existing, item, sources));
         }
         return Ok(());
@@ -184,7 +207,7 @@ fn merge_item(items: &mut Vec<Node>, item: &Node, sources: &Sources) -> Result<(
 
 /// Returns whether two items describe the same thing.
 fn is_same_item(other: &Node, item: &Node) -> bool {
-    let Some(key) = ITEM_KEYS.into_iter().find(|key| item.get(key).is_some()) else {
+    let Some(key) = ITEM_KEYS.into_iter().find(|key| present(item.get(key)).is_some()) else {
         return false;
     };
     // The subjects of a binding can have the same name in several namespaces.
@@ -193,6 +216,11 @@ fn is_same_item(other: &Node, item: &Node) -> bool {
         _ => false,
     };
     other.get(key) == item.get(key) && !differs("kind") && !differs("namespace")
+}
+
+/// Returns a field that has a value. Null is no value.
+fn present(field: Option<&Node>) -> Option<&Node> {
+    field.filter(|node| node.value != Value::Null)
 }
 
 fn conflict(target: &Node, addition: &Node, sources: &Sources) -> Diagnostic {

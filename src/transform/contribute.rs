@@ -3,13 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::additive_merge::{merge_addition, merge_pod_addition};
+use super::additive_merge::{merge_object_addition, merge_pod_addition};
 use super::component::ComponentContext;
 use super::new_object::{self, cause};
 use super::unknown_containers::ContainerNames;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::expand::{Contribution, ContributionTarget, View};
-use crate::object::{Object, ObjectId, map, metadata, pod_mut};
+use crate::object::{Object, ObjectId, PayloadPosition, map, metadata, take_pod_template};
 use crate::yaml::{Mark, Sources, Value};
 
 /// Groups contributions by the component whose objects they change. That is the component with the manifest of the
@@ -46,18 +46,21 @@ pub(super) fn apply(
     let sources = component.sources();
     let containers = ContainerNames::of(objects);
     let unneeded = uses_without_workload(contributions, objects);
+    let contributions = with_pod_templates_apart(contributions);
+    // New objects come after those that were added earlier, in the order in which they are written.
+    let first = objects.iter().map(|object| object.position.sequence + 1).max().unwrap_or_default();
     let mut errors = Diagnostics::default();
-    for contribution in in_order(contributions) {
+    for (index, contribution) in in_order(&contributions) {
         if contribution.target == ContributionTarget::Object && unneeded.contains(&contribution.uses) {
             continue;
         }
-        if let Err(error) = add(objects, &contribution, component) {
+        if let Err(error) = add(objects, &contribution, first + index, component) {
             errors.0.push(with_uses(error, &contribution, sources));
         }
     }
     errors.into_result(())?;
     let mut errors = Diagnostics::default();
-    for contribution in contributions {
+    for contribution in &contributions {
         for error in containers.unknown_in(contribution, objects, sources) {
             errors.0.push(with_uses(error, contribution, sources));
         }
@@ -96,20 +99,39 @@ fn uses_without_workload<'c>(
     uses
 }
 
-/// Sorts contributions so that each one finds what it refers to.
+/// Splits each contribution to a workload into one to its pod template and one to its other fields, so that the same rules
+/// hold for the pod template however it is written.
+fn with_pod_templates_apart(contributions: &[Contribution]) -> Vec<Contribution> {
+    let mut split = Vec::with_capacity(contributions.len());
+    for contribution in contributions {
+        let mut contribution = contribution.clone();
+        if let ContributionTarget::Workload(workload) = &contribution.target
+            && let Some(template) = take_pod_template(&mut contribution.node, &workload.kind)
+        {
+            let target = ContributionTarget::Pod(workload.clone());
+            split.push(Contribution { target, node: template, ..contribution.clone() });
+        }
+        split.push(contribution);
+    }
+    split
+}
+
+/// Sorts contributions so that each one finds what it refers to. Returns each with its index.
 ///
 /// Init containers come first, because an entry of `containers` may add to one of them. Contributions that leave out
 /// the namespace of their object come last: another contribution may create that object.
-fn in_order(contributions: &[Contribution]) -> Vec<Contribution> {
-    let mut ordered: Vec<Contribution> = contributions.iter().filter_map(only_init_containers).collect();
-    let mut without_namespace = Vec::new();
-    for contribution in contributions {
+fn in_order(contributions: &[Contribution]) -> Vec<(usize, Contribution)> {
+    let (mut ordered, mut without_namespace) = (Vec::new(), Vec::new());
+    for (index, contribution) in contributions.iter().enumerate() {
+        ordered.extend(only_init_containers(contribution).map(|contribution| (index, contribution)));
+    }
+    for (index, contribution) in contributions.iter().enumerate() {
         let contribution = without_init_containers(contribution.clone());
         let is_object = contribution.target == ContributionTarget::Object;
         if is_object && metadata(&contribution.node, "namespace").is_none() {
-            without_namespace.push(contribution);
+            without_namespace.push((index, contribution));
         } else {
-            ordered.push(contribution);
+            ordered.push((index, contribution));
         }
     }
     ordered.extend(without_namespace);
@@ -139,13 +161,14 @@ fn without_init_containers(mut contribution: Contribution) -> Contribution {
 fn add(
     objects: &mut Vec<Object>,
     contribution: &Contribution,
+    sequence: usize,
     component: &ComponentContext<'_>,
 ) -> Result<(), Diagnostic> {
     match &contribution.target {
         ContributionTarget::Pod(workload) | ContributionTarget::Workload(workload) => {
             add_to_workload(objects, workload, contribution, component.sources())
         }
-        ContributionTarget::Object => add_object(objects, contribution, component),
+        ContributionTarget::Object => add_object(objects, contribution, sequence, component),
     }
 }
 
@@ -160,11 +183,8 @@ fn add_to_workload(
     let mut objects = objects.iter_mut().filter(|object| !object.is_tombstone());
     let Some(object) = objects.find(|object| object.id == *workload) else { return Ok(()) };
     let result = match contribution.target {
-        ContributionTarget::Pod(_) => match pod_mut(&mut object.root, &workload.kind) {
-            Some(pod) => merge_pod_addition(pod, &contribution.node, sources),
-            None => Ok(()),
-        },
-        _ => merge_addition(&mut object.root, &contribution.node, sources),
+        ContributionTarget::Pod(_) => merge_pod_addition(object, &contribution.node, sources),
+        _ => merge_object_addition(object, &contribution.node, sources),
     };
     object.history.record(&object.root, || cause(contribution));
     result.map_err(|error| error.object(workload))
@@ -174,6 +194,7 @@ fn add_to_workload(
 fn add_object(
     objects: &mut Vec<Object>,
     contribution: &Contribution,
+    sequence: usize,
     component: &ComponentContext<'_>,
 ) -> Result<(), Diagnostic> {
     let sources = component.sources();
@@ -182,7 +203,7 @@ fn add_object(
     })?;
     let mut existing = objects.iter_mut().filter(|object| !object.is_tombstone());
     if let Some(object) = existing.find(|object| is_same(&id, &object.id)) {
-        let result = merge_addition(&mut object.root, &contribution.node, sources);
+        let result = merge_object_addition(object, &contribution.node, sources);
         object.history.record(&object.root, || cause(contribution));
         return result.map_err(|error| error.object(&object.id));
     }
@@ -192,7 +213,8 @@ fn add_object(
         return Ok(());
     }
     if let Some(object) = new_object::create(id, contribution, component, objects)? {
-        objects.push(object);
+        let position = PayloadPosition { sequence, ..object.position };
+        objects.push(Object { position, ..object });
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use super::assemble::Assembled;
 use super::component::Component;
 use super::handle_intents::{Detected, WithIntents, refuse_late_intents};
-use super::{issued, namespace, page_patches, pins, policy, strip_annotations};
+use super::{empty_metadata, issued, namespace, page_patches, pins, policy, strip_annotations};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::expand::{PodContext, View, policy_uses_bindings, policy_uses_config};
 use crate::language::template::substitute_text;
@@ -38,6 +38,7 @@ pub(crate) fn finish(cluster: WithIntents<'_>) -> Result<Rendered<'_>, Diagnosti
         namespace = Some(target.value);
     }
     strip_annotations::apply(&mut objects, &view.profile.strip);
+    empty_metadata::remove(&mut objects, &view);
     // Policy and patches may have added values to Secrets.
     objects.iter_mut().for_each(|object| mask::protect_secret(&mut object.root));
     Ok(Rendered { view, objects, namespace, warnings })

@@ -15,6 +15,7 @@ mod additive_merge;
 mod assemble;
 mod component;
 mod contribute;
+mod empty_metadata;
 mod finish;
 mod handle_intents;
 mod image_mapper;

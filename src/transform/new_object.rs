@@ -47,6 +47,7 @@ pub(super) fn create(
         position,
         document: 0,
         manifest: None,
+        added_init_containers: 0,
         issued: None,
         history,
     }))
@@ -87,16 +88,15 @@ fn lives_here(
 }
 
 /// Returns the position of a new object: directly before the workload or object that it is for, or after all other objects
-/// of the component.
+/// of the component. The caller sets its order among other new objects.
 fn position(
     contribution: &Contribution,
     component: &ComponentContext<'_>,
     objects: &[Object],
 ) -> PayloadPosition {
-    let sequence = objects.len();
-    let mut manifests = component.view().payload.of_component(component.name);
+    let sequence = 0;
     if let Some(neighbour) = contribution.workload.as_ref().or(contribution.intent_object.as_ref())
-        && let Some((manifest, _)) = manifests.find(|(_, manifest)| manifest.id == *neighbour)
+        && let Some(manifest) = manifest_of(neighbour, component, objects)
     {
         return PayloadPosition { manifest, relative_position: RelativePosition::BeforeManifest, sequence };
     }
@@ -104,6 +104,14 @@ fn position(
     let last_manifest = || component.view().payload.of_component(component.name).last();
     let manifest = last_object.or_else(|| last_manifest().map(|(index, _)| index)).unwrap_or_default();
     PayloadPosition { manifest, relative_position: RelativePosition::AfterManifest, sequence }
+}
+
+/// Returns the manifest of an object. Of several manifests for it, that is the one which the profile includes.
+fn manifest_of(id: &ObjectId, component: &ComponentContext<'_>, objects: &[Object]) -> Option<usize> {
+    let included = objects.iter().find(|object| object.id == *id && object.manifest.is_some());
+    let mut manifests = component.view().payload.of_component(component.name);
+    let any = || manifests.find(|(_, manifest)| manifest.id == *id).map(|(index, _)| index);
+    included.and_then(|object| object.manifest).or_else(any)
 }
 
 fn set_namespace(root: &mut Node, namespace: &str) {

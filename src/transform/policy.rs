@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use super::additive_merge::{merge_addition, merge_pod_addition};
+use super::additive_merge::{merge_addition, merge_object_addition, merge_pod_addition};
 use super::patch;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
-use crate::expand::{PodContext, Variables, View, Workload};
+use crate::expand::{ContainerScope, PodContext, Variables, View, Workload};
 use crate::language::template::substitute;
 use crate::language::{Marked, PolicyRule, PolicyTarget, unmet};
 use crate::object::path;
 use crate::object::{
-    Cause, Object, containers, containers_mut, has_pods, is_workload, pod, pod_mut, pod_path,
+    Cause, Object, containers, containers_mut, has_pods, is_workload, pod, pod_mut, pod_path, volumes,
 };
 use crate::yaml::{Entry, Map, Mark, Node, Sources, Value};
 
@@ -48,9 +48,10 @@ impl<'r> LayerRule<'r> {
 
 fn applies_to(target: &PolicyTarget, object: &Object) -> bool {
     match target {
+        PolicyTarget::Object => true,
         PolicyTarget::Kind(kind) => *kind == object.id.kind,
         PolicyTarget::Workload => is_workload(&object.id.kind),
-        PolicyTarget::Pod | PolicyTarget::Container => has_pods(&object.id.kind),
+        PolicyTarget::Pod | PolicyTarget::Container | PolicyTarget::Volume => has_pods(&object.id.kind),
     }
 }
 
@@ -83,24 +84,46 @@ pub(super) fn apply(
     errors.into_result(())
 }
 
-/// Applies a rule to an object, its pod template or its containers. Returns whether its conditions were met.
+/// Applies a rule to an object or to parts of it. Returns whether its conditions were met.
 fn apply_rule(
     object: &mut Object,
     rule: LayerRule<'_>,
     variables: &Variables<'_>,
     set_fields: &mut SetFields,
 ) -> Result<bool, Diagnostic> {
-    let kind = object.id.kind.clone();
     match rule.rule.value.target {
-        PolicyTarget::Kind(_) | PolicyTarget::Workload => {
-            apply_to_node(&mut object.root, "", rule, variables, set_fields)
-        }
-        PolicyTarget::Pod => match pod_mut(&mut object.root, &kind) {
-            Some(pod) => apply_to_node(pod, &pod_path(&kind), rule, variables, set_fields),
-            None => Ok(false),
-        },
         PolicyTarget::Container => apply_to_containers(object, rule, variables, set_fields),
+        PolicyTarget::Volume => apply_to_volumes(object, rule, variables, set_fields),
+        PolicyTarget::Object | PolicyTarget::Kind(_) | PolicyTarget::Workload | PolicyTarget::Pod => {
+            apply_to_object_or_pod(object, rule, variables, set_fields)
+        }
     }
+}
+
+fn apply_to_object_or_pod(
+    object: &mut Object,
+    rule: LayerRule<'_>,
+    variables: &Variables<'_>,
+    set_fields: &mut SetFields,
+) -> Result<bool, Diagnostic> {
+    let sources = variables.view.context.sources;
+    let kind = object.id.kind.clone();
+    let is_for_pod = rule.rule.value.target == PolicyTarget::Pod;
+    if is_for_pod && pod(&object.root, &kind).is_none() {
+        return Ok(false);
+    }
+    let Some(body) = body_of(rule, variables)? else { return Ok(false) };
+    match (rule.layer, is_for_pod) {
+        (Layer::Add, true) => merge_pod_addition(object, &body, sources)?,
+        (Layer::Add, false) => merge_object_addition(object, &body, sources)?,
+        (layer, false) => change_fields(&mut object.root, "", (layer, &body), set_fields, sources)?,
+        (layer, true) => {
+            if let Some(pod) = pod_mut(&mut object.root, &kind) {
+                change_fields(pod, &pod_path(&kind), (layer, &body), set_fields, sources)?;
+            }
+        }
+    }
+    Ok(true)
 }
 
 fn apply_to_containers(
@@ -114,18 +137,45 @@ fn apply_to_containers(
     let before = variables.workload.as_ref().and_then(|workload| pod(&workload.root, &kind));
     let before = before.map(containers).unwrap_or_default();
     let Some(pod) = pod_mut(&mut object.root, &kind) else { return Ok(false) };
+    let own = pod.get("spec").and_then(|spec| spec.get("containers")).and_then(Node::as_list);
+    let first_init_container = own.map_or(0, <[Node]>::len);
     let mut any = false;
     for (index, container) in containers_mut(pod).into_iter().enumerate() {
-        let seen = before.get(index).copied().unwrap_or(container).clone();
-        let variables = Variables { container: Some(seen), ..variables.clone() };
+        let node = before.get(index).copied().unwrap_or(container).clone();
+        let scope = ContainerScope { node, is_init: index >= first_init_container };
+        let variables = Variables { container: Some(scope), ..variables.clone() };
         let path = format!("{}/spec/containers/{index}", pod_path(&kind));
-        any |= apply_to_node(container, &path, rule, &variables, set_fields)?;
+        any |= apply_to_part(container, &path, rule, &variables, set_fields)?;
     }
     Ok(any)
 }
 
-/// Applies a rule to a node. Returns whether its conditions were met.
-fn apply_to_node(
+fn apply_to_volumes(
+    object: &mut Object,
+    rule: LayerRule<'_>,
+    variables: &Variables<'_>,
+    set_fields: &mut SetFields,
+) -> Result<bool, Diagnostic> {
+    let kind = object.id.kind.clone();
+    // The volumes as they were before this layer. A rule can change them, but not add or remove one.
+    let before = variables.workload.as_ref().and_then(|workload| pod(&workload.root, &kind));
+    let before = before.map(volumes).unwrap_or_default();
+    let volumes = pod_mut(&mut object.root, &kind)
+        .and_then(|pod| pod.get_mut("spec")?.get_mut("volumes"))
+        .map(|volumes| &mut volumes.value);
+    let Some(Value::List(volumes)) = volumes else { return Ok(false) };
+    let mut any = false;
+    for (index, volume) in volumes.iter_mut().enumerate() {
+        let seen = before.get(index).unwrap_or(volume).clone();
+        let variables = Variables { volume: Some(seen), ..variables.clone() };
+        let path = format!("{}/spec/volumes/{index}", pod_path(&kind));
+        any |= apply_to_part(volume, &path, rule, &variables, set_fields)?;
+    }
+    Ok(any)
+}
+
+/// Applies a rule to a part of an object. Returns whether its conditions were met.
+fn apply_to_part(
     target: &mut Node,
     path: &str,
     rule: LayerRule<'_>,
@@ -133,28 +183,43 @@ fn apply_to_node(
     set_fields: &mut SetFields,
 ) -> Result<bool, Diagnostic> {
     let sources = variables.view.context.sources;
-    if unmet(&rule.rule.value.when, variables, sources)?.is_some() {
-        return Ok(false);
-    }
-    let body = match rule.layer {
-        Layer::Set => substitute_keeping_null(rule.body, variables, sources)?,
-        Layer::Add | Layer::Default => substitute(rule.body, variables, sources)?,
-    };
-    let Some(body) = body else { return Ok(false) };
+    let Some(body) = body_of(rule, variables)? else { return Ok(false) };
     match rule.layer {
-        Layer::Add if rule.rule.value.target == PolicyTarget::Pod => {
-            merge_pod_addition(target, &body, sources)?;
-        }
         Layer::Add => merge_addition(target, &body, sources)?,
-        Layer::Default => set_defaults(target, &body),
-        Layer::Set => {
-            record_set_fields(&body, path, set_fields, sources)?;
-            if let Some(body) = without_unneeded_nulls(&body, Some(target)) {
-                patch::merge(target, &body);
-            }
-        }
+        layer => change_fields(target, path, (layer, &body), set_fields, sources)?,
     }
     Ok(true)
+}
+
+/// Returns the body of a rule with its variables filled in. Returns `None` if its conditions are not met.
+fn body_of(rule: LayerRule<'_>, variables: &Variables<'_>) -> Result<Option<Node>, Diagnostic> {
+    let sources = variables.view.context.sources;
+    if unmet(&rule.rule.value.when, variables, sources)?.is_some() {
+        return Ok(None);
+    }
+    match rule.layer {
+        Layer::Set => substitute_keeping_null(rule.body, variables, sources),
+        Layer::Add | Layer::Default => substitute(rule.body, variables, sources),
+    }
+}
+
+/// Merges the body of a `default` or `set` rule into a node.
+fn change_fields(
+    target: &mut Node,
+    path: &str,
+    (layer, body): (Layer, &Node),
+    set_fields: &mut SetFields,
+    sources: &Sources,
+) -> Result<(), Diagnostic> {
+    if layer == Layer::Default {
+        set_defaults(target, body);
+        return Ok(());
+    }
+    record_set_fields(body, path, set_fields, sources)?;
+    if let Some(body) = without_unneeded_nulls(body, Some(target)) {
+        patch::merge(target, &body);
+    }
+    Ok(())
 }
 
 /// Fills in the variables of a `set` body. An absent value becomes null, which removes the field.

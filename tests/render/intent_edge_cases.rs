@@ -53,7 +53,8 @@ fn a_page_must_name_the_namespace_of_a_workload_if_two_have_the_same_name() {
         "mc",
         r"
         error: payload/op/component.yaml:5:28: several objects are `Deployment/d`
-          object: Deployment.apps/d in zz
+          note: Deployment.apps/d in ns is at payload/op/1.yaml:1:1
+          note: Deployment.apps/d in zz is at payload/op/2.yaml:1:1
           help: write `Kind/namespace/name`
         ",
     );

@@ -129,6 +129,9 @@ impl<'a> NameChecker<'a> {
         for Marked { value: addition, .. } in additions {
             self.check_profiles_exist(&addition.profiles);
             self.check_when(&addition.when, local);
+            for target in &addition.targets.0 {
+                self.check_text(&target.value, target.mark, local);
+            }
             for node in addition.pod.iter().chain(&addition.workload).chain(&addition.objects) {
                 self.check_node(node, local);
             }

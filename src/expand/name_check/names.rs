@@ -107,7 +107,7 @@ impl NameChecker<'_> {
     pub(super) fn check_name_is_free(&mut self, name: &str, mark: Mark) {
         let group = format!("{name}.");
         // An input may have the name of its type.
-        let owner = if BuiltIn::is_group(name) && !matches!(name, "container" | "workload") {
+        let owner = if BuiltIn::is_group(name) && !matches!(name, "container" | "volume" | "workload") {
             "a built-in name"
         } else if self.context.parameters.names().any(|other| other == name || other.starts_with(&group)) {
             "a parameter"

@@ -1,0 +1,144 @@
+//! Manifests that a profile leaves out, whichever cluster their objects live in: by the cluster-version-operator's filters,
+//! because their component does not exist, or by `ignore` and `omit`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Exclusion, ExclusionFilter, include};
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::expand::{FragmentPlacement, ManifestId, Variables, View};
+use crate::glob;
+use crate::language::{Filters, Omissions, Page, Profile, unmet};
+use crate::object::{Annotations, Cluster};
+use crate::payload::Manifest;
+use crate::yaml::Mark;
+
+/// The annotation that includes a manifest in a cluster profile, or in a profile of transship.
+pub(super) const INCLUDE: &str = "include.release.openshift.io/";
+
+/// Why a manifest is left out.
+pub(super) struct LeftOut {
+    pub(super) exclusion: Exclusion,
+    /// The entry of `omit` or `ignore` that leaves it out.
+    pub(super) decided_by: Option<Mark>,
+}
+
+/// Decides which manifests a profile leaves out.
+pub(super) struct LeaveOut<'a> {
+    pub(super) view: &'a View<'a>,
+    /// `omit` of the fragments that each component uses.
+    pub(super) fragment_placements: &'a BTreeMap<String, Vec<FragmentPlacement>>,
+}
+
+/// Returns the manifests that a profile leaves out and whose kind and name another manifest has as well. With them, names
+/// in pages are resolved as if only one of several variants existed.
+pub(crate) fn variants_left_out(view: &View<'_>) -> Result<BTreeSet<ManifestId>, Diagnostics> {
+    let mut by_name: BTreeMap<(&str, &str), Vec<&Manifest>> = BTreeMap::new();
+    for manifest in &view.payload.manifests {
+        by_name.entry((&manifest.id.kind, &manifest.id.name)).or_default().push(manifest);
+    }
+    let leave_out = LeaveOut { view, fragment_placements: &BTreeMap::new() };
+    let mut errors = Diagnostics::default();
+    let mut left_out = BTreeSet::new();
+    for manifest in by_name.into_values().filter(|variants| variants.len() > 1).flatten() {
+        if errors.ok_or_record(leave_out.reason(manifest)).flatten().is_some() {
+            left_out.insert(manifest.key());
+        }
+    }
+    errors.into_result(left_out)
+}
+
+impl<'a> LeaveOut<'a> {
+    /// Returns why a manifest is left out, or `None` if it is not.
+    pub(super) fn reason(&self, manifest: &Manifest) -> Result<Option<LeftOut>, Diagnostic> {
+        if let Some(exclusion) = self.filtered(manifest) {
+            return Ok(Some(LeftOut { exclusion, decided_by: None }));
+        }
+        if let Some(exclusion) = self.component_absent(manifest)? {
+            return Ok(Some(LeftOut { exclusion, decided_by: None }));
+        }
+        self.omitted(manifest)
+    }
+
+    pub(super) fn component(&self, manifest: &Manifest) -> &'a str {
+        &self.view.payload.file(manifest).component
+    }
+
+    fn page(&self, manifest: &Manifest) -> Option<&'a Page> {
+        self.view.payload.page(self.component(manifest))
+    }
+
+    /// Applies the cluster-version-operator's filters. They also include a manifest whose annotations name a profile of
+    /// this topology instead of the cluster profile; `place` then decides in which cluster it lives.
+    fn filtered(&self, manifest: &Manifest) -> Option<Exclusion> {
+        let filters = &self.view.profile.select;
+        let reason = include(manifest, filters).err()?;
+        if reason.filter != ExclusionFilter::ClusterProfile {
+            return Some(reason);
+        }
+        match self.named_profiles(manifest).next().map(|profile| profile.name.clone()) {
+            None => Some(reason),
+            named => include(manifest, &Filters { cluster_profile: named, ..filters.clone() }).err(),
+        }
+    }
+
+    /// Returns the profiles of this topology that a manifest names in its annotations.
+    pub(super) fn named_profiles<'m>(
+        &'m self,
+        manifest: &'m Manifest,
+    ) -> impl Iterator<Item = &'m Profile> + 'm {
+        let annotations = Annotations::of(&manifest.root);
+        let view = self.view;
+        let named = move |profile: &&Profile| {
+            view.profile.cluster != Cluster::Both
+                && annotations.get(&format!("{INCLUDE}{}", profile.name)) == Some("true")
+        };
+        view.context.profiles.in_topology_of(view.profile).filter(named)
+    }
+
+    /// Returns why the whole component does not exist.
+    fn component_absent(&self, manifest: &Manifest) -> Result<Option<Exclusion>, Diagnostic> {
+        let Some(page) = self.page(manifest) else { return Ok(None) };
+        let variables = Variables::of(self.view, self.component(manifest));
+        let unmet = unmet(&page.when, &variables, self.view.context.sources)?;
+        Ok(unmet.map(|condition| omitted(&format!("the component does not exist: {condition}"))))
+    }
+
+    /// Returns the reason and the entry of `ignore` or `omit` that leaves a manifest out.
+    fn omitted(&self, manifest: &Manifest) -> Result<Option<LeftOut>, Diagnostic> {
+        if let Some(page) = self.page(manifest) {
+            let file = self.view.payload.file(manifest).name();
+            if let Some((_, reason)) = page.ignore.iter().find(|(pattern, _)| glob::matches(pattern, file)) {
+                let decided_by = Some(reason.mark);
+                return Ok(Some(LeftOut { exclusion: omitted(&reason.value), decided_by }));
+            }
+        }
+        let page = self.page(manifest).map(|page| &page.omit);
+        let placements = self.fragment_placements.get(self.component(manifest));
+        let fragments = placements.into_iter().flatten().map(|placement| &placement.omit);
+        for omissions in page.into_iter().chain(fragments).chain([&self.view.profile.omit]) {
+            if let Some(left_out) = self.omitted_by(omissions, manifest)? {
+                return Ok(Some(left_out));
+            }
+        }
+        Ok(None)
+    }
+
+    fn omitted_by(&self, omissions: &Omissions, manifest: &Manifest) -> Result<Option<LeftOut>, Diagnostic> {
+        for (selector, omission) in &omissions.0 {
+            if !selector.value.matches(&manifest.id) || !self.view.profile.is_in(&omission.profiles) {
+                continue;
+            }
+            let variables = Variables::of(self.view, self.component(manifest));
+            if unmet(&omission.when, &variables, self.view.context.sources)?.is_none() {
+                let decided_by = Some(selector.mark);
+                return Ok(Some(LeftOut { exclusion: omitted(&omission.reason), decided_by }));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Returns the exclusion for a reason that a page, a fragment or a profile gives.
+pub(super) fn omitted(reason: &str) -> Exclusion {
+    Exclusion { filter: ExclusionFilter::Omitted, message: reason.to_owned() }
+}
