@@ -71,6 +71,7 @@ pub use transform::patch;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use check::ProfileSelection;
 use expand::Expanded;
 use select::Selected;
 use transform::Rendered;
@@ -100,6 +101,9 @@ pub fn render_unchecked(context: &Context<'_>, profiles: &[&Profile]) -> Result<
 
 /// Checks profiles, and returns the findings of each.
 ///
+/// A declaration that nothing uses, and a manifest that no profile includes, are only reported if these are all profiles of
+/// the project and it has no other parameter set: another profile or set may use them.
+///
 /// ```
 /// use std::path::Path;
 ///
@@ -113,11 +117,35 @@ pub fn render_unchecked(context: &Context<'_>, profiles: &[&Profile]) -> Result<
 /// # Ok::<(), transship::Diagnostics>(())
 /// ```
 pub fn lint(context: &Context<'_>, profiles: &[&Profile]) -> Result<Vec<Checked>, Diagnostics> {
-    let checked = each(context, by_topology(profiles), |wanted| {
+    let Linted { mut checked, selections } = lint_each(context, profiles)?;
+    let are_all = context.profiles.iter().all(|profile| profiles.contains(&profile));
+    let is_everything = are_all && context.profiles.sets.len() <= 1;
+    check::without_undecided(&mut checked, is_everything);
+    if is_everything && let Some(first) = checked.first_mut() {
+        first.findings.extend(check::judge(&selections, &context.profiles.checks).findings);
+    }
+    Ok(checked)
+}
+
+/// The findings of profiles, and their decisions about all manifests.
+pub(crate) struct Linted {
+    pub(crate) checked: Vec<Checked>,
+    pub(crate) selections: Vec<ProfileSelection>,
+}
+
+/// Checks profiles with one parameter set, without comparing them.
+pub(crate) fn lint_each(context: &Context<'_>, profiles: &[&Profile]) -> Result<Linted, Diagnostics> {
+    let topologies = each(context, by_topology(profiles), |wanted| {
         let rendered = render_topology(context, &wanted, Extent::Topology)?;
-        check_wanted(&rendered, &wanted)
+        let is_wanted = |rendered: &&Rendered<'_>| wanted.contains(&rendered.view.profile);
+        let selections: Vec<_> = rendered.iter().filter(is_wanted).map(check::decisions).collect();
+        Ok((check_wanted(&rendered, &wanted)?, selections))
     })?;
-    Ok(checked.into_iter().flatten().collect())
+    let (checked, selections): (Vec<_>, Vec<_>) = topologies.into_iter().unzip();
+    Ok(Linted {
+        checked: checked.into_iter().flatten().collect(),
+        selections: selections.into_iter().flatten().collect(),
+    })
 }
 
 /// Decides for each manifest of the payload whether a profile includes it. Renders nothing.

@@ -9,7 +9,7 @@ use crate::language::{ParameterSet, Profile, Profiles};
 use crate::object::{SensitiveTexts, mask};
 use crate::order::Plan;
 use crate::yaml::Sources;
-use crate::{Project, lint, render};
+use crate::{Project, lint_each, render};
 
 /// The profiles to process with each parameter set.
 #[derive(Clone, Copy)]
@@ -36,9 +36,16 @@ impl EachParameterSet<'_> {
         &self,
         load: impl Fn(&ParameterSet) -> Result<Project, Diagnostics>,
     ) -> Result<Vec<Finding>, Diagnostics> {
-        let runs = self.run(load, |_, project, profiles| lint(&project.context(), profiles));
-        let runs = runs.map_err(Diagnostics::dedup)?;
-        let mut findings = check::merge(runs.into_iter().flatten().collect());
+        let runs = self.run(load, |_, project, profiles| lint_each(&project.context(), profiles));
+        let (mut checked, mut selections) = (Vec::new(), Vec::new());
+        for run in runs.map_err(Diagnostics::dedup)? {
+            checked.extend(run.checked);
+            selections.extend(run.selections);
+        }
+        if self.profile.is_none() {
+            checked.push(check::judge(&selections, &self.profiles.checks));
+        }
+        let mut findings = check::merge(checked);
         if self.profile.is_some() {
             // A finding without profiles says that no profile needs a declaration. A profile that was not checked may.
             findings.retain(|finding| !finding.profiles.is_empty());

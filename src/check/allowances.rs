@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::selection::is_about_selection;
 use super::{Checked, Declaration, Finding};
 use crate::language::{Allowance, Check};
 use crate::payload::Manifest;
@@ -44,7 +45,14 @@ pub(super) fn apply(cluster: &Rendered<'_>, checked: &mut Checked) {
     });
     for allowance in &allowances {
         if !used.contains(&allowance.declaration) {
-            checked.findings.push(unused(allowance));
+            let help = match allowance.scope {
+                AllowanceScope::Entry(entry) if !entry.profiles.is_empty() => {
+                    "remove it, or limit it to some profiles with `in`"
+                }
+                AllowanceScope::Entry(_) => "remove it",
+                AllowanceScope::Manifest(_) => "remove the annotation",
+            };
+            checked.findings.push(unused(allowance.check, &allowance.declaration, help));
         }
     }
     checked.used.extend(used);
@@ -55,10 +63,12 @@ fn allowances_in_files<'a>(cluster: &'a Rendered<'_>) -> Vec<ActiveAllowance<'a>
     let profile = cluster.view.profile;
     let mut allowances = Vec::new();
     for entry in &cluster.view.context.profiles.checks.allow {
-        if profile.is_in(&entry.value.profiles) {
+        if profile.is_in(&entry.value.profiles) && !is_about_selection(entry.value.check) {
+            // Without `in`, an allowance is for all profiles together: one that uses it is enough.
+            let profile = (!entry.value.profiles.is_empty()).then(|| profile.name.clone());
             allowances.push(ActiveAllowance {
                 check: entry.value.check.code(),
-                declaration: Declaration { mark: entry.mark, profile: Some(profile.name.clone()) },
+                declaration: Declaration { mark: entry.mark, profile },
                 scope: AllowanceScope::Entry(&entry.value),
             });
         }
@@ -72,6 +82,11 @@ fn allowances_on_manifests<'a>(cluster: &'a Rendered<'_>, checked: &mut Checked)
     for manifest in cluster.objects.iter().filter_map(|object| object.manifest) {
         for (check, annotation) in allow_annotations(&cluster.view.payload.manifests[manifest]) {
             let reason = annotation.value.as_str().unwrap_or_default();
+            if Check::all().any(|known| known.code() == check && is_about_selection(known))
+                && !reason.trim().is_empty()
+            {
+                continue;
+            }
             if reason.trim().is_empty() {
                 checked.findings.push(without_reason(check, annotation));
                 continue;
@@ -87,7 +102,7 @@ fn allowances_on_manifests<'a>(cluster: &'a Rendered<'_>, checked: &mut Checked)
 }
 
 /// Returns the annotations of a manifest that allow a finding, with the code of the check.
-fn allow_annotations(manifest: &Manifest) -> impl Iterator<Item = (&str, &Entry)> {
+pub(super) fn allow_annotations(manifest: &Manifest) -> impl Iterator<Item = (&str, &Entry)> {
     let annotations = manifest.root.get("metadata").and_then(|metadata| metadata.get("annotations"));
     let entries = annotations.and_then(Node::as_map).into_iter().flatten();
     entries.filter_map(|entry| Some((entry.key.strip_prefix(ANNOTATION_PREFIX)?, entry)))
@@ -111,21 +126,14 @@ fn allows(allowance: &ActiveAllowance<'_>, finding: &Finding, cluster: &Rendered
     }
 }
 
-fn unused(allowance: &ActiveAllowance<'_>) -> Finding {
-    let check = allowance.check;
-    let Declaration { mark, profile } = &allowance.declaration;
+/// Returns the finding for an allowance that accepts no finding.
+pub(super) fn unused(check: &str, declaration: &Declaration, help: &str) -> Finding {
+    let Declaration { mark, profile } = declaration;
     let mut finding = if Check::all().any(|known| known.code() == check) {
-        let help = match allowance.scope {
-            AllowanceScope::Entry(_) => "remove it, or limit it to some profiles with `in`",
-            AllowanceScope::Manifest(_) => "remove the annotation",
-        };
-        Finding::in_file(
-            Check::UnusedAllowance,
-            *mark,
-            format!("the allowance for `{check}` matches no finding"),
-        )
-        .note("it would hide future findings")
-        .help(help)
+        let message = format!("the allowance for `{check}` matches no finding");
+        Finding::in_file(Check::UnusedAllowance, *mark, message)
+            .note("it would hide future findings")
+            .help(help)
     } else {
         Finding::in_file(Check::UnusedAllowance, *mark, format!("there is no check `{check}`"))
             .note("the annotation allows nothing")

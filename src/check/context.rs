@@ -8,6 +8,8 @@ use super::network_policies::{NetworkPolicies, network_policies};
 use super::rbac::{self, BoundAccounts};
 use super::served_kinds::ServedKinds;
 use crate::object::{Cluster, ReferenceRule, Scopes};
+use crate::payload::Manifest;
+use crate::select::would_match;
 use crate::transform::Rendered;
 use crate::yaml::Sources;
 
@@ -67,6 +69,13 @@ impl<'a> CheckContext<'a> {
     /// Returns all files that were read, to show positions.
     pub(super) fn sources(&self) -> &'a Sources {
         self.rendered.view.context.sources
+    }
+
+    /// Returns a note about the first manifest that the profile excludes and that meets a condition.
+    pub(super) fn excluded_match(&self, is_match: impl Fn(&Manifest) -> bool) -> Option<String> {
+        let mut excluded = self.rendered.selection.excluded(&self.rendered.view.payload);
+        let (manifest, exclusion) = excluded.find(|(manifest, _)| is_match(manifest))?;
+        Some(would_match(manifest, exclusion, self.sources()))
     }
 
     /// Returns whether a namespace belongs to another cluster and not to this one.

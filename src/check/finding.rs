@@ -29,7 +29,7 @@ pub struct Finding {
     /// How to fix it.
     pub help: String,
     /// Whether the field is sensitive.
-    is_sensitive: bool,
+    pub(super) is_sensitive: bool,
     /// The manifest of the object: an index into the payload's manifests.
     pub(super) manifest: Option<usize>,
 }
@@ -90,6 +90,12 @@ impl Finding {
     /// Adds a note: why the problem matters, or another location that belongs to it.
     pub(super) fn note(mut self, note: impl Into<String>) -> Self {
         self.notes.push(note.into());
+        self
+    }
+
+    /// Adds a note, if there is one.
+    pub(super) fn optional_note(mut self, note: Option<String>) -> Self {
+        self.notes.extend(note);
         self
     }
 

@@ -30,6 +30,7 @@
 //! | `issued_identities` | that an issued kubeconfig is for a ServiceAccount that exists |
 //! | `guest_secrets` | that the guest receives no credentials |
 //! | `ignored_text` | that no text follows the document of a manifest |
+//! | `selection` | that each manifest is in a profile, together with `include_annotations` |
 //! | `declarations` | that externals and declared kinds are used |
 //! | `allowances` | removes the findings that the project accepts |
 //!
@@ -52,6 +53,7 @@ mod finding;
 mod guest_secrets;
 mod ignored_text;
 mod images;
+mod include_annotations;
 mod insecure_settings;
 mod issued_identities;
 mod label_index;
@@ -73,6 +75,7 @@ mod references;
 mod run_levels;
 mod scope;
 mod security_context;
+mod selection;
 mod selectors;
 mod served_kinds;
 mod service_dns;
@@ -92,7 +95,8 @@ use context::CheckContext;
 use field::Field;
 pub use finding::Finding;
 use finding::Report;
-pub(crate) use merge::merge;
+pub(crate) use merge::{merge, without_undecided};
+pub(crate) use selection::{ProfileSelection, decisions, judge};
 
 /// The maximum number of findings that are reported for one object.
 const MAX_FINDINGS_PER_OBJECT: usize = 100;

@@ -77,8 +77,12 @@ fn missing_object(reference: &Reference<'_>, field: &Field<'_>, context: &CheckC
     } else {
         format!("there is no {kind} `{name}` in the namespace `{namespace}`")
     };
+    let excluded = context.excluded_match(|manifest| {
+        manifest.id.kind == kind && manifest.id.group == group && manifest.id.name == name
+    });
     Finding::new(check, field, message)
         .note(consequence(reference))
+        .optional_note(excluded)
         .help("add it to the payload, or declare it under `externals` and say who creates it")
         .suggest(name, context.here.names(kind, namespace))
 }

@@ -6,7 +6,7 @@ use super::finding::{Finding, Report};
 use super::label_index::{LabelSelector, labels_of};
 use super::references::ports;
 use crate::language::Check;
-use crate::object::{Object, containers, is_workload};
+use crate::object::{Object, containers, is_workload, metadata, pod};
 use crate::yaml::{Node, Value, json};
 
 const NO_POD: &str = "no pod in its namespace has these labels";
@@ -28,7 +28,7 @@ fn check_pod_selector(root: &Field<'_>, path: &str, context: &CheckContext<'_>, 
     let Some(field) = root.at(path) else { return };
     let selector = LabelSelector::new(field.node);
     if !selector.is_empty() && context.labels.pods(selector, &root.object.id.namespace).is_empty() {
-        report.add(selects_nothing(&field, NO_POD));
+        report.add(selects_nothing(&field, NO_POD).optional_note(excluded_pod(selector, context)));
     }
 }
 
@@ -53,7 +53,7 @@ fn check_service(root: &Field<'_>, context: &CheckContext<'_>, report: &mut Repo
     }
     let pods = context.labels.pods(selector, &root.object.id.namespace);
     if pods.is_empty() {
-        report.add(selects_nothing(&field, NO_POD));
+        report.add(selects_nothing(&field, NO_POD).optional_note(excluded_pod(selector, context)));
         return;
     }
     for port in root.items("/spec/ports") {
@@ -102,7 +102,11 @@ fn check_service_monitor(root: &Field<'_>, context: &CheckContext<'_>, report: &
         selected.extend(context.labels.services(selector, namespace));
     }
     if selected.is_empty() {
-        report.add(selects_nothing(&field, "no Service in its namespaces has these labels"));
+        let excluded = context.excluded_match(|manifest| {
+            manifest.id.kind == "Service" && selector.matches(metadata(&manifest.root, "labels"))
+        });
+        let finding = selects_nothing(&field, "no Service in its namespaces has these labels");
+        report.add(finding.optional_note(excluded));
         return;
     }
     for endpoint in root.items("/spec/endpoints") {
@@ -161,6 +165,13 @@ pub(super) fn check_probe_ports(pod: &Field<'_>, report: &mut Report) {
             );
         }
     }
+}
+
+/// Returns a note about a workload whose pods a selector would select, if the profile did not exclude it.
+fn excluded_pod(selector: LabelSelector<'_>, context: &CheckContext<'_>) -> Option<String> {
+    context.excluded_match(|manifest| {
+        pod(&manifest.root, &manifest.id.kind).is_some_and(|pod| selector.matches(labels_of(pod)))
+    })
 }
 
 fn selects_nothing(selector: &Field<'_>, why: &str) -> Finding {

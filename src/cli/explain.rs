@@ -39,7 +39,11 @@ impl Explain {
         let context = Context { recording: true, ..project.context() };
         let view = context.view(profile);
         for plan in crate::render_unchecked(&context, &[profile])? {
-            let object = show::find(&self.object, &plan, &view)?;
+            let object = show::find(&self.object, &plan, &view).or_else(|not_found| {
+                let selected = crate::select(&context, profile)?;
+                let excluded = show::excluded(&self.object, &selected, &project.sources);
+                Err(Diagnostics::from(excluded.unwrap_or(not_found)))
+            })?;
             output::result(&show::explain(object, &self.path, &view)?)?;
         }
         Ok(Outcome::Done)

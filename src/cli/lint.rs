@@ -37,6 +37,19 @@ enum Format {
 
 impl Lint {
     pub(super) fn run(self) -> Result<Outcome, Diagnostics> {
+        let result = self.lint();
+        // A tool that reads the output gets valid output for invalid input as well.
+        if let Err(errors) = &result {
+            output::result(&match self.format {
+                Format::Text => String::new(),
+                Format::Json => show::errors_json(errors),
+                Format::Sarif => show::errors_sarif(errors),
+            })?;
+        }
+        result
+    }
+
+    fn lint(&self) -> Result<Outcome, Diagnostics> {
         let (payload, profiles) = self.inputs.read()?;
         let sources = payload.sources.and(&profiles.sources);
         let each_parameter_set = EachParameterSet { profiles: &profiles, profile: self.profile.as_deref() };

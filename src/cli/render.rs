@@ -1,5 +1,6 @@
 //! `transship render`
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
@@ -60,6 +61,9 @@ impl Render {
         }
         if let Some(component) = &self.component {
             plans = plans.into_iter().map(|plan| plan.only(component)).collect();
+            if plans.iter().all(|plan| plan.objects.is_empty()) {
+                output::warn(&nothing_rendered(component, &project, &profiles)?);
+            }
         }
         for plan in &plans {
             output::warn(&plan.warnings);
@@ -119,4 +123,30 @@ impl Render {
         }
         Ok(())
     }
+}
+
+/// Returns for each profile why it renders nothing of a component.
+fn nothing_rendered(
+    component: &str,
+    project: &Project,
+    profiles: &[&Profile],
+) -> Result<Vec<Diagnostic>, Diagnostics> {
+    let mut warnings = Vec::new();
+    for profile in profiles {
+        let selected = crate::select(&project.context(), profile)?;
+        let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
+        for (index, _) in selected.payload().of_component(component) {
+            if let Some(exclusion) = &selected.selection.exclusions[index] {
+                *reasons.entry(exclusion.to_string()).or_default() += 1;
+            }
+        }
+        let message = format!("the profile `{}` has no object of the component `{component}`", profile.name);
+        let mut warning = Diagnostic::warning(message);
+        for (reason, count) in reasons {
+            let manifests = if count == 1 { "manifest" } else { "manifests" };
+            warning = warning.note(format!("it excludes {count} {manifests}: {reason}"));
+        }
+        warnings.push(warning);
+    }
+    Ok(warnings)
 }

@@ -30,6 +30,10 @@ string_enum! {
         "one-of" => OneOf,
         /// Text in a manifest that Kubernetes ignores, because the document ends before it.
         "ignored-text" => IgnoredText,
+        /// A manifest, or a whole component, that no profile of the project includes.
+        "in-no-profile" => InNoProfile,
+        /// An annotation that should include a manifest in a cluster profile, but that the cluster-version-operator does not recognize.
+        "misspelled-annotation" => MisspelledAnnotation,
         /// Two manifests for the same object.
         "duplicate-object" => DuplicateObject,
         /// A namespaced object without a namespace, or a profile for the management cluster without one.
@@ -132,6 +136,8 @@ impl Check {
         match self {
             Self::MissingOptionalObject
             | Self::IgnoredText
+            | Self::InNoProfile
+            | Self::MisspelledAnnotation
             | Self::UnfilledPlaceholder
             | Self::Unconfined
             | Self::RunsAsRoot

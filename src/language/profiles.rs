@@ -64,7 +64,8 @@ impl Profiles {
         if profiles.is_empty() && errors.0.is_empty() {
             errors.0.push(no_profile(folder));
         }
-        errors.into_result(Self { all: profiles, declared, checks, fragments, pages, sets, sources })
+        // Profiles that extend each other report the same line more than once.
+        errors.dedup().into_result(Self { all: profiles, declared, checks, fragments, pages, sets, sources })
     }
 
     /// Returns all profiles, sorted by name.
@@ -92,6 +93,15 @@ impl Profiles {
         let Some(name) = name else { return Ok(self.all.iter().collect()) };
         if let Some(profile) = self.all.iter().find(|profile| profile.name == name) {
             return Ok(vec![profile]);
+        }
+        let extends = |profile: &&Profile| profile.lineage.iter().any(|ancestor| ancestor == name);
+        let extending: Vec<&str> =
+            self.all.iter().filter(extends).map(|profile| profile.name.as_str()).collect();
+        if !extending.is_empty() {
+            return Err(Diagnostic::error(format!(
+                "the profile `{name}` is abstract: only other profiles use it"
+            ))
+            .help(format!("use one that extends it: {}", extending.join(", "))));
         }
         let names: Vec<&str> = self.all.iter().map(|profile| profile.name.as_str()).collect();
         Err(Diagnostic::error(format!("there is no profile `{name}`"))

@@ -61,7 +61,7 @@ pub struct Chunk {
 
 /// Orders the objects of a profile by run level. Expects them in the order of the payload: by file, then by document.
 pub(crate) fn plan(rendered: Rendered<'_>) -> Plan {
-    let Rendered { view, objects, namespace, warnings } = rendered;
+    let Rendered { view, objects, namespace, warnings, .. } = rendered;
     Plan { profile: view.profile.name.clone(), stages: stages(&objects), objects, namespace, warnings }
 }
 

@@ -140,6 +140,9 @@ impl Finder<'_> {
             return Err(error_at(entry, "the file name is not UTF-8").help("rename the file"));
         };
         let is_folder = self.found.layout == Layout::Folder;
+        if is_folder {
+            check_name(entry, base_name(&path))?;
+        }
         let list = if is_folder && path.ends_with("/image-references") {
             &mut self.found.image_references
         } else if is_folder && base_name(&path) == PAGE {
@@ -185,6 +188,33 @@ impl Finder<'_> {
             _ => Ok(()),
         }
     }
+}
+
+/// Rejects file names that look like something else than what they would be read as.
+fn check_name(entry: &DirEntry, name: &str) -> Result<(), Diagnostic> {
+    let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
+    if name != PAGE && stem.eq_ignore_ascii_case("component") && is_near_yaml(extension) {
+        return Err(error_at(entry, "the page of a component must be called component.yaml")
+            .note("under this name, it would be read as a manifest")
+            .help("rename it"));
+    }
+    if matches!(name, "kustomization.yaml" | "kustomization.yml" | "Kustomization") {
+        return Err(error_at(entry, "a payload cannot contain a file for kustomize")
+            .help("move it out of the payload; `patches` in a page can use its patch files"));
+    }
+    if is_near_yaml(extension) && !is_manifest(name) {
+        return Err(error_at(entry, &format!("`.{extension}` is not the extension of a manifest"))
+            .note("the file would be ignored")
+            .help("rename it to .yaml, or remove it from the payload"));
+    }
+    Ok(())
+}
+
+/// Returns whether an extension is `yaml` or `yml`, perhaps misspelt.
+fn is_near_yaml(extension: &str) -> bool {
+    let extension = extension.to_lowercase();
+    let is_near = |known| strsim::damerau_levenshtein(&extension, known) <= 1;
+    extension.len() <= 5 && extension.starts_with('y') && (is_near("yaml") || is_near("yml"))
 }
 
 fn error_at(entry: &DirEntry, message: &str) -> Diagnostic {

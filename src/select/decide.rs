@@ -154,6 +154,7 @@ impl Decider<'_> {
         }
         match entries[..] {
             [] if is_cluster_scoped => Ok((Cluster::Guest, None)),
+            [] if scope.is_none() => Err(self.unknown_scope(manifest)),
             [] => Err(self.no_cluster(manifest)),
             [(entry, cluster)] if is_cluster_scoped && cluster != Cluster::Guest => Err(self
                 .error(entry.mark, CLUSTER_SCOPED_IN_MANAGEMENT, manifest)
@@ -195,6 +196,13 @@ impl Decider<'_> {
         let clusters: BTreeSet<Cluster> =
             self.leave_out.named_profiles(manifest).map(|profile| profile.cluster).collect();
         if clusters.len() > 1 { Some(Cluster::Both) } else { clusters.into_iter().next() }
+    }
+
+    fn unknown_scope(&self, manifest: &Manifest) -> Diagnostic {
+        let message = format!("the kind {} is unknown", manifest.id.kind_and_group());
+        self.error(manifest.root.mark, &message, manifest)
+            .note("whether it is cluster-scoped decides in which cluster the object lives")
+            .help("add its CustomResourceDefinition to the payload, or declare the kind under `kinds` in a Checks file")
     }
 
     fn no_cluster(&self, manifest: &Manifest) -> Diagnostic {

@@ -2,6 +2,7 @@
 
 mod capability;
 mod decide;
+mod explain_exclusion;
 mod include;
 mod left_out;
 
@@ -12,6 +13,7 @@ use crate::payload::Payload;
 pub(crate) use capability::for_update;
 pub use capability::implicitly_enabled;
 pub(crate) use decide::{Selected, Selection, select};
+pub(crate) use explain_exclusion::would_match;
 pub use include::{Exclusion, ExclusionFilter, include};
 pub(crate) use left_out::variants_left_out;
 

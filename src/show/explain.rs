@@ -11,7 +11,8 @@ use crate::object::path::{self, PathError, item_segment};
 use crate::object::{Cause, Object, ObjectId, Revision};
 use crate::order::Plan;
 use crate::printable;
-use crate::yaml::{Mark, Node, Value, json};
+use crate::select::Selected;
+use crate::yaml::{Mark, Node, Sources, Value, json};
 
 /// Finds the object with a name such as `deployment/api`, as [`is_called`] matches it.
 pub(crate) fn find<'p>(wanted: &str, plan: &'p Plan, view: &View<'_>) -> Result<&'p Object, Diagnostic> {
@@ -31,6 +32,20 @@ pub(crate) fn find<'p>(wanted: &str, plan: &'p Plan, view: &View<'_>) -> Result<
                 .note(ids.join("; ")))
         }
     }
+}
+
+/// Returns the error for an object that a profile does not have because it excludes the manifest, with the reason.
+pub(crate) fn excluded(wanted: &str, selected: &Selected<'_>, sources: &Sources) -> Option<Diagnostic> {
+    let decided = selected.payload().manifests.iter().zip(&selected.selection.exclusions);
+    let mut excluded = decided.filter_map(|(manifest, exclusion)| Some((manifest, exclusion.as_ref()?)));
+    let (manifest, exclusion) = excluded.find(|(manifest, _)| is_called(&manifest.id, wanted))?;
+    let message = format!("the profile `{}` excludes this manifest: {exclusion}", selected.profile().name);
+    Some(
+        Diagnostic::error(message)
+            .at(Location::of(manifest.root.mark, sources))
+            .object(&manifest.id)
+            .help("run `transship list --profile <name>` to see the decision about every manifest"),
+    )
 }
 
 /// Returns whether an object has the name `kind/name` or `kind.group/name`, with upper or lower case.

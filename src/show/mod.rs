@@ -14,9 +14,9 @@ mod unified_diff;
 
 pub(crate) use color::Paint;
 pub(crate) use diff::{ProfileObjects, diff, fields};
-pub(crate) use explain::{explain, find, is_called};
+pub(crate) use explain::{excluded, explain, find, is_called};
 pub(crate) use field_diff::changes;
-pub(crate) use findings::{json, sarif, text};
+pub(crate) use findings::{errors_json, errors_sarif, json, sarif, text};
 pub(crate) use golden::{github, report, stale_folder, stale_folder_github};
 pub(crate) use list::{Row, added, orphans, rows, selected, summary, table, to_json};
 pub(crate) use rendered::rendered;

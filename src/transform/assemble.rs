@@ -17,6 +17,8 @@ pub(crate) struct Assembled<'a> {
     /// The components with their objects.
     pub(crate) components: Vec<Component>,
     pub(super) scopes: Scopes,
+    /// The decision about each manifest.
+    pub(super) selection: Selection,
 }
 
 /// Turns the selected manifests into objects, inserts the release's images, and adds what pages and fragments contribute.
@@ -41,7 +43,7 @@ pub(crate) fn assemble(selected: Selected<'_>) -> Result<Assembled<'_>, Diagnost
         Ok(Component { name: name.clone(), objects })
     });
     let components = Diagnostics::collect(components)?;
-    Ok(Assembled { expanded, components, scopes })
+    Ok(Assembled { expanded, components, scopes, selection })
 }
 
 /// Returns the selected manifests of a component as objects with the release's images.

@@ -10,11 +10,14 @@ use crate::language::template::substitute_text;
 use crate::language::{DnsLabel, Marked};
 use crate::object::{Object, has_pods, mask};
 use crate::parallel::{self, MIN_COMPONENTS_PER_THREAD};
+use crate::select::Selection;
 
 /// The final objects of a profile.
 pub(crate) struct Rendered<'a> {
     /// The profile and its input.
     pub(crate) view: View<'a>,
+    /// The decision about each manifest.
+    pub(crate) selection: Selection,
     /// The objects, in the order of the payload.
     pub(crate) objects: Vec<Object>,
     /// The namespace of the profile, if it has one.
@@ -25,7 +28,7 @@ pub(crate) struct Rendered<'a> {
 
 /// Applies policy, patches and pins, moves objects to the profile's namespace, and strips annotations.
 pub(crate) fn finish(cluster: WithIntents<'_>) -> Result<Rendered<'_>, Diagnostics> {
-    let WithIntents { assembled: Assembled { expanded, components, .. }, detected } = cluster;
+    let WithIntents { assembled: Assembled { expanded, components, selection, .. }, detected } = cluster;
     let view = expanded.view;
     let mut objects = policy_and_patches(components, &view, &detected)?;
     objects.sort_by_key(|object| object.position);
@@ -41,7 +44,7 @@ pub(crate) fn finish(cluster: WithIntents<'_>) -> Result<Rendered<'_>, Diagnosti
     empty_metadata::remove(&mut objects, &view);
     // Policy and patches may have added values to Secrets.
     objects.iter_mut().for_each(|object| mask::protect_secret(&mut object.root));
-    Ok(Rendered { view, objects, namespace, warnings })
+    Ok(Rendered { view, selection, objects, namespace, warnings })
 }
 
 /// Applies policy and patches, and returns the objects of all components.

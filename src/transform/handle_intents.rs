@@ -173,7 +173,7 @@ fn add_replacements(
     cluster: &mut Assembled<'_>,
     replacements: &[IntentReplacement],
 ) -> Result<(), Diagnostics> {
-    let Assembled { expanded, components, scopes } = cluster;
+    let Assembled { expanded, components, scopes, .. } = cluster;
     let mut errors = Diagnostics::default();
     let mut contributions = Vec::new();
     for IntentReplacement { component, objects, fragment } in replacements {

@@ -29,6 +29,7 @@ mod fragments;
 mod generate;
 mod golden;
 mod hostile_answers;
+mod in_no_profile;
 mod intent_edge_cases;
 mod intents;
 mod issued;

@@ -1,6 +1,6 @@
 //! Findings that a Checks file or an annotation of a manifest allows, with a reason.
 
-use super::{assert_no_findings, changed, two_clusters};
+use super::{assert_no_findings, changed, two_clusters, valid};
 use crate::support::TestProject;
 
 /// Creates a project whose Deployment has a privileged container.
@@ -133,4 +133,46 @@ error[privileged]: payload/op/0000_50_op_01.yaml:71:23: the container `op` is pr
   help: remove it, or allow it for this object with a reason
 "
     );
+}
+
+#[test]
+fn an_allowance_without_profiles_is_used_if_one_profile_uses_it() {
+    let project =
+        privileged().checks("allow: [{check: privileged, for: [Deployment/op], reason: it mounts disks}]\n");
+    assert_no_findings(&project);
+    // The other profile alone cannot tell.
+    for profile in ["mc", "guest"] {
+        assert_eq!(project.lint(&["--profile", profile]).code, 0, "{profile}");
+    }
+}
+
+#[test]
+fn an_allowance_without_profiles_that_no_profile_uses_is_reported_once() {
+    let project = two_clusters(&valid("two.yaml"))
+        .checks("allow: [{check: privileged, for: [Deployment/op], reason: it mounts disks}]\n");
+    assert_eq!(
+        project.lint(&[]).stdout,
+        "\
+warning[unused-allowance]: profiles/checks.yaml:4:9: the allowance for `privileged` matches no finding
+  note: it would hide future findings
+  help: remove it
+"
+    );
+}
+
+#[test]
+fn the_library_reports_unused_declarations_only_if_it_checks_everything() {
+    let project = two_clusters(&valid("two.yaml"))
+        .checks("allow: [{check: privileged, for: [Deployment/op], reason: it mounts disks}]\n");
+    let findings = |project: &TestProject, profile: Option<&str>| {
+        let loaded = transship::Project::load(project.path()).unwrap();
+        let profiles = loaded.profiles.named(profile).unwrap();
+        let checked = transship::lint(&loaded.context(), &profiles).unwrap();
+        checked.iter().map(|checked| checked.findings.len()).collect::<Vec<_>>()
+    };
+    // Both profiles report the entry, since the library does not merge their findings.
+    assert_eq!(findings(&project, None), [1, 1]);
+    assert_eq!(findings(&project, Some("mc")), [0]);
+    let with_sets = project.parameter_set("other", "");
+    assert_eq!(findings(&with_sets, None), [0, 0]);
 }
