@@ -230,20 +230,6 @@ impl<'a> ClusterIndex<'a> {
         automount.is_some_and(|automount| automount.value == Value::Bool(false))
     }
 
-    /// Returns whether a rule of a `ClusterRole` allows all verbs on all resources.
-    pub(super) fn allows_everything(&self, role: &str) -> bool {
-        let Some(role) = self.rendered.get(&("ClusterRole", "rbac.authorization.k8s.io", "", role)) else {
-            return false;
-        };
-        let rules = role.root.get("rules").and_then(Node::as_list).unwrap_or_default();
-        rules.iter().any(|rule| {
-            ["apiGroups", "resources", "verbs"].iter().all(|field| {
-                let items = rule.get(field).and_then(Node::as_list).unwrap_or_default();
-                items.iter().any(|item| item.as_str() == Some("*"))
-            })
-        })
-    }
-
     /// Returns the names of all objects of a kind in a namespace.
     pub(super) fn names<'k>(&'k self, kind: &'k str, namespace: &'k str) -> impl Iterator<Item = &'k str> {
         self.names.get(&(kind, namespace)).into_iter().flatten().copied()

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::cluster_index::ClusterIndex;
+use super::grants::Grants;
 use super::label_index::LabelIndex;
 use super::network_policies::{NetworkPolicies, network_policies};
 use super::rbac::{self, BoundAccounts};
@@ -25,6 +26,8 @@ pub(super) struct CheckContext<'a> {
     pub(super) labels: LabelIndex<'a>,
     /// The ServiceAccounts to which a binding of this cluster grants permissions.
     pub(super) bound_accounts: BoundAccounts<'a>,
+    /// What the bindings of this cluster grant.
+    pub(super) grants: Grants<'a>,
     pub(super) network_policies: NetworkPolicies<'a>,
     /// The fields in which objects of declared kinds reference other objects.
     pub(super) reference_rules: Vec<ReferenceRule<'a>>,
@@ -54,6 +57,7 @@ impl<'a> CheckContext<'a> {
             scopes: rendered.view.scopes(),
             labels: LabelIndex::new(&rendered.objects),
             bound_accounts: rbac::bound_accounts(&rendered.objects),
+            grants: Grants::new(&rendered.objects),
             network_policies: network_policies(&rendered.objects),
             reference_rules: rendered.view.context.profiles.checks.reference_rules(),
             release_images: rendered.view.payload.pullspecs().collect(),

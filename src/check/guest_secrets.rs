@@ -1,17 +1,16 @@
 //! Credentials in the guest, whose users can read them.
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD as BASE64;
-
 use super::context::CheckContext;
+use super::credentials::{self, PRIVATE_KEY, TOKEN, decode_base64, is_reference};
 use super::field::Field;
 use super::finding::{Finding, Report};
+use super::texts::SCHEMA;
 use crate::language::Check;
 use crate::object::{Cluster, ISSUED, IssuedOrigin};
 use crate::yaml::Value;
 
 /// Keys of a Secret that contain credentials, whatever the value looks like.
-const CREDENTIAL_KEYS: [(&str, &str); 10] = [
+const CREDENTIAL_KEYS: [(&str, &str); 11] = [
     (".dockerconfigjson", "registry credentials"),
     (".dockercfg", "registry credentials"),
     ("aws_access_key_id", "cloud credentials"),
@@ -20,24 +19,29 @@ const CREDENTIAL_KEYS: [(&str, &str); 10] = [
     ("clouds.yaml", "cloud credentials"),
     ("password", "a password"),
     ("service_account.json", "cloud credentials"),
-    ("ssh-privatekey", "a private key"),
-    ("tls.key", "a private key"),
+    ("ssh-privatekey", PRIVATE_KEY),
+    ("tls.key", PRIVATE_KEY),
+    ("token", TOKEN),
 ];
-
-/// Texts up to this length are too short for credentials.
-const LONGEST_HARMLESS_TEXT: usize = 16;
 
 /// Checks that an object of the guest contains no credentials, key material or kubeconfig.
 pub(super) fn check(root: &Field<'_>, context: &CheckContext<'_>, report: &mut Report) {
     if context.cluster() != Cluster::Guest {
         return;
     }
-    match &root.object.issued {
-        Some(origin) => check_issued(root, origin, report),
-        None if root.object.id.kind == "Secret" => check_keys(root, report),
-        None => {}
+    if let Some(origin) = &root.object.issued {
+        check_issued(root, origin, report);
     }
-    check_texts(root, report);
+    let is_file = |key: &str| matches!(key, "data" | "stringData");
+    let has_files = matches!(root.object.id.kind.as_str(), "Secret" | "ConfigMap");
+    if has_files {
+        check_data(root, report);
+    }
+    for entry in root.node.as_map().into_iter().flatten() {
+        if !(has_files && is_file(&entry.key)) {
+            check_texts(&root.entry(entry), report);
+        }
+    }
 }
 
 /// Checks an issued Secret. It has no data yet, so its origin says what it will contain.
@@ -55,91 +59,52 @@ fn check_issued(root: &Field<'_>, origin: &IssuedOrigin, report: &mut Report) {
     }
 }
 
-/// Checks the keys of a Secret.
-fn check_keys(secret: &Field<'_>, report: &mut Report) {
+/// Checks the data of a Secret or ConfigMap: a key may name its credentials, and a value may be a file with some.
+fn check_data(root: &Field<'_>, report: &mut Report) {
     for data in ["data", "stringData"] {
-        let Some(data) = secret.get(data) else { continue };
+        let Some(data) = root.get(data) else { continue };
         for entry in data.node.as_map().into_iter().flatten() {
-            let value = entry.value.as_str().unwrap_or_default();
-            for (key, content) in CREDENTIAL_KEYS {
-                if entry.key.eq_ignore_ascii_case(key) && !value.trim().is_empty() {
-                    report.add(secret_in_guest(&data.entry(entry), content));
-                }
+            let Some(value) = entry.value.as_str() else { continue };
+            if let Some(content) = by_key(root, &entry.key, value).or_else(|| credentials::in_file(value)) {
+                report.add(secret_in_guest(&data.entry(entry), content));
             }
         }
     }
 }
 
-/// Checks every text of an object, decoded if it is base64.
+/// Returns the credentials that a key of a Secret or ConfigMap names.
+fn by_key(root: &Field<'_>, key: &str, value: &str) -> Option<&'static str> {
+    let decoded = decode_base64(value);
+    let value = decoded.as_deref().unwrap_or(value).trim();
+    if root.object.id.kind == "Secret"
+        && let Some((_, content)) = CREDENTIAL_KEYS.iter().find(|(own, _)| key.eq_ignore_ascii_case(own))
+    {
+        return if value.is_empty() || is_reference(value) { None } else { Some(content) };
+    }
+    credentials::in_setting(key, value)
+}
+
+/// Checks every text of an object that is no Secret and no ConfigMap.
 fn check_texts(field: &Field<'_>, report: &mut Report) {
     match &field.node.value {
-        Value::String(text) if text.len() > LONGEST_HARMLESS_TEXT => {
-            let content = credentials_in(text).or_else(|| credentials_in(&decode_base64(text)?));
-            if let Some(content) = content {
+        Value::String(text) => {
+            if let Some(content) = credentials::in_text(text) {
                 report.add(secret_in_guest(field, content));
             }
         }
         Value::List(_) => field.items("").for_each(|item| check_texts(&item, report)),
-        Value::Map(map) => map.iter().for_each(|entry| check_texts(&field.entry(entry), report)),
+        Value::Map(map) => {
+            for entry in map.iter().filter(|entry| entry.key != SCHEMA) {
+                check_texts(&field.entry(entry), report);
+            }
+        }
         _ => {}
     }
 }
 
-fn secret_in_guest(field: &Field<'_>, content: &str) -> Finding {
+/// Returns the finding for credentials in the guest.
+pub(super) fn secret_in_guest(field: &Field<'_>, content: &str) -> Finding {
     Finding::new(Check::SecretInGuest, field, format!("the guest receives {content}"))
         .note("users of the guest can read it")
         .help("keep it in the management cluster: workloads there reach the guest with a kubeconfig or a minted token")
-}
-
-/// Decodes base64, in one line or several.
-pub(super) fn decode_base64(text: &str) -> Option<String> {
-    let joined: String = text.split_whitespace().collect();
-    let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
-    if !joined.bytes().all(is_base64) {
-        return None;
-    }
-    String::from_utf8(BASE64.decode(joined).ok()?).ok()
-}
-
-/// Returns the kind of credentials that a text contains.
-fn credentials_in(text: &str) -> Option<&'static str> {
-    // Most texts contain no credentials: decide that without a copy in lower case.
-    if !text.contains("PRIVATE KEY-----") && !text.contains('_') && !text.contains("current-context") {
-        return None;
-    }
-    if contains_private_key(text) {
-        return Some("a private key");
-    }
-    let lower = text.to_ascii_lowercase();
-    let has_value_for = |keys: [&str; 3]| keys.into_iter().any(|key| contains_value_for(&lower, key));
-    if has_value_for(["aws_secret_access_key", "private_key", "azure_client_secret"]) {
-        return Some("cloud credentials");
-    }
-    let is_kubeconfig = lower.contains("current-context") && lower.contains("clusters");
-    if is_kubeconfig && has_value_for(["client-key-data", "token", "password"]) {
-        return Some("a kubeconfig");
-    }
-    None
-}
-
-/// Returns whether a text has a key such as `token`, followed by `:` or `=` and a value.
-fn contains_value_for(text: &str, key: &str) -> bool {
-    text.match_indices(key).any(|(start, _)| {
-        let after_key = text[start + key.len()..].trim_start_matches(['"', ' ']);
-        let Some(value) = after_key.strip_prefix([':', '=']) else { return false };
-        value.trim_start_matches([' ', '"', '\'']).starts_with(|first: char| first.is_ascii_alphanumeric())
-    })
-}
-
-/// Returns whether a text has a PEM header of a private key with key material after it, not only the header.
-fn contains_private_key(text: &str) -> bool {
-    const HEADER: &str = "PRIVATE KEY-----";
-    const SHORTEST_KEY: usize = 16;
-    text.match_indices(HEADER).any(|(start, _)| {
-        // Line breaks may be written as `\n`.
-        let body = text[start + HEADER.len()..]
-            .trim_start_matches(|letter: char| letter.is_whitespace() || letter == '\\' || letter == 'n');
-        let is_base64 = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
-        body.bytes().take_while(is_base64).count() >= SHORTEST_KEY
-    })
 }

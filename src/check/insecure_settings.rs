@@ -1,8 +1,8 @@
 //! Settings that turn off TLS, authentication or authorization.
 
+use super::credentials::decode_base64;
 use super::field::Field;
 use super::finding::{Finding, Report};
-use super::guest_secrets::decode_base64;
 use super::security_context::describe;
 use crate::language::Check;
 use crate::yaml::Value;

@@ -15,8 +15,12 @@
 //! | `references` | that the objects, keys and ports that an object references exist in the same cluster |
 //! | `service_dns` | that no text names a Service of the other cluster |
 //! | `selectors` | that label selectors match something, and that named ports exist |
-//! | `rbac` | that bindings are valid and do not grant too many permissions |
-//! | `pod_tokens` | that pods in the management cluster have no unneeded token |
+//! | `rbac` | that bindings are valid, and who gets permissions |
+//! | `permissions` | that no role or binding grants more than a workload needs |
+//! | `broad_subjects` | that no binding is for everyone |
+//! | `pod_tokens` | that pods in the management cluster have no unneeded token, and that no token lives forever |
+//! | `control_plane_secrets` | that pods do not read the keys and kubeconfigs of the hosted control plane itself |
+//! | `literal_secrets` | that no container has a password in its variables, arguments or probes |
 //! | `node_access` | that pods in the management cluster have no access to their node |
 //! | `node_scheduling` | that pods in the management cluster stay on the nodes of their hosted control plane |
 //! | `pod_hardening` | that pods in the management cluster are confined and do not run as root |
@@ -34,22 +38,27 @@
 //! | `declarations` | that externals and declared kinds are used |
 //! | `allowances` | removes the findings that the project accepts |
 //!
-//! `context` holds what a check may look at, with the indexes `cluster_index`, `label_index` and `served_kinds`.
-//! `security_context` visits the security contexts of a pod, `texts` visits the texts of an object, `field` is a node with its
-//! path, `finding` is a result, and `merge` joins the results of several runs.
+//! `context` holds what a check may look at, with the indexes `cluster_index`, `label_index`, `grants` and `served_kinds`.
+//! `security_context` visits the security contexts of a pod, `texts` visits the texts of an object, `credentials` finds
+//! credentials in a text, `field` is a node with its path, `finding` is a result, and `merge` joins the results of several
+//! runs.
 //!
 //! To add a check: add its code in `language/checks.rs`, write a function that adds findings to a `Report`, call it in
 //! `check_object` or `check_cluster`, and add a case to `tests/data/checks/cases.yaml`.
 
 mod allowances;
+mod broad_subjects;
 mod cluster_index;
 mod context;
+mod control_plane_secrets;
+mod credentials;
 mod declarations;
 mod duplicates;
 mod exposure;
 mod field;
 mod fields;
 mod finding;
+mod grants;
 mod guest_secrets;
 mod ignored_text;
 mod images;
@@ -57,6 +66,7 @@ mod include_annotations;
 mod insecure_settings;
 mod issued_identities;
 mod label_index;
+mod literal_secrets;
 mod merge;
 mod namespaces;
 mod network_policies;
@@ -64,6 +74,7 @@ mod node_access;
 mod node_scheduling;
 mod object_metadata;
 mod one_of;
+mod permissions;
 mod placeholders;
 mod pod_hardening;
 mod pod_security;
@@ -225,7 +236,12 @@ fn check_security(
         redirects::check_host_aliases(pod, context, report);
         network_policies::check_pod(pod, context, report);
         insecure_settings::check_flags(pod, report);
+        control_plane_secrets::check(pod, context, report);
+        literal_secrets::check(pod, context, report);
     }
+    pod_tokens::check_secret(root, context, report);
+    permissions::check(root, context, report);
+    broad_subjects::check(root, context, report);
     exposure::check(root, context, report);
     redirects::check(root, context, report);
     network_policies::check(root, context, report);

@@ -33,7 +33,7 @@ const CONFINED_TYPES: [&str; 5] =
     ["", "container_t", "container_init_t", "container_kvm_t", "container_engine_t"];
 
 /// The SecurityContextConstraints of OpenShift that give access to the node.
-const PRIVILEGED_SCCS: [&str; 7] = [
+pub(super) const PRIVILEGED_SCCS: [&str; 7] = [
     "privileged",
     "hostaccess",
     "hostmount-anyuid",

@@ -1,4 +1,4 @@
-//! Tokens of pods in the management cluster, which run next to other hosted control planes.
+//! Tokens of ServiceAccounts: those that pods in the management cluster mount, and those in Secrets.
 
 use super::context::CheckContext;
 use super::field::Field;
@@ -24,13 +24,58 @@ pub(super) fn check(pod: &Field<'_>, context: &CheckContext<'_>, report: &mut Re
     let has_permissions = [(namespace, account), all_of_namespace, ALL_SERVICE_ACCOUNTS]
         .iter()
         .any(|subject| context.bound_accounts.contains(subject));
-    if is_mounted && !has_permissions {
-        let message =
-            format!("the pod mounts a token of the ServiceAccount `{account}`, which has no permissions");
+    if has_permissions {
+        return;
+    }
+    if is_mounted {
         report.add(
-            Finding::new(Check::UnneededToken, &spec, message)
-                .note("a token that is not mounted cannot be stolen")
+            unneeded(&spec, account)
                 .help("set `automountServiceAccountToken: false`, or bind the ServiceAccount to a role"),
+        );
+    }
+    for volume in spec.items("/volumes") {
+        for source in volume.items("/projected/sources") {
+            if let Some(token) = source.get("serviceAccountToken")
+                && is_for_api_server(token.node)
+            {
+                report.add(
+                    unneeded(&token, account)
+                        .help("remove the token, name its `audience`, or bind the ServiceAccount to a role"),
+                );
+            }
+        }
+    }
+}
+
+/// Returns whether a projected token is for the API server of the pod's own cluster.
+pub(super) fn is_for_api_server(token: &Node) -> bool {
+    token.get("audience").and_then(Node::as_str).is_none_or(str::is_empty)
+}
+
+fn unneeded(field: &Field<'_>, account: &str) -> Finding {
+    let message =
+        format!("the pod mounts a token of the ServiceAccount `{account}`, which has no permissions");
+    Finding::new(Check::UnneededToken, field, message).note("a token that is not mounted cannot be stolen")
+}
+
+/// The type of a Secret into which Kubernetes writes a token of a ServiceAccount.
+pub(super) const TOKEN_SECRET: &str = "kubernetes.io/service-account-token";
+
+/// Checks that no Secret of a hosted cluster makes Kubernetes write a token into it.
+pub(super) fn check_secret(root: &Field<'_>, context: &CheckContext<'_>, report: &mut Report) {
+    if root.object.id.kind != "Secret" || context.cluster() == Cluster::Both {
+        return;
+    }
+    let Some(field) = root.get("type") else { return };
+    if field.as_str() == Some(TOKEN_SECRET) {
+        report.add(
+            Finding::new(
+                Check::LongLivedToken,
+                &field,
+                "Kubernetes writes a token that never expires into the Secret",
+            )
+            .note("who reads the Secret once can use the ServiceAccount until someone deletes the Secret")
+            .help("let the pod mount a projected token, or request one with the TokenRequest API"),
         );
     }
 }

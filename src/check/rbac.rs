@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use super::context::CheckContext;
 use super::field::Field;
 use super::finding::{Finding, Report};
+use super::grants::{RoleName, allows_everything};
 use crate::language::Check;
 use crate::object::{Cluster, Object, service_account_of};
 use crate::yaml::Node;
@@ -26,7 +27,7 @@ pub(super) fn bound_accounts(objects: &[Object]) -> BoundAccounts<'_> {
     bound
 }
 
-fn is_binding(object: &Object) -> bool {
+pub(super) fn is_binding(object: &Object) -> bool {
     matches!(object.id.kind.as_str(), "RoleBinding" | "ClusterRoleBinding")
 }
 
@@ -111,7 +112,8 @@ pub(super) fn check_guest_admin(root: &Field<'_>, context: &CheckContext<'_>, re
     }
     let Some(field) = root.at("/roleRef/name") else { return };
     let Some(role) = field.as_str() else { return };
-    if role == "cluster-admin" || context.here.allows_everything(role) {
+    let rules = context.grants.rules(RoleName { namespace: "", name: role }).unwrap_or_default();
+    if role == "cluster-admin" || rules.iter().any(allows_everything) {
         report.add(
             Finding::new(Check::GuestAdmin, &field, format!("`{role}` grants all permissions in the guest"))
                 .note("anyone with a kubeconfig of this identity, and every pod that runs as it, controls the guest")

@@ -5,6 +5,7 @@ use super::context::CheckContext;
 use super::field::Field;
 use super::fields::join_names;
 use super::finding::{Finding, Report};
+use super::pod_tokens::TOKEN_SECRET;
 use super::rbac::subject_of_other_cluster;
 use crate::language::Check;
 use crate::object::{Object, REFERENCE_RULES, Reference, ReferenceRule, ReferenceSource, RequiredPart};
@@ -120,8 +121,7 @@ fn check_parts(reference: &Reference<'_>, source: &Field<'_>, found: &Object, re
 /// Returns whether others fill in the data: the token controller, or an administrator if transship only creates the
 /// object.
 fn is_filled_by_others(object: &Object) -> bool {
-    let is_token =
-        object.root.get("type").and_then(Node::as_str) == Some("kubernetes.io/service-account-token");
+    let is_token = object.root.get("type").and_then(Node::as_str) == Some(TOKEN_SECRET);
     is_token || has_metadata(object, "annotations", "release.openshift.io/create-only")
 }
 

@@ -7,7 +7,7 @@ use super::{placeholders, service_dns};
 use crate::yaml::Value;
 
 /// The key of a CRD's schema. Its texts are descriptions, which no program uses, so they are not checked.
-const SCHEMA: &str = "openAPIV3Schema";
+pub(super) const SCHEMA: &str = "openAPIV3Schema";
 
 /// The key of a webhook's target, in which DNS names are not checked. The API server resolves them, and the API server
 /// of the guest runs in the management cluster.

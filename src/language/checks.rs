@@ -100,6 +100,18 @@ string_enum! {
         "reserved-name" => ReservedName,
         /// A binding that grants all permissions in the guest.
         "guest-admin" => GuestAdmin,
+        /// A rule or binding that lets an identity get the permissions of others: escalate, bind, impersonate, tokens of any ServiceAccount, commands in any pod, privileged SecurityContextConstraints.
+        "escalation" => Escalation,
+        /// A rule or binding that allows everything, or reading all Secrets: in a namespace of the management cluster, or in the whole guest.
+        "broad-rights" => BroadRights,
+        /// A binding for everyone: requests without credentials in any cluster, all users or all ServiceAccounts of the management cluster.
+        "broad-subject" => BroadSubject,
+        /// A Secret of a hosted cluster into which Kubernetes writes a token of a ServiceAccount that never expires.
+        "long-lived-token" => LongLivedToken,
+        /// A pod in the management cluster that reads a key or kubeconfig of the hosted control plane itself: of its administrator, its etcd, its certificate authorities.
+        "control-plane-secret" => ControlPlaneSecret,
+        /// A password or token in the variables, arguments or probes of a container.
+        "literal-secret" => LiteralSecret,
         /// A parameter that is read from the guest without a `pattern` or `enum`.
         "unvalidated-guest-value" => UnvalidatedGuestValue,
         /// An external or a declared kind that nothing uses.
