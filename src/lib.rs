@@ -71,7 +71,7 @@ pub use transform::patch;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use check::ProfileSelection;
+use check::{ProfileSelection, ReachPath};
 use expand::Expanded;
 use select::Selected;
 use transform::Rendered;
@@ -146,6 +146,14 @@ pub(crate) fn lint_each(context: &Context<'_>, profiles: &[&Profile]) -> Result<
         checked: checked.into_iter().flatten().collect(),
         selections: selections.into_iter().flatten().collect(),
     })
+}
+
+/// Returns the paths on which one cluster reaches another, for each topology of these profiles.
+pub(crate) fn reach(context: &Context<'_>, profiles: &[&Profile]) -> Result<Vec<ReachPath>, Diagnostics> {
+    let paths = each(context, by_topology(profiles), |wanted| {
+        Ok(check::reach(&render_topology(context, &wanted, Extent::Topology)?))
+    })?;
+    Ok(paths.into_iter().flatten().collect())
 }
 
 /// Decides for each manifest of the payload whether a profile includes it. Renders nothing.

@@ -1,15 +1,16 @@
 //! Work that is done once per parameter set: linting, and rendering golden files.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::check::{self, Finding};
+use crate::check::{self, Finding, ReachPath};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
-use crate::emit::{self, Difference, Folder};
+use crate::emit::{self, Difference, Folder, ReachFile};
 use crate::language::{ParameterSet, Profile, Profiles};
-use crate::object::{SensitiveTexts, mask};
+use crate::object::{Cluster, SensitiveTexts, mask};
 use crate::order::Plan;
 use crate::yaml::Sources;
-use crate::{Project, lint_each, render};
+use crate::{Project, lint_each, reach, render, show};
 
 /// The profiles to process with each parameter set.
 #[derive(Clone, Copy)]
@@ -26,6 +27,14 @@ pub(crate) struct GoldenFolder {
     pub(crate) path: PathBuf,
     /// The files that it should contain.
     pub(crate) expected: Folder,
+    /// The values of secret parameters, which a file on disk may contain.
+    pub(crate) secrets: SensitiveTexts,
+}
+
+/// The golden file with the paths between the clusters, for one parameter set.
+pub(crate) struct GoldenReach {
+    /// The file.
+    pub(crate) file: ReachFile,
     /// The values of secret parameters, which a file on disk may contain.
     pub(crate) secrets: SensitiveTexts,
 }
@@ -74,6 +83,45 @@ impl EachParameterSet<'_> {
             Ok(folders)
         })?;
         Ok(folders.into_iter().flatten().collect())
+    }
+
+    /// Returns the paths between the clusters, with all parameter sets together.
+    pub(crate) fn reach(
+        &self,
+        load: impl Fn(&ParameterSet) -> Result<Project, Diagnostics>,
+    ) -> Result<Vec<ReachPath>, Diagnostics> {
+        let paths = self.run(load, |_, project, profiles| reach(&project.context(), profiles));
+        let paths: BTreeSet<ReachPath> = paths.map_err(Diagnostics::dedup)?.into_iter().flatten().collect();
+        Ok(paths.into_iter().collect())
+    }
+
+    /// Returns the golden file `<root>/<parameter set>/reach.txt` of each parameter set, also of those that no longer
+    /// exist. Returns none if only one profile is processed, because the file is about all of them.
+    pub(crate) fn golden_reach(
+        &self,
+        root: &Path,
+        load: impl Fn(&ParameterSet) -> Result<Project, Diagnostics>,
+    ) -> Result<Vec<GoldenReach>, Diagnostics> {
+        if self.profile.is_some() {
+            return Ok(Vec::new());
+        }
+        let mut files = self.run(load, |set, project, profiles| {
+            let mut paths = None;
+            if profiles.iter().any(|profile| profile.cluster != Cluster::Both) {
+                paths = Some(show::reach_text(&reach(&project.context(), profiles)?));
+            }
+            Ok(GoldenReach {
+                file: ReachFile::new(root.join(set), paths.as_deref()),
+                secrets: project.context().secrets(),
+            })
+        })?;
+        for set in emit::sets_with_reach(root) {
+            if !self.profiles.sets.contains_key(&set) {
+                let file = ReachFile::new(root.join(set), None);
+                files.push(GoldenReach { file, secrets: SensitiveTexts::default() });
+            }
+        }
+        Ok(files)
     }
 
     /// Returns the folders below `<root>` that transship wrote for a parameter set or a profile that no longer

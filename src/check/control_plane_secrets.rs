@@ -28,7 +28,7 @@ const SECRETS: [(&str, &str); 12] = [
 const PUBLIC_KEYS: [&str; 4] = ["ca-bundle.crt", "ca.crt", "service-ca.crt", "tls.crt"];
 
 /// The fields of a pod that name a Secret whose keys a container can read.
-const SECRET_REFERENCES: [(&str, &str); 4] = [
+pub(super) const SECRET_REFERENCES: [(&str, &str); 4] = [
     ("spec/volumes/*/secret", "secretName"),
     ("spec/volumes/*/projected/sources/*/secret", "name"),
     ("spec/*/*/envFrom/*/secretRef", "name"),
@@ -58,9 +58,14 @@ pub(super) fn check(pod: &Field<'_>, context: &CheckContext<'_>, report: &mut Re
 }
 
 /// Returns what a Secret of the hosted control plane contains.
-fn content_of(secret: &str) -> Option<&'static str> {
+pub(super) fn content_of(secret: &str) -> Option<&'static str> {
     let (_, content) = SECRETS.iter().find(|(pattern, _)| glob::matches(pattern, secret))?;
     Some(content)
+}
+
+/// Returns whether a Secret of the hosted control plane makes its holder the administrator of the guest.
+pub(super) fn is_administrator(secret: &str) -> bool {
+    content_of(secret).is_some_and(|content| content.contains("administrator"))
 }
 
 /// Returns whether a reference to a Secret includes a key that is not public. Without a list of keys, it includes all.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::label_index::{LabelSelector, labels_of};
 use super::rbac::is_binding;
-use crate::object::{Object, PolicyRule};
+use crate::object::{ALL_SERVICE_ACCOUNTS, Object, PolicyRule, service_account_of};
 use crate::yaml::{Node, Text};
 
 /// The rendered roles and bindings of one cluster.
@@ -49,6 +49,17 @@ impl<'a> Binding<'a> {
     pub(super) fn namespace(&self) -> Option<&'a str> {
         (self.object.id.kind == "RoleBinding").then_some(self.object.id.namespace.as_str())
     }
+
+    /// Returns whether a ServiceAccount is a subject: itself, by its user name, or as a member of a group.
+    fn is_for(&self, namespace: &str, name: &str) -> bool {
+        let subjects = self.object.root.get("subjects").and_then(Node::as_list).unwrap_or_default();
+        subjects.iter().any(|subject| {
+            let account = service_account_of(subject, &self.object.id.namespace);
+            account.is_some_and(|account| {
+                account == (namespace, name) || account == (namespace, "") || account == ALL_SERVICE_ACCOUNTS
+            })
+        })
+    }
 }
 
 impl<'a> Grants<'a> {
@@ -82,6 +93,11 @@ impl<'a> Grants<'a> {
     /// it is not limited to namespaces.
     pub(super) fn is_granted_only_in_namespaces(&self, cluster_role: &str) -> bool {
         self.granted_in_namespaces.contains(cluster_role) && !self.is_granted_everywhere(cluster_role)
+    }
+
+    /// Returns the bindings of a ServiceAccount.
+    pub(super) fn of_account(&self, namespace: &str, name: &str) -> impl Iterator<Item = &Binding<'a>> {
+        self.bindings.iter().filter(move |binding| binding.is_for(namespace, name))
     }
 
     /// Returns the rules of a role, or `None` if the role is not rendered.

@@ -41,7 +41,7 @@
 //! `context` holds what a check may look at, with the indexes `cluster_index`, `label_index`, `grants` and `served_kinds`.
 //! `security_context` visits the security contexts of a pod, `texts` visits the texts of an object, `credentials` finds
 //! credentials in a text, `field` is a node with its path, `finding` is a result, and `merge` joins the results of several
-//! runs.
+//! runs. `reach` is no check: it lists how the clusters of a topology reach each other.
 //!
 //! To add a check: add its code in `language/checks.rs`, write a function that adds findings to a `Report`, call it in
 //! `check_object` or `check_cluster`, and add a case to `tests/data/checks/cases.yaml`.
@@ -81,6 +81,7 @@ mod pod_security;
 mod pod_tokens;
 mod pods;
 mod rbac;
+mod reach;
 mod redirects;
 mod references;
 mod run_levels;
@@ -107,6 +108,7 @@ use field::Field;
 pub use finding::Finding;
 use finding::Report;
 pub(crate) use merge::{merge, without_undecided};
+pub(crate) use reach::{ReachEnd, ReachPath, reach};
 pub(crate) use selection::{ProfileSelection, decisions, judge};
 
 /// The maximum number of findings that are reported for one object.

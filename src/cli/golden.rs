@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::diagnostic::Diagnostics;
 use crate::language::Profiles;
-use crate::parameter_sets::{EachParameterSet, GoldenFolder};
+use crate::parameter_sets::{EachParameterSet, GoldenFolder, GoldenReach};
 use crate::payload::Payload;
 use crate::printable;
 use crate::{emit, show};
@@ -91,6 +91,9 @@ impl Options {
                 count => format!("{path}: {count} files differ; {UPDATE} them"),
             });
         }
+        if self.has_other_reach(&payload, &profiles, report)? {
+            outcome = Outcome::Found;
+        }
         for path in self.each_parameter_set(&profiles).stale_golden_folders(&self.golden)? {
             let path = line(&path);
             output::result(&match report {
@@ -102,11 +105,36 @@ impl Options {
         Ok(outcome)
     }
 
+    /// Compares the files that list how the clusters reach each other. Returns whether one differs.
+    fn has_other_reach(
+        &self,
+        payload: &Payload,
+        profiles: &Profiles,
+        report: Report,
+    ) -> Result<bool, Diagnostics> {
+        let mut differs = false;
+        for golden in self.reach(payload, profiles)? {
+            let Some(difference) = golden.file.compare()? else { continue };
+            let folder = line(&golden.file.folder);
+            let file = format!("{folder}/{}", difference.path);
+            output::result(&match report {
+                Report::Text => show::report(&folder, &[difference], &golden.secrets, output::paint()),
+                Report::Github => show::github(&folder, &[difference], &golden.secrets),
+            })?;
+            output::note(&format!("{file} differs; {UPDATE} it"));
+            differs = true;
+        }
+        Ok(differs)
+    }
+
     fn update(&self) -> Result<Outcome, Diagnostics> {
         let (payload, profiles) = self.inputs.read()?;
         for folder in self.render(&payload, &profiles)? {
             emit::update(&folder.expected, &folder.path)?;
             output::note(&format!("{}: {} files written", line(&folder.path), folder.expected.files.len()));
+        }
+        for golden in self.reach(&payload, &profiles)? {
+            golden.file.write()?;
         }
         for path in self.each_parameter_set(&profiles).stale_golden_folders(&self.golden)? {
             emit::remove(&path)?;
@@ -118,6 +146,11 @@ impl Options {
     fn render(&self, payload: &Payload, profiles: &Profiles) -> Result<Vec<GoldenFolder>, Diagnostics> {
         self.each_parameter_set(profiles)
             .golden_folders(&self.golden, |set| self.inputs.project(payload.clone(), profiles.clone(), set))
+    }
+
+    fn reach(&self, payload: &Payload, profiles: &Profiles) -> Result<Vec<GoldenReach>, Diagnostics> {
+        self.each_parameter_set(profiles)
+            .golden_reach(&self.golden, |set| self.inputs.project(payload.clone(), profiles.clone(), set))
     }
 
     fn each_parameter_set<'a>(&'a self, profiles: &'a Profiles) -> EachParameterSet<'a> {

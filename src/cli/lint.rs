@@ -1,35 +1,49 @@
 //! `transship lint`
 
-use crate::diagnostic::Diagnostics;
+use crate::check::ReachPath;
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::language::ParameterSet;
 use crate::parameter_sets::EachParameterSet;
 use crate::show;
 use clap::{Args, ValueEnum};
 
 use super::{Inputs, Outcome, output};
 
-/// Check all profiles with all parameter sets
+/// Check all profiles with all parameter sets, or list how their clusters reach each other
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   transship lint                          # exit code 1 if there are findings
   transship lint --profile hypershift-guest -o json
-  transship lint -o sarif > lint.sarif    # for tools that show findings next to the code")]
+  transship lint -o sarif > lint.sarif    # for tools that show findings next to the code
+  transship lint --report reach           # which credentials of one cluster reach the other")]
 pub(super) struct Lint {
     #[command(flatten)]
     inputs: Inputs,
     /// Profile to check; without it, all of them
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
-    /// Format of the findings
+    /// What to report
+    #[arg(long, value_enum, default_value_t = Report::Findings)]
+    report: Report,
+    /// Format of the report
     #[arg(short = 'o', value_enum, default_value_t = Format::Text)]
     format: Format,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Report {
+    /// Findings of the checks
+    Findings,
+    /// Paths on which one cluster of a topology reaches the other
+    Reach,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Format {
     /// Text
     Text,
-    /// JSON, one finding per line
+    /// JSON, one finding or path per line
     Json,
     /// Static Analysis Results Interchange Format (SARIF)
     Sarif,
@@ -53,8 +67,11 @@ impl Lint {
         let (payload, profiles) = self.inputs.read()?;
         let sources = payload.sources.and(&profiles.sources);
         let each_parameter_set = EachParameterSet { profiles: &profiles, profile: self.profile.as_deref() };
-        let findings =
-            each_parameter_set.lint(|set| self.inputs.project(payload.clone(), profiles.clone(), set))?;
+        let load = |set: &ParameterSet| self.inputs.project(payload.clone(), profiles.clone(), set);
+        if self.report == Report::Reach {
+            return self.report_reach(&each_parameter_set.reach(load)?);
+        }
+        let findings = each_parameter_set.lint(load)?;
         match self.format {
             Format::Text => output::result(&show::text(&findings, &sources)),
             Format::Json => output::json(&show::json(&findings, &sources)),
@@ -66,5 +83,22 @@ impl Lint {
             count => format!("{count} findings"),
         });
         Ok(if findings.is_empty() { Outcome::Done } else { Outcome::Found })
+    }
+
+    fn report_reach(&self, paths: &[ReachPath]) -> Result<Outcome, Diagnostics> {
+        match self.format {
+            Format::Text => output::result(&show::reach_text(paths)),
+            Format::Json => output::json(&show::reach_json(paths)),
+            Format::Sarif => {
+                let error = Diagnostic::error("`--report reach` has no output in SARIF");
+                return Err(error.note("SARIF describes findings").help("use `-o text` or `-o json`").into());
+            }
+        }?;
+        output::note(&match paths.len() {
+            0 => "no paths".to_owned(),
+            1 => "1 path".to_owned(),
+            count => format!("{count} paths"),
+        });
+        Ok(Outcome::Done)
     }
 }

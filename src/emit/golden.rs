@@ -128,8 +128,8 @@ fn read(folder: &Path) -> Result<BTreeMap<String, Entry>, Diagnostic> {
     Ok(files)
 }
 
-/// Returns whether the folder of a profile exists. Refuses a link in place of it or of the folder of its parameter set.
-fn exists_without_links(folder: &Path) -> Result<bool, Diagnostic> {
+/// Returns whether a folder of golden files exists. Refuses a link in place of it or of the folder that it is in.
+pub(super) fn exists_without_links(folder: &Path) -> Result<bool, Diagnostic> {
     for path in folder.parent().into_iter().chain([folder]) {
         match std::fs::symlink_metadata(path) {
             Ok(metadata) if metadata.is_dir() => {}
@@ -145,6 +145,6 @@ fn exists_without_links(folder: &Path) -> Result<bool, Diagnostic> {
     Ok(true)
 }
 
-fn cannot_open(path: &Path, error: &dyn std::fmt::Display) -> Diagnostic {
+pub(super) fn cannot_open(path: &Path, error: &dyn std::fmt::Display) -> Diagnostic {
     Diagnostic::error(format!("cannot be opened: {error}")).at(Location::file(path.display().to_string()))
 }

@@ -2,6 +2,7 @@
 
 mod folder;
 mod golden;
+mod reach_file;
 
 use crate::object::Object;
 use crate::parallel::{self, MIN_TEXTS_PER_THREAD};
@@ -9,6 +10,7 @@ use crate::yaml::{self, json};
 
 pub(crate) use folder::{File, Folder, INDEX};
 pub(crate) use golden::{Difference, DifferenceKind, compare, remove, stale_folders, update};
+pub(crate) use reach_file::{REACH, ReachFile, sets_with_reach};
 
 /// The number of objects that one thread writes into one text.
 const CHUNK: usize = 64;

@@ -32,7 +32,7 @@ pub(crate) use omission::{Omission, Omissions};
 pub use page::ItemPosition;
 pub(crate) use page::{ImageReleases, Page, PatchEntry, PatchTarget, Place};
 pub(crate) use parameter_set::{DEFAULT_SET, ParameterSet, ValueSources};
-pub(crate) use parameters::{Parameter, ParameterObject, Parameters};
+pub(crate) use parameters::{Parameter, ParameterObject, ParameterOfGuest, Parameters};
 pub use profile::Profile;
 pub(crate) use profile::{FieldRule, INVENTORY_NAMESPACE, PolicyRule, PolicyTarget};
 pub use profiles::Profiles;

@@ -124,6 +124,22 @@ impl Parameter {
         }
     }
 
+    /// Returns the objects of the guest that its value is read from, each with the path of the value.
+    pub(super) fn sources_in_guest(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let in_guest = self.read.0.iter().filter(|read| read.object != ParameterObject::HostedControlPlane);
+        in_guest.map(|read| (read.object.kind(), read.path.value.as_str()))
+    }
+
+    /// Describes the values that the declaration allows.
+    pub(super) fn limits(&self) -> String {
+        let description = self.r#type.0.description();
+        match (self.choices.len(), &self.pattern) {
+            (0, Some(pattern)) => format!("{description} that matches `{pattern}`"),
+            (0, None) => description.to_owned(),
+            (choices, _) => format!("{description}, one of {choices} values"),
+        }
+    }
+
     /// Returns whether its values are texts, even if they look like numbers.
     pub(super) fn is_text(&self) -> bool {
         self.r#type.0.is_text()
@@ -174,6 +190,18 @@ pub(super) struct GivenValues<'g> {
     pub(super) trees: Vec<Node>,
     /// The objects from which parameters are read.
     pub(super) objects: Vec<(ParameterObject, Node)>,
+}
+
+/// A parameter whose value the guest's administrator decides.
+pub(crate) struct ParameterOfGuest<'a> {
+    /// The name of the parameter.
+    pub(crate) name: &'a str,
+    /// The kind of the object of the guest from which the value is read.
+    pub(crate) object: &'static str,
+    /// The path of the value in the object.
+    pub(crate) path: &'a str,
+    /// The values that the declaration allows.
+    pub(crate) limits: String,
 }
 
 /// The values of all declared parameters.

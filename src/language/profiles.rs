@@ -8,7 +8,7 @@ use super::checks::Checks;
 use super::fragment::{Fragment, FragmentFile, FragmentManifest, check_additions};
 use super::page::Page;
 use super::parameter_set::ParameterSet;
-use super::parameters::{Parameter, ParametersFile};
+use super::parameters::{Parameter, ParameterOfGuest, ParametersFile};
 use super::profile::{Profile, ProfileFile, resolve};
 use super::profiles_folder::FolderDocuments;
 use super::typed::{Marked, Reader, Typed};
@@ -86,6 +86,17 @@ impl Profiles {
     /// Returns the profiles of the same topology, including the profile itself.
     pub fn in_topology_of<'p>(&'p self, profile: &'p Profile) -> impl Iterator<Item = &'p Profile> {
         self.all.iter().filter(|other| other.topology == profile.topology)
+    }
+
+    /// Returns the parameters whose values are read from objects of the guest, once per object.
+    pub(crate) fn parameters_of_guest(&self) -> Vec<ParameterOfGuest<'_>> {
+        let mut of_guest = Vec::new();
+        for (name, parameter) in &self.declared {
+            for (object, path) in parameter.value.sources_in_guest() {
+                of_guest.push(ParameterOfGuest { name, object, path, limits: parameter.value.limits() });
+            }
+        }
+        of_guest
     }
 
     /// Returns the profile with a name, or all profiles if there is none.

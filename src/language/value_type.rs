@@ -159,6 +159,12 @@ impl TextPattern {
     }
 }
 
+impl std::fmt::Display for TextPattern {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
 impl PartialEq for TextPattern {
     fn eq(&self, other: &Self) -> bool {
         self.text == other.text

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::unified_diff::unified_diff;
 use super::{Paint, changes};
-use crate::emit::{Difference, DifferenceKind, File, INDEX};
+use crate::emit::{Difference, DifferenceKind, File, INDEX, REACH};
 use crate::object::{SensitiveTexts, mask};
 use crate::printable;
 use crate::yaml::{self, Node, SourceId};
@@ -15,6 +15,8 @@ const MAX_FIELDS: usize = 20;
 const MISSING: &str = "missing: the object is new";
 const STALE: &str = "stale: no object is rendered to this file";
 const NOT_A_FILE: &str = "a link, a pipe or a device, which is not opened";
+const MISSING_REACH: &str = "missing: it lists how the clusters reach each other";
+const STALE_REACH: &str = "stale: no topology of the parameter set has two clusters";
 const STALE_FOLDER: &str = "stale: no profile and parameter set renders it";
 
 /// Returns the differences of one folder as text: for each file the fields that differ, then a diff.
@@ -29,10 +31,10 @@ pub(crate) fn report(
         let file = paint.bold(&printable::line(&format!("{folder}/{path}")));
         match kind {
             DifferenceKind::Missing => {
-                let _ = writeln!(out, "{file} is {MISSING}");
+                let _ = writeln!(out, "{file} is {}", missing(path));
             }
             DifferenceKind::Stale => {
-                let _ = writeln!(out, "{file} is {STALE}");
+                let _ = writeln!(out, "{file} is {}", stale(path));
             }
             DifferenceKind::NotAFile => {
                 let _ = writeln!(out, "{file} is {NOT_A_FILE}");
@@ -57,8 +59,8 @@ pub(crate) fn github(folder: &str, differences: &[Difference], secrets: &Sensiti
     let mut out = String::new();
     for Difference { path, kind } in differences {
         let (line, message) = match kind {
-            DifferenceKind::Missing => (1, MISSING.to_owned()),
-            DifferenceKind::Stale => (1, STALE.to_owned()),
+            DifferenceKind::Missing => (1, missing(path).to_owned()),
+            DifferenceKind::Stale => (1, stale(path).to_owned()),
             DifferenceKind::NotAFile => (1, NOT_A_FILE.to_owned()),
             DifferenceKind::Changed { golden, rendered } => {
                 let summary = Comparison::new(path, golden, rendered, secrets).summary;
@@ -69,6 +71,14 @@ pub(crate) fn github(folder: &str, differences: &[Difference], secrets: &Sensiti
         let _ = writeln!(out, "::error file={file},line={line}::{}", escape_data(&message));
     }
     out
+}
+
+fn missing(path: &str) -> &'static str {
+    if path == REACH { MISSING_REACH } else { MISSING }
+}
+
+fn stale(path: &str) -> &'static str {
+    if path == REACH { STALE_REACH } else { STALE }
 }
 
 /// Returns the report of a folder that no profile and parameter set renders.
@@ -92,9 +102,13 @@ struct Comparison {
 impl Comparison {
     fn new(path: &str, golden: &str, rendered: &File, secrets: &SensitiveTexts) -> Self {
         let texts = (golden.to_owned(), rendered.text.clone());
-        if path == INDEX {
-            let summary = vec!["the order in which objects are applied".to_owned()];
-            return Self { summary, texts: Some(texts) };
+        let content = match path {
+            INDEX => Some("the order in which objects are applied"),
+            REACH => Some("how the clusters reach each other"),
+            _ => None,
+        };
+        if let Some(content) = content {
+            return Self { summary: vec![content.to_owned()], texts: Some(texts) };
         }
         let (Some(mut before), Some(mut after)) = (read_object(golden), rendered.object.clone()) else {
             // A file that is not valid YAML may still contain the values of a Secret.

@@ -56,6 +56,7 @@ mod policy_targets;
 mod profiles;
 mod public_names;
 mod pure;
+mod reach;
 mod readme;
 mod release_images;
 mod replaced_intents;

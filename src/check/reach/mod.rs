@@ -1,0 +1,188 @@
+//! The paths on which a credential or a value of one cluster of a topology reaches the other cluster.
+
+mod calls;
+mod container;
+mod rights;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::control_plane_secrets::{content_of, is_administrator};
+use super::grants::Grants;
+use crate::language::{ParameterOfGuest, Profiles};
+use crate::object::{Cluster, IssuedOrigin, Object};
+use crate::transform::Rendered;
+
+use calls::find_calls;
+use container::{Container, MintedToken, tokens_of};
+use rights::rights_of;
+
+/// A path from one cluster to the other.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ReachPath {
+    /// The end at which someone can use the path.
+    pub(crate) from: ReachEnd,
+    /// What carries it: a Secret, a token, a URL or a parameter.
+    pub(crate) through: String,
+    /// The end that it reaches.
+    pub(crate) to: ReachEnd,
+    /// What the path allows there.
+    pub(crate) allows: String,
+}
+
+/// One end of a path.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ReachEnd {
+    /// The cluster.
+    pub(crate) cluster: Cluster,
+    /// The container, identity, Service or object.
+    pub(crate) name: String,
+}
+
+/// Returns all paths between the clusters of a topology, sorted. A topology with one cluster has none.
+pub(crate) fn reach(clusters: &[Rendered<'_>]) -> Vec<ReachPath> {
+    let of = |wanted: Cluster| clusters.iter().find(|cluster| cluster.view.profile.cluster == wanted);
+    let (Some(management), Some(guest)) = (of(Cluster::Management), of(Cluster::Guest)) else {
+        return Vec::new();
+    };
+    let mut paths = BTreeSet::new();
+    for (here, other) in [(management, guest), (guest, management)] {
+        let finder = Finder {
+            cluster: here.view.profile.cluster,
+            other: other.view.profile.cluster,
+            objects: &here.objects,
+            grants: Grants::new(&other.objects),
+        };
+        finder.find_kubeconfigs(&mut paths);
+        finder.find_workloads(&mut paths);
+    }
+    find_calls(&guest.objects, &management.objects, &mut paths);
+    find_parameters(guest.view.context.profiles, &mut paths);
+    paths.into_iter().collect()
+}
+
+/// Finds the paths that start at the objects of one cluster.
+struct Finder<'a> {
+    cluster: Cluster,
+    other: Cluster,
+    objects: &'a [Object],
+    /// What the bindings of the other cluster grant.
+    grants: Grants<'a>,
+}
+
+impl Finder<'_> {
+    /// Adds issued kubeconfigs that no pod uses: whoever can read the Secret can use them.
+    fn find_kubeconfigs(&self, paths: &mut BTreeSet<ReachPath>) {
+        let mut used = BTreeSet::new();
+        for object in self.objects {
+            for container in Container::of(object) {
+                used.extend(container.secrets.iter().map(|secret| (object.id.namespace.as_str(), *secret)));
+            }
+        }
+        for object in self.objects.iter().filter(|object| !object.is_tombstone()) {
+            let id = &object.id;
+            if let Some((namespace, account)) = self.identity(object)
+                && !used.contains(&(id.namespace.as_str(), id.name.as_str()))
+            {
+                paths.insert(ReachPath {
+                    from: self.end(format!("readers of Secret/{}/{}", id.namespace, id.name)),
+                    through: "kubeconfig".to_owned(),
+                    to: self.account(namespace, account),
+                    allows: rights_of(&self.grants, namespace, account),
+                });
+            }
+        }
+    }
+
+    /// Adds the paths that start at containers.
+    fn find_workloads(&self, paths: &mut BTreeSet<ReachPath>) {
+        let mut kubeconfigs = BTreeMap::new();
+        for object in self.objects {
+            if let Some(identity) = self.identity(object) {
+                kubeconfigs.insert((object.id.namespace.as_str(), object.id.name.as_str()), identity);
+            }
+        }
+        for object in self.objects.iter().filter(|object| !object.is_tombstone()) {
+            let containers = Container::of(object);
+            for container in &containers {
+                let id = &object.id;
+                let from = self
+                    .end(format!("{}/{}/{}, container {}", id.kind, id.namespace, id.name, container.name));
+                for secret in &container.secrets {
+                    if let Some((namespace, account)) = kubeconfigs.get(&(id.namespace.as_str(), *secret)) {
+                        paths.insert(ReachPath {
+                            from: from.clone(),
+                            through: format!("kubeconfig in Secret/{secret}"),
+                            to: self.account(namespace, account),
+                            allows: rights_of(&self.grants, namespace, account),
+                        });
+                    } else if self.cluster == Cluster::Management
+                        && let Some(content) = content_of(secret)
+                    {
+                        paths.insert(self.control_plane_secret(&from, secret, content));
+                    }
+                }
+                for token in tokens_of(container, &containers) {
+                    paths.insert(self.minted_token(&from, &token));
+                }
+            }
+        }
+    }
+
+    fn control_plane_secret(&self, from: &ReachEnd, secret: &str, content: &str) -> ReachPath {
+        let is_administrator = is_administrator(secret);
+        ReachPath {
+            from: from.clone(),
+            through: format!("external Secret/{secret}"),
+            to: ReachEnd {
+                cluster: self.other,
+                name: if is_administrator { "administrator" } else { "control plane" }.to_owned(),
+            },
+            allows: if is_administrator { "cluster-admin".to_owned() } else { content.to_owned() },
+        }
+    }
+
+    fn minted_token(&self, from: &ReachEnd, token: &MintedToken<'_>) -> ReachPath {
+        let MintedToken { minter, namespace, account, audience } = token;
+        ReachPath {
+            from: from.clone(),
+            through: format!("token minted by container {minter}"),
+            to: self.account(namespace, account),
+            allows: match *audience {
+                "" => rights_of(&self.grants, namespace, account),
+                audience => format!("everything that accepts tokens for the audience `{audience}`"),
+            },
+        }
+    }
+
+    /// Returns the ServiceAccount of the other cluster, if an object is an issued kubeconfig for it.
+    fn identity<'o>(&self, object: &'o Object) -> Option<(&'o str, &'o str)> {
+        match &object.issued {
+            Some(IssuedOrigin::Kubeconfig { cluster, namespace, service_account })
+                if cluster == self.other.name() =>
+            {
+                Some((namespace, service_account))
+            }
+            _ => None,
+        }
+    }
+
+    fn end(&self, name: String) -> ReachEnd {
+        ReachEnd { cluster: self.cluster, name }
+    }
+
+    fn account(&self, namespace: &str, account: &str) -> ReachEnd {
+        ReachEnd { cluster: self.other, name: format!("ServiceAccount/{namespace}/{account}") }
+    }
+}
+
+/// Adds the parameters whose values the guest's administrator decides.
+fn find_parameters(profiles: &Profiles, paths: &mut BTreeSet<ReachPath>) {
+    for ParameterOfGuest { name, object, path, limits } in profiles.parameters_of_guest() {
+        paths.insert(ReachPath {
+            from: ReachEnd { cluster: Cluster::Guest, name: format!("{object}, {path}") },
+            through: format!("parameter {name}"),
+            to: ReachEnd { cluster: Cluster::Management, name: "rendered objects".to_owned() },
+            allows: limits,
+        });
+    }
+}
