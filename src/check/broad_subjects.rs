@@ -6,7 +6,7 @@ use super::finding::{Finding, Report};
 use super::grants::{Grants, RoleName, allows};
 use super::rbac::is_binding;
 use crate::language::Check;
-use crate::object::{Cluster, PolicyRule};
+use crate::object::{Cluster, RoleRule};
 use crate::yaml::Node;
 
 /// Checks that no binding is for requests without credentials, and none in the management cluster for all users or
@@ -69,7 +69,7 @@ fn allows_more_than_reading(binding: &Field<'_>, grants: &Grants<'_>) -> bool {
 }
 
 /// Returns whether a rule only lets a user ask for their own permissions.
-fn is_about_oneself(rule: &PolicyRule) -> bool {
+fn is_about_oneself(rule: &RoleRule) -> bool {
     rule.resources.iter().all(|resource| resource.starts_with("self"))
         && rule.api_groups.iter().all(|group| group == "authorization.k8s.io")
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::label_index::{LabelSelector, labels_of};
 use super::rbac::is_binding;
-use crate::object::{ALL_SERVICE_ACCOUNTS, Object, PolicyRule, service_account_of};
+use crate::object::{ALL_SERVICE_ACCOUNTS, Object, RoleRule, service_account_of};
 use crate::yaml::{Node, Text};
 
 /// The rendered roles and bindings of one cluster.
@@ -101,13 +101,13 @@ impl<'a> Grants<'a> {
     }
 
     /// Returns the rules of a role, or `None` if the role is not rendered.
-    pub(super) fn rules(&self, role: RoleName<'_>) -> Option<Vec<PolicyRule>> {
+    pub(super) fn rules(&self, role: RoleName<'_>) -> Option<Vec<RoleRule>> {
         let own = self.roles.get(&(role.namespace, role.name))?;
         if !role.namespace.is_empty() {
-            return Some(PolicyRule::read_all(&own.root));
+            return Some(RoleRule::read_all(&own.root));
         }
         let parts = self.parts_of(role.name);
-        Some(parts.iter().flat_map(|part| PolicyRule::read_all(&part.root)).collect())
+        Some(parts.iter().flat_map(|part| RoleRule::read_all(&part.root)).collect())
     }
 
     /// Returns a rendered ClusterRole and those that it aggregates, directly or through others.
@@ -133,7 +133,7 @@ impl<'a> Grants<'a> {
 }
 
 /// Returns whether a rule allows a verb for a resource. The rule may be limited to some objects.
-pub(super) fn allows(rule: &PolicyRule, group: &str, resource: &str, verb: &str) -> bool {
+pub(super) fn allows(rule: &RoleRule, group: &str, resource: &str, verb: &str) -> bool {
     let is_listed = |list: &[Text], wanted: &str| {
         list.iter().any(|item| matches!(item.as_str(), "*") || item.as_str() == wanted)
     };
@@ -147,6 +147,6 @@ pub(super) fn allows(rule: &PolicyRule, group: &str, resource: &str, verb: &str)
 }
 
 /// Returns whether a rule allows all verbs for all resources.
-pub(super) fn allows_everything(rule: &PolicyRule) -> bool {
+pub(super) fn allows_everything(rule: &RoleRule) -> bool {
     rule.resource_names.is_empty() && allows(rule, "*", "*", "*")
 }

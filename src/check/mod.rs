@@ -18,6 +18,7 @@
 //! | `rbac` | that bindings are valid, and who gets permissions |
 //! | `permissions` | that no role or binding grants more than a workload needs |
 //! | `broad_subjects` | that no binding is for everyone |
+//! | `needs` | that ServiceAccounts hold the rights that pages declare, and those that they grant |
 //! | `pod_tokens` | that pods in the management cluster have no unneeded token, and that no token lives forever |
 //! | `control_plane_secrets` | that pods do not read the keys and kubeconfigs of the hosted control plane itself |
 //! | `literal_secrets` | that no container has a password in its variables, arguments or probes |
@@ -41,7 +42,7 @@
 //! `context` holds what a check may look at, with the indexes `cluster_index`, `label_index`, `grants` and `served_kinds`.
 //! `security_context` visits the security contexts of a pod, `texts` visits the texts of an object, `credentials` finds
 //! credentials in a text, `field` is a node with its path, `finding` is a result, and `merge` joins the results of several
-//! runs. `reach` is no check: it lists how the clusters of a topology reach each other.
+//! runs. `held_rights` finds the rights of a ServiceAccount. `reach` is no check: it lists how the clusters of a topology reach each other.
 //!
 //! To add a check: add its code in `language/checks.rs`, write a function that adds findings to a `Report`, call it in
 //! `check_object` or `check_cluster`, and add a case to `tests/data/checks/cases.yaml`.
@@ -60,6 +61,7 @@ mod fields;
 mod finding;
 mod grants;
 mod guest_secrets;
+mod held_rights;
 mod ignored_text;
 mod images;
 mod include_annotations;
@@ -69,6 +71,7 @@ mod label_index;
 mod literal_secrets;
 mod merge;
 mod namespaces;
+mod needs;
 mod network_policies;
 mod node_access;
 mod node_scheduling;
@@ -167,6 +170,7 @@ fn check_cluster(context: &CheckContext<'_>) -> Checked {
     namespaces::check_profile(context, &mut report);
     run_levels::check(objects, &mut report);
     issued_identities::use_externals(context, &mut report);
+    needs::check(context, &mut report);
     for of_object in parallel::map(MIN_FILES_PER_THREAD, objects, |object| check_object(object, context)) {
         report.findings.extend(of_object.findings);
         report.used_externals.extend(of_object.used_externals);

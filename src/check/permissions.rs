@@ -7,7 +7,7 @@ use super::finding::{Finding, Report};
 use super::grants::{allows, allows_everything};
 use super::node_access::PRIVILEGED_SCCS;
 use crate::language::Check;
-use crate::object::{Cluster, PolicyRule};
+use crate::object::{Cluster, RoleRule};
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 
@@ -77,7 +77,7 @@ impl Escalation {
         Self { is_cluster_wide: true, ..self }
     }
 
-    fn is_granted_by(&self, rule: &PolicyRule) -> bool {
+    fn is_granted_by(&self, rule: &RoleRule) -> bool {
         let names = &rule.resource_names;
         let is_dangerous = |name: &str| self.dangerous_names.contains(&name);
         (names.is_empty() || names.iter().any(|name| is_dangerous(name)))
@@ -116,7 +116,7 @@ pub(super) fn check(root: &Field<'_>, context: &CheckContext<'_>, report: &mut R
         _ => return,
     };
     for rule in root.items("/rules") {
-        let policy = PolicyRule::read(rule.node);
+        let policy = RoleRule::read(rule.node);
         if allows_everything(&policy) {
             // The binding has the finding `guest-admin` then.
             if !context.grants.is_granted_everywhere(&id.name) || id.kind == "Role" {
@@ -132,7 +132,7 @@ pub(super) fn check(root: &Field<'_>, context: &CheckContext<'_>, report: &mut R
 /// Checks that a rule does not let its subjects get the rights of others.
 fn check_escalation(
     rule: &Field<'_>,
-    policy: &PolicyRule,
+    policy: &RoleRule,
     scope: RuleScope<'_>,
     context: &CheckContext<'_>,
     report: &mut Report,
@@ -153,7 +153,7 @@ fn check_escalation(
 /// Checks that a rule does not allow to read all Secrets of the management cluster's namespace, or of the whole guest.
 fn check_secrets(
     rule: &Field<'_>,
-    policy: &PolicyRule,
+    policy: &RoleRule,
     scope: RuleScope<'_>,
     context: &CheckContext<'_>,
     report: &mut Report,

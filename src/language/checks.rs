@@ -112,6 +112,10 @@ string_enum! {
         "control-plane-secret" => ControlPlaneSecret,
         /// A password or token in the variables, arguments or probes of a container.
         "literal-secret" => LiteralSecret,
+        /// A ServiceAccount without a right that its page says it uses, or that it would have to hold to grant it to others.
+        "missing-right" => MissingRight,
+        /// A ServiceAccount that can create roles or bindings, whose page does not say which.
+        "undeclared-grants" => UndeclaredGrants,
         /// A parameter that is read from the guest without a `pattern` or `enum`.
         "unvalidated-guest-value" => UnvalidatedGuestValue,
         /// An external or a declared kind that nothing uses.
@@ -156,6 +160,7 @@ impl Check {
             | Self::OpenNetwork
             | Self::PrivilegedNamespace
             | Self::Finalizer
+            | Self::UndeclaredGrants
             | Self::UnusedExternal
             | Self::UnusedAllowance => Severity::Warning,
             _ => Severity::Error,

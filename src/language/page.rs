@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::fragment::{Addition, Use, check_additions};
 use super::header::{ApiVersion, Metadata};
+use super::needs::{Need, check_needs};
 use super::omission::Omissions;
 use super::parameters::Parameter;
 use super::typed::{Marked, Reader, Typed, string_enum, typed};
@@ -55,6 +56,8 @@ typed! {
         "uses" uses: Vec<Marked<Use>>,
         /// Additions to the component's workloads and objects.
         "adds" adds: Vec<Marked<Addition>>,
+        /// The rights that the workloads of the component use. A check compares them with the roles and bindings.
+        "needs" needs: Vec<Marked<Need>>,
         /// Patches, applied last and in this order.
         "patches" patches: Vec<Marked<PatchEntry>>,
     }
@@ -158,6 +161,7 @@ impl Page {
             parameter.value.check_declaration(name, parameter.mark, reader);
         }
         check_additions(&self.adds, reader);
+        check_needs(&self.needs, reader);
     }
 
     /// Returns the name of the component.

@@ -9,9 +9,9 @@ pub(crate) mod mask;
 mod metadata;
 pub(crate) mod path;
 mod pod;
-mod policy_rule;
 mod reference;
 mod rights;
+mod role_rule;
 mod schema;
 mod schema_table;
 mod scope;
@@ -34,11 +34,11 @@ pub(crate) use metadata::{
 pub(crate) use pod::{
     containers, containers_mut, has_pods, is_workload, pod, pod_mut, pod_path, take_pod_template, volumes,
 };
-pub(crate) use policy_rule::PolicyRule;
 pub(crate) use reference::{
     REFERENCE_RULES, Reference, ReferenceRule, ReferenceSource, RequiredPart, TargetNamespace,
 };
-pub(crate) use rights::{Right, Rights};
+pub(crate) use rights::{Right, Rights, TooManyRights};
+pub(crate) use role_rule::RoleRule;
 pub(crate) use schema::{ListStrategy, Schema};
 pub(crate) use schema_table::{Expected, is_built_in_kind, versions};
 pub(crate) use scope::{Scope, Scopes, defined_kind};

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::resources::{Resources, defined_resource};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::language::{INVENTORY_NAMESPACE, Profile, Selector};
-use crate::object::{Cluster, Object, ObjectId, PolicyRule, Right, Rights};
+use crate::object::{Cluster, Object, ObjectId, Right, Rights, RoleRule};
 use crate::order::Plan;
 use crate::yaml::{Node, Sources, Text};
 
@@ -221,7 +221,7 @@ impl Collector<'_> {
                 self.add_named(&object.id, "clusterroles".into(), "escalate");
             }
             (RBAC, "Role" | "ClusterRole") => {
-                for rule in PolicyRule::read_all(&object.root) {
+                for rule in RoleRule::read_all(&object.root) {
                     if self.rights_in(namespace).add(&rule).is_err() {
                         return Err(too_many_rights(object, self.needs.sources));
                     }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde_json::{Value as Json, json};
 
 use super::needed::NeededRights;
-use crate::object::{PolicyRule, Rights};
+use crate::object::{Rights, RoleRule};
 use crate::yaml::Node;
 
 const GROUP: &str = "rbac.authorization.k8s.io";
@@ -15,7 +15,7 @@ const GROUP: &str = "rbac.authorization.k8s.io";
 #[derive(Debug)]
 pub(crate) struct NeededRole {
     pub(crate) namespace: Option<String>,
-    pub(crate) rules: Vec<PolicyRule>,
+    pub(crate) rules: Vec<RoleRule>,
 }
 
 /// Who gets the rights: `User/NAME`, `Group/NAME` or `ServiceAccount/NAMESPACE/NAME`.

@@ -14,7 +14,7 @@ use random::Random;
 use serde_json::Value as Json;
 
 use super::{Right, Rights};
-use crate::object::policy_rule::PolicyRule;
+use crate::object::role_rule::RoleRule;
 use crate::yaml::{Node, Text, json};
 
 /// How many pairs are sent to one process.
@@ -43,7 +43,7 @@ fn rights_are_covered_as_in_kubernetes() {
     assert!(covered > 100 && uncovered > 100, "{covered} covered, {uncovered} not");
 }
 
-fn written(rules: &[PolicyRule]) -> String {
+fn written(rules: &[RoleRule]) -> String {
     let rules: Vec<String> = rules.iter().map(|rule| json::write(&rule.node())).collect();
     format!("[{}]", rules.join(","))
 }
@@ -51,34 +51,34 @@ fn written(rules: &[PolicyRule]) -> String {
 /// Reads the rights that Kubernetes says are missing. Each of its rules grants one.
 fn kubernetes_answer(answer: &[u8]) -> Rights {
     let rules: Json = serde_json::from_slice(answer).unwrap();
-    let rules: Vec<PolicyRule> =
-        rules.as_array().unwrap().iter().map(|rule| PolicyRule::read(&Node::from(rule))).collect();
+    let rules: Vec<RoleRule> =
+        rules.as_array().unwrap().iter().map(|rule| RoleRule::read(&Node::from(rule))).collect();
     Rights::of(&rules).unwrap()
 }
 
-fn pair(seed: u64) -> (Vec<PolicyRule>, Vec<PolicyRule>) {
+fn pair(seed: u64) -> (Vec<RoleRule>, Vec<RoleRule>) {
     let mut random = Random::new(seed);
     (some_rules(&mut random, 4), some_rules(&mut random, 2))
 }
 
-fn some_rules(random: &mut Random, most: usize) -> Vec<PolicyRule> {
+fn some_rules(random: &mut Random, most: usize) -> Vec<RoleRule> {
     (0..=random.below(most)).map(|_| rule(random)).collect()
 }
 
-fn rule(random: &mut Random) -> PolicyRule {
+fn rule(random: &mut Random) -> RoleRule {
     let verbs = some(random, &["get", "list", "create", "escalate", "*"]);
     if random.one_in(4) {
         let urls = ["/a", "/a/b", "/a/*", "/a*", "*", "/a**", "/*/b", "/ä*", "/ä"];
-        return PolicyRule { verbs, non_resource_urls: some(random, &urls), ..PolicyRule::default() };
+        return RoleRule { verbs, non_resource_urls: some(random, &urls), ..RoleRule::default() };
     }
     let resources = ["pods", "pods/status", "pods/log/x", "*/status", "*/log/x", "pods/*", "*", "*/*", ""];
     let resource_names = if random.one_in(3) { some(random, &["a", "b", "*", ""]) } else { Vec::new() };
-    PolicyRule {
+    RoleRule {
         api_groups: some(random, &["", "apps", "*", "apps*"]),
         resources: some(random, &resources),
         resource_names,
         verbs,
-        ..PolicyRule::default()
+        ..RoleRule::default()
     }
 }
 

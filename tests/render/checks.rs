@@ -17,7 +17,16 @@ use crate::support::{TestProject, data, repository, unindent};
 fn one_cluster(manifests: &str) -> TestProject {
     TestProject::new()
         .manifest("op/0000_50_op_01.yaml", manifests)
-        .page("op", "annotations: {include.release.openshift.io/any: 'true'}\n")
+        .page(
+            "op",
+            r#"
+            annotations: {include.release.openshift.io/any: 'true'}
+            needs:
+            - identity: ServiceAccount/op
+              cluster: management
+              rules: [{apiGroups: [""], resources: [configmaps], verbs: [get]}]
+            "#,
+        )
         .profile(
             "one",
             r"

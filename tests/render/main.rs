@@ -41,6 +41,7 @@ mod misuse;
 mod moved_conditions;
 mod moved_references;
 mod namespace;
+mod needs;
 mod nothing_vanishes;
 mod order;
 mod order_and_absence;

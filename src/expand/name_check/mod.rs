@@ -117,6 +117,9 @@ impl<'a> NameChecker<'a> {
             self.check_when(&patch.value.when, &parameters_only);
             self.check_profiles_exist(&patch.value.profiles);
         }
+        for need in &page.needs {
+            self.check_profiles_exist(&need.value.profiles);
+        }
         // transship fills in `${…}` only if the page has `values`. Otherwise it may belong to a shell script.
         if !page.values.is_empty() {
             for (_, manifest) in self.context.payload.of_component(component) {

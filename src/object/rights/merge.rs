@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Right, Rights};
-use crate::object::policy_rule::PolicyRule;
+use crate::object::role_rule::RoleRule;
 use crate::yaml::Text;
 
 /// The usual order of verbs. Others follow in alphabetical order.
@@ -16,7 +16,7 @@ type Names = Option<BTreeSet<Text>>;
 
 impl Rights {
     /// Returns rules that grant the same rights: without those that others include, and as few as share a group.
-    pub(crate) fn rules(&self) -> Vec<PolicyRule> {
+    pub(crate) fn rules(&self) -> Vec<RoleRule> {
         let needed: BTreeSet<&Right> = self.0.iter().filter(|right| !self.includes(right)).collect();
         let mut rules = resource_rules(&needed);
         rules.extend(url_rules(&needed));
@@ -24,7 +24,7 @@ impl Rights {
     }
 }
 
-fn resource_rules(needed: &BTreeSet<&Right>) -> Vec<PolicyRule> {
+fn resource_rules(needed: &BTreeSet<&Right>) -> Vec<RoleRule> {
     let mut verbs_of: BTreeMap<(&Text, &Text, &Option<Text>), Verbs> = BTreeMap::new();
     for right in needed {
         if let Right::Resource { group, resource, name, verb } = right {
@@ -42,12 +42,12 @@ fn resource_rules(needed: &BTreeSet<&Right>) -> Vec<PolicyRule> {
     }
     let mut rules = Vec::new();
     for ((group, verbs, names), resources) in resources_of {
-        rules.push(PolicyRule {
+        rules.push(RoleRule {
             api_groups: vec![group.clone()],
             resources: resources.into_iter().collect(),
             resource_names: names.into_iter().flatten().collect(),
             verbs: in_usual_order(verbs),
-            ..PolicyRule::default()
+            ..RoleRule::default()
         });
     }
     // A reader looks for a resource.
@@ -55,7 +55,7 @@ fn resource_rules(needed: &BTreeSet<&Right>) -> Vec<PolicyRule> {
     rules
 }
 
-fn url_rules(needed: &BTreeSet<&Right>) -> Vec<PolicyRule> {
+fn url_rules(needed: &BTreeSet<&Right>) -> Vec<RoleRule> {
     let mut verbs_of: BTreeMap<&Text, Verbs> = BTreeMap::new();
     for right in needed {
         if let Right::Url { url, verb } = right {
@@ -68,7 +68,7 @@ fn url_rules(needed: &BTreeSet<&Right>) -> Vec<PolicyRule> {
     }
     let mut rules = Vec::new();
     for (verbs, non_resource_urls) in urls_of {
-        rules.push(PolicyRule { non_resource_urls, verbs: in_usual_order(verbs), ..PolicyRule::default() });
+        rules.push(RoleRule { non_resource_urls, verbs: in_usual_order(verbs), ..RoleRule::default() });
     }
     rules
 }

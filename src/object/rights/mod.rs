@@ -13,7 +13,7 @@ mod tests;
 
 use std::collections::BTreeSet;
 
-use super::policy_rule::PolicyRule;
+use super::role_rule::RoleRule;
 use crate::yaml::Text;
 
 /// All API groups, resources or verbs.
@@ -47,8 +47,7 @@ pub(crate) struct TooManyRights;
 
 impl Rights {
     /// Returns the rights that rules grant.
-    #[cfg(test)]
-    pub(crate) fn of(rules: &[PolicyRule]) -> Result<Self, TooManyRights> {
+    pub(crate) fn of(rules: &[RoleRule]) -> Result<Self, TooManyRights> {
         let mut rights = Self::default();
         for rule in rules {
             rights.add(rule)?;
@@ -57,7 +56,7 @@ impl Rights {
     }
 
     /// Adds the rights that a rule grants.
-    pub(crate) fn add(&mut self, rule: &PolicyRule) -> Result<(), TooManyRights> {
+    pub(crate) fn add(&mut self, rule: &RoleRule) -> Result<(), TooManyRights> {
         if self.0.len().saturating_add(count(rule)) > MAX_RIGHTS {
             return Err(TooManyRights);
         }
@@ -84,6 +83,18 @@ impl Rights {
             }
         }
         Ok(())
+    }
+
+    /// Adds all rights, as `cluster-admin` has them.
+    pub(crate) fn add_everything(&mut self) {
+        let all = || Text::from(ALL);
+        self.insert(Right::Resource { group: all(), resource: all(), name: None, verb: all() });
+        self.insert(Right::Url { url: all(), verb: all() });
+    }
+
+    /// Adds the rights of another set.
+    pub(crate) fn extend(&mut self, other: Self) {
+        self.0.extend(other.0);
     }
 
     /// Adds one right.
@@ -141,7 +152,7 @@ impl Rights {
 }
 
 /// Returns how many rights a rule grants.
-fn count(rule: &PolicyRule) -> usize {
+fn count(rule: &RoleRule) -> usize {
     let names = rule.resource_names.len().max(1);
     let resources = rule.api_groups.len().saturating_mul(rule.resources.len()).saturating_mul(names);
     resources.saturating_add(rule.non_resource_urls.len()).saturating_mul(rule.verbs.len())

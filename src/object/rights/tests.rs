@@ -3,14 +3,14 @@
 use proptest::prelude::*;
 
 use super::{Rights, TooManyRights};
-use crate::object::policy_rule::PolicyRule;
+use crate::object::role_rule::RoleRule;
 use crate::yaml::{SourceId, Text, read};
 
 /// Reads rules that are written one per line.
-fn rules(text: &str) -> Vec<PolicyRule> {
+fn rules(text: &str) -> Vec<RoleRule> {
     let document = read(text, SourceId::default()).unwrap().pop();
     document.map_or_else(Vec::new, |document| {
-        document.root.as_list().unwrap().iter().map(PolicyRule::read).collect()
+        document.root.as_list().unwrap().iter().map(RoleRule::read).collect()
     })
 }
 
@@ -124,9 +124,9 @@ fn rules_are_merged_and_sorted() {
 
 #[test]
 fn texts_that_yaml_would_read_differently_are_quoted() {
-    let rule = PolicyRule {
+    let rule = RoleRule {
         resource_names: ["a", "", "no", "1", "a, b", "a: b", "-", "system:x"].map(Text::from).to_vec(),
-        ..PolicyRule::default()
+        ..RoleRule::default()
     };
     let text = rule.to_string();
     assert_eq!(text, r#"- {resourceNames: [a, "", "no", "1", "a, b", "a: b", "-", system:x]}"#);
@@ -136,12 +136,8 @@ fn texts_that_yaml_would_read_differently_are_quoted() {
 #[test]
 fn a_rule_with_too_many_rights_is_refused() {
     let many: Vec<Text> = (0..400).map(|number| format!("a{number}").into()).collect();
-    let rule = PolicyRule {
-        api_groups: vec!["".into()],
-        resources: many.clone(),
-        verbs: many,
-        ..PolicyRule::default()
-    };
+    let rule =
+        RoleRule { api_groups: vec!["".into()], resources: many.clone(), verbs: many, ..RoleRule::default() };
     assert_eq!(Rights::of(&[rule]), Err(TooManyRights));
 }
 
@@ -150,22 +146,22 @@ fn texts(choices: &'static [&'static str]) -> impl Strategy<Value = Vec<Text>> {
     proptest::collection::vec(choice, 1..3)
 }
 
-fn rule() -> impl Strategy<Value = PolicyRule> {
+fn rule() -> impl Strategy<Value = RoleRule> {
     let names = prop_oneof![Just(Vec::new()), texts(&["a", "b"])];
     let verbs = || texts(&["get", "list", "*"]);
     let resources = texts(&["pods", "pods/status", "*/status", "*", "secrets"]);
     prop_oneof![
         (texts(&["", "apps", "*"]), resources, names, verbs()).prop_map(
-            |(api_groups, resources, resource_names, verbs)| PolicyRule {
+            |(api_groups, resources, resource_names, verbs)| RoleRule {
                 api_groups,
                 resources,
                 resource_names,
                 verbs,
-                ..PolicyRule::default()
+                ..RoleRule::default()
             }
         ),
         (texts(&["/a", "/a/b", "/a*", "*", "/a**"]), verbs()).prop_map(|(non_resource_urls, verbs)| {
-            PolicyRule { non_resource_urls, verbs, ..PolicyRule::default() }
+            RoleRule { non_resource_urls, verbs, ..RoleRule::default() }
         }),
     ]
 }

@@ -7,7 +7,7 @@ use crate::yaml::{self, Mark, Node, Text, Value, json};
 
 /// A rule of a Role or ClusterRole: it allows verbs on resources or URLs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct PolicyRule {
+pub(crate) struct RoleRule {
     /// The API groups of the resources. The core group is empty.
     pub(crate) api_groups: Vec<Text>,
     /// The resources, such as `pods` or `pods/status`.
@@ -20,7 +20,7 @@ pub(crate) struct PolicyRule {
     pub(crate) verbs: Vec<Text>,
 }
 
-impl PolicyRule {
+impl RoleRule {
     /// Reads a rule. Ignores what is not text: the checks of fields report it.
     pub(crate) fn read(node: &Node) -> Self {
         let texts = |field: &str| {
@@ -64,7 +64,7 @@ impl PolicyRule {
 }
 
 /// Writes the rule on one line, as an item that can be pasted into `rules` of a Role.
-impl fmt::Display for PolicyRule {
+impl fmt::Display for RoleRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("- {")?;
         for (index, (key, values)) in self.fields().enumerate() {
