@@ -51,8 +51,10 @@ mod parameter_sets;
 mod payload;
 mod printable;
 mod project;
+mod render_digest;
 mod rights;
 mod select;
+mod sha256;
 mod show;
 mod transform;
 

@@ -8,6 +8,9 @@ use crate::object::{
 };
 use crate::yaml::Node;
 
+/// The API group of roles and bindings.
+pub(super) const RBAC: &str = "rbac.authorization.k8s.io";
+
 /// Namespace and name of a ServiceAccount. An empty name means all ServiceAccounts of the namespace.
 pub(super) type Account<'a> = (&'a str, &'a str);
 
@@ -26,7 +29,15 @@ pub(super) struct HeldRights<'a> {
     /// The rendered roles that grant them.
     pub(super) roles: Vec<&'a ObjectId>,
     /// Roles that are bound and not rendered, so that their rules are not known.
-    pub(super) unknown: Vec<String>,
+    pub(super) unknown: Vec<UnknownRole>,
+}
+
+/// A role that is bound and not rendered.
+pub(super) struct UnknownRole {
+    pub(super) kind: String,
+    /// The namespace; empty for a ClusterRole.
+    pub(super) namespace: String,
+    pub(super) name: String,
 }
 
 impl<'a> RoleBindings<'a> {
@@ -85,7 +96,11 @@ impl<'a> RoleBindings<'a> {
                 }
             }
             None if (kind, name) == ("ClusterRole", "cluster-admin") => held.rights.add_everything(),
-            None => held.unknown.push(format!("{kind}/{name}")),
+            None => held.unknown.push(UnknownRole {
+                kind: kind.to_owned(),
+                namespace: namespace.to_owned(),
+                name: name.to_owned(),
+            }),
         }
         Ok(())
     }
@@ -137,7 +152,7 @@ impl HeldRights<'_> {
 /// Returns a right on roles or bindings.
 pub(super) fn rbac_right(resource: &str, name: Option<&str>, verb: &str) -> Right {
     Right::Resource {
-        group: "rbac.authorization.k8s.io".into(),
+        group: RBAC.into(),
         resource: resource.into(),
         name: name.map(Into::into),
         verb: verb.into(),

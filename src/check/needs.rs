@@ -6,7 +6,7 @@ use super::cluster_index::ExistingObject;
 use super::context::CheckContext;
 use super::field::Field;
 use super::finding::{Finding, Report};
-use super::held_rights::{Account, HeldRights, RoleBindings, rbac_right};
+use super::held_rights::{Account, HeldRights, RBAC, RoleBindings, UnknownRole, rbac_right};
 use crate::language::{Check, Marked, Need, NeedCluster, NeededRule, Selector};
 use crate::object::{Object, Rights, RoleRule};
 use crate::yaml::Mark;
@@ -58,7 +58,7 @@ impl<'a> NeedsCheck<'a> {
             let message = format!("`{}` lacks rights that it uses{}", account.id.name, place(&scope));
             let why = "the API server refuses its requests";
             let lack = Lack { missing, held: &held, scope: &scope };
-            report.add(lack.finding(account, need.mark, &message, why));
+            self.report_lack(&lack, lack.finding(account, need.mark, &message, why), report);
         }
         for role in &need.value.grants {
             self.check_grant(account, need, role, report);
@@ -130,7 +130,17 @@ impl<'a> NeedsCheck<'a> {
                 format!("`{}` lacks rights to create `{}` and its bindings", account.id.name, role.value);
             let why = "an identity can grant only rights that it holds, and the API server refuses the role";
             let lack = Lack { missing, held: &held, scope: &scope };
-            report.add(lack.finding(account, role.mark, &message, why));
+            self.report_lack(&lack, lack.finding(account, role.mark, &message, why), report);
+        }
+    }
+
+    /// Reports missing rights, unless a bound role does not exist: that is the cause, and another check reports it.
+    fn report_lack(&self, lack: &Lack<'_>, finding: Finding, report: &mut Report) {
+        let exists = |role: &UnknownRole| {
+            self.context.here.find(&role.kind, RBAC, &role.namespace, &role.name).is_some()
+        };
+        if lack.held.unknown.iter().all(exists) {
+            report.add(finding);
         }
     }
 
@@ -224,8 +234,9 @@ impl Lack<'_> {
             finding = finding.note(format!("missing: {rule}"));
         }
         for role in &self.held.unknown {
-            let note = format!("the rules of {role} are not known, because the payload does not contain it");
-            finding = finding.note(note);
+            let UnknownRole { kind, name, .. } = role;
+            finding = finding
+                .note(format!("the rules of {kind}/{name}, which someone else creates, are not known"));
         }
         match self.held.roles.iter().find(|role| role.namespace == self.scope) {
             Some(role) => finding.help(format!("add the rules to {role}")),

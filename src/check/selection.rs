@@ -34,7 +34,7 @@ struct Decided {
 /// Why a profile excludes a manifest.
 struct Reason {
     text: String,
-    /// Whether someone gave the reason: with `omit`, `ignore`, `when` or an override.
+    /// Whether someone gave the reason: with `omit`, `ignore`, `when`, an override, or an annotation of the manifest.
     is_given: bool,
 }
 
@@ -62,7 +62,17 @@ pub(crate) fn decisions(rendered: &Rendered<'_>) -> ProfileSelection {
             text: exclusion.to_string(),
             is_given: match exclusion.filter {
                 ExclusionFilter::Omitted => !rendered.selection.in_other_cluster.contains(&index),
-                filter => filter == ExclusionFilter::Override,
+                // The manifest does not say that it is for a cluster of this project.
+                ExclusionFilter::NoAnnotations
+                | ExclusionFilter::SetAndGate
+                | ExclusionFilter::ClusterProfile => false,
+                // The manifest says for which clusters it is, such as those with another feature set.
+                ExclusionFilter::Excluded
+                | ExclusionFilter::FeatureSet
+                | ExclusionFilter::FeatureGate
+                | ExclusionFilter::MajorVersion
+                | ExclusionFilter::Capability
+                | ExclusionFilter::Override => true,
             },
         });
         let mut allowances = Vec::new();

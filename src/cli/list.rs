@@ -97,6 +97,9 @@ impl List {
         self.print(&rows)?;
         // The digests are those of the payload itself, without the manifests of fragments.
         self.print_summary(&project.payload, &profile.select, &selected.selection.exclusions);
+        if matches!(self.format, Format::Table) {
+            output::note(&format!("render sha256:{}", context.render_digest()));
+        }
         Ok(Outcome::Done)
     }
 

@@ -12,7 +12,8 @@ use crate::file;
 use crate::object::{Object, ObjectId, mask};
 use crate::order::Plan;
 use crate::parallel::{self, MIN_FILES_PER_THREAD};
-use crate::payload::{RunLevel, Sha256};
+use crate::payload::RunLevel;
+use crate::sha256::Sha256;
 use crate::yaml::{self, Node};
 
 /// The file that lists the others in the order in which they are applied. `kubectl apply -f` ignores it.

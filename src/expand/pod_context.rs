@@ -6,7 +6,7 @@ use super::built_in::BuiltIn;
 use crate::language::Profile;
 use crate::language::template::names;
 use crate::object::{ALL_SERVICE_ACCOUNTS, ObjectId, REFERENCE_RULES, service_account_of};
-use crate::payload::Sha256;
+use crate::sha256::Sha256;
 use crate::yaml::{Node, Sensitivity, Value, json};
 
 /// The objects of one cluster that pods depend on.

@@ -272,6 +272,11 @@ impl Parameters {
         })
     }
 
+    /// Returns all parameters with their values, sorted by name.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Lookup)> {
+        self.values.iter().map(|(name, value)| (name.as_str(), value))
+    }
+
     /// Returns the names of all parameters, with or without a value.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.values.keys().map(String::as_str)

@@ -13,6 +13,7 @@ use super::profile::{Profile, ProfileFile, resolve};
 use super::profiles_folder::FolderDocuments;
 use super::typed::{Marked, Reader, Typed};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
+use crate::sha256::Sha256;
 use crate::yaml::{Mark, Node, Sources};
 
 /// Everything in the profiles folder.
@@ -30,6 +31,8 @@ pub struct Profiles {
     pub(crate) sets: BTreeMap<String, ParameterSet>,
     /// The files that were read.
     pub(crate) sources: Sources,
+    /// The digest of the files, without parameter sets.
+    pub(crate) sha256: Sha256,
 }
 
 /// The number of the first source. Sources of the payload have lower numbers, so that the two never collide.
@@ -41,6 +44,7 @@ impl Profiles {
         let mut sources = Sources::from(FIRST_SOURCE);
         let mut errors = Diagnostics::default();
         let documents = FolderDocuments::read(folder, &mut sources, &mut errors)?;
+        let sha256 = documents.sha256();
         let mut reader = Reader::new(&sources, errors);
         let (mut files, mut declared, mut checks) = (Vec::new(), BTreeMap::new(), Checks::default());
         for node in &documents.profiles {
@@ -65,7 +69,16 @@ impl Profiles {
             errors.0.push(no_profile(folder));
         }
         // Profiles that extend each other report the same line more than once.
-        errors.dedup().into_result(Self { all: profiles, declared, checks, fragments, pages, sets, sources })
+        errors.dedup().into_result(Self {
+            all: profiles,
+            declared,
+            checks,
+            fragments,
+            pages,
+            sets,
+            sources,
+            sha256,
+        })
     }
 
     /// Returns all profiles, sorted by name.

@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 use super::fragment::FragmentManifest;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::file;
-use crate::yaml::{Node, Sources};
+use crate::sha256::{Hasher, Sha256};
+use crate::yaml::{Node, Sources, json};
 
 /// The file that makes a folder below `fragments/` a fragment with manifests.
 const FRAGMENT_FILE: &str = "fragment.yaml";
@@ -26,6 +27,26 @@ pub(super) struct FolderDocuments {
     pub(super) pages: Vec<Node>,
     /// Parameter sets, with the names of their files without the extension.
     pub(super) sets: Vec<(String, Node)>,
+}
+
+impl FolderDocuments {
+    /// Returns the digest of all files but the parameter sets: a render depends on the values that parameters have, and
+    /// not on where they are from.
+    pub(super) fn sha256(&self) -> Sha256 {
+        let mut hasher = Hasher::default();
+        for node in self.profiles.iter().chain(&self.pages) {
+            hasher.add(&json::write(node));
+        }
+        for (fragment, manifests) in &self.fragments {
+            hasher.add(&json::write(fragment));
+            for manifest in manifests {
+                // The file name decides the order of the manifests. Where the folder is does not count.
+                let name = manifest.file.rsplit('/').next().unwrap_or_default();
+                hasher.add_all(&[name, &json::write(&manifest.root)]);
+            }
+        }
+        hasher.finish()
+    }
 }
 
 impl FolderDocuments {

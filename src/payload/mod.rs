@@ -1,7 +1,8 @@
 //! Loads a payload: finds its files, and reads and checks their documents as the cluster-version-operator does.
 
-mod digest;
+mod cvo_hash;
 mod find_files;
+mod inputs_digest;
 mod page;
 mod parse;
 mod release;
@@ -15,10 +16,10 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::language::{Marked, Page, Parameter};
 use crate::object::{Cluster, ObjectId, Schema, Scopes};
 use crate::parallel::{self, MIN_FILES_PER_THREAD};
+use crate::sha256::{Hasher, Sha256};
 use crate::yaml::{Mark, Node, Sources, Text};
 
-pub(crate) use digest::Sha256;
-pub use digest::cvo_hash;
+pub use cvo_hash::cvo_hash;
 pub(crate) use release::{BuildVersions, Images, Release};
 pub(crate) use run_level::RunLevel;
 pub(crate) use with_fragments::ExpandedManifest;
@@ -35,6 +36,8 @@ pub struct Payload {
     /// The pages, by component.
     pub(crate) pages: BTreeMap<String, Page>,
     root: PathBuf,
+    /// The digests of the pages, by component.
+    page_digests: BTreeMap<String, Sha256>,
     patch_files: BTreeMap<String, Vec<page::PatchFile>>,
     by_component: BTreeMap<String, Vec<usize>>,
     /// The images of clusters that run another release.
@@ -94,6 +97,7 @@ impl Payload {
             release: None,
             pages: BTreeMap::new(),
             root: root.to_owned(),
+            page_digests: BTreeMap::new(),
             patch_files: BTreeMap::new(),
             by_component: BTreeMap::new(),
             images_of_cluster: BTreeMap::new(),
@@ -133,6 +137,7 @@ impl Payload {
                     let component = find_files::component(path).to_owned();
                     patches.extend(loaded.patch_files.iter().map(|file| file.found.clone()));
                     self.patch_files.insert(component.clone(), loaded.patch_files);
+                    self.page_digests.insert(component.clone(), loaded.sha256);
                     self.pages.insert(component, loaded.page);
                 }
                 Err(found) => errors.append(found),
@@ -250,7 +255,7 @@ impl Payload {
 
     /// Returns the digest of the payload: of the paths and digests of all files, in order.
     pub(crate) fn sha256(&self) -> Sha256 {
-        let mut digest = digest::Hasher::default();
+        let mut digest = Hasher::default();
         for file in &self.files {
             digest.update(format!("{}  {}\n", file.sha256, file.path).as_bytes());
         }

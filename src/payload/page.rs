@@ -7,7 +7,8 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::file;
 use crate::glob;
 use crate::language::{Marked, Page, PatchEntry, Profiles};
-use crate::yaml::{self, Entry, Map, Mark, Node, Sources, Value};
+use crate::sha256::Sha256;
+use crate::yaml::{self, Entry, Map, Mark, Node, Sources, Value, json};
 
 /// The file name of a page in the folder of its component.
 pub(super) const PAGE: &str = "component.yaml";
@@ -26,6 +27,8 @@ pub(super) struct PatchFile {
 pub(super) struct LoadedPage {
     pub(super) page: Page,
     pub(super) patch_files: Vec<PatchFile>,
+    /// The digest of the page.
+    pub(super) sha256: Sha256,
 }
 
 /// Loads a page and its patch files. The path is below the payload's folder.
@@ -37,7 +40,7 @@ pub(super) fn load(root: &Path, path: &str, sources: &mut Sources) -> Result<Loa
     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
     check_folder(&page, folder, node.mark, sources)?;
     let patch_files = load_patch_files(root, &root.join(folder), &page, sources)?;
-    Ok(LoadedPage { page, patch_files })
+    Ok(LoadedPage { page, patch_files, sha256: Sha256::of(json::write(&node).as_bytes()) })
 }
 
 /// Checks that a page in the payload is for the folder in which it is.

@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::{Manifest, Sha256, find_files};
+use super::{Manifest, find_files};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::file;
 use crate::object::{ObjectId, label_text, mask};
+use crate::sha256::Sha256;
 use crate::yaml::{self, Document, Mark, SourceId, Value};
 
 /// A file to read.

@@ -17,16 +17,7 @@ use crate::support::{TestProject, data, repository, unindent};
 fn one_cluster(manifests: &str) -> TestProject {
     TestProject::new()
         .manifest("op/0000_50_op_01.yaml", manifests)
-        .page(
-            "op",
-            r#"
-            annotations: {include.release.openshift.io/any: 'true'}
-            needs:
-            - identity: ServiceAccount/op
-              cluster: management
-              rules: [{apiGroups: [""], resources: [configmaps], verbs: [get]}]
-            "#,
-        )
+        .page("op", "annotations: {include.release.openshift.io/any: 'true'}\n")
         .profile(
             "one",
             r"
@@ -137,11 +128,20 @@ fn cases() -> Vec<Case> {
     cases
 }
 
+/// The page of the cases with one cluster.
+const PAGE_WITH_NEEDS: &str = r#"
+annotations: {include.release.openshift.io/any: 'true'}
+needs:
+- identity: ServiceAccount/op
+  cluster: management
+  rules: [{apiGroups: [""], resources: [configmaps], verbs: [get]}]
+"#;
+
 #[test]
 fn each_case_has_the_expected_output() {
     for Case { check, manifests, replace, with, expect } in cases() {
         let project = match manifests.as_str() {
-            "one" => one_cluster(&changed("one.yaml", &replace, &with)),
+            "one" => one_cluster(&changed("one.yaml", &replace, &with)).page("op", PAGE_WITH_NEEDS),
             "two" => two_clusters(&changed("two.yaml", &replace, &with)),
             other => panic!("there are no manifests `{other}`"),
         };

@@ -243,7 +243,7 @@ fn a_finding_names_the_excluded_manifest_as_the_cause() {
           note: Deployment/d at payload/op/0000_50_op_2.yaml:1:1 would match, but the profile excludes it: include.release.openshift.io/ha unset
           note: found in test
           help: correct the selector or the labels; if someone else creates what it selects, allow it with a reason
-        error[missing-object]: payload/op/0000_50_op_5.yaml:4:69: there is no Role `r` in the namespace `ns`
+        error[missing-object]: payload/op/0000_50_op_5.yaml:4:66: there is no Role `r` in the namespace `ns`
           object: RoleBinding.rbac.authorization.k8s.io/b in ns, at /roleRef/name
           note: the binding grants no permissions
           note: Role/r at payload/op/0000_50_op_4.yaml:1:1 would match, but the profile excludes it: include.release.openshift.io/ha unset
@@ -290,7 +290,7 @@ fn a_kind_of_unknown_scope_is_reported_as_that_in_every_topology() {
         format!(
             "error[unknown-kind]: payload/op/0000_50_op_1.yaml:1:1: the kind Custom.example.com is unknown\n  \
              object: Custom.example.com/c\n  \
-             note: transship cannot check its fields, its scope and its references\n  note: found in one\n  help: {help}\n"
+             note: transship cannot check its fields, its scope or its references\n  note: found in one\n  help: {help}\n"
         )
     );
 }

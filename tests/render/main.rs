@@ -60,6 +60,7 @@ mod pure;
 mod reach;
 mod readme;
 mod release_images;
+mod render_digest;
 mod replaced_intents;
 mod required;
 mod required_driver;

@@ -118,8 +118,7 @@ fn a_role_that_is_not_rendered_is_named() {
     let binding =
         |role: &str| cluster_scoped("ClusterRoleBinding", "b", &(role_ref("ClusterRole", role) + ACCOUNT));
     let found = lint(&project(&[binding("view")], NEEDS_PODS));
-    let note =
-        "  note: the rules of ClusterRole/view are not known, because the payload does not contain it\n";
+    let note = "  note: the rules of ClusterRole/view, which someone else creates, are not known\n";
     assert_eq!(found, LACKS_PODS.replace("  note: found in", &format!("{note}  note: found in")));
     assert_eq!(lint(&project(&[binding("cluster-admin")], NEEDS_PODS)), "");
 }
@@ -243,7 +242,7 @@ fn needs_are_checked_in_their_cluster() {
             "#,
         )
         .mc_and_guest("namespace: hcp\n", "")
-        .checks("externals: [{objects: [Namespace/*], reason: a test}]\n");
+        .checks("externals: [{objects: [Namespace/*], in: [guest], reason: a test}]\n");
     assert_eq!(
         lint(&project),
         "\

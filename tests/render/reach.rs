@@ -1,6 +1,6 @@
 //! `transship lint --report reach`, and the golden file with its output.
 
-use crate::support::{TestProject, repository, run_in};
+use crate::support::{TestProject, object, repository, run_in};
 
 /// A hosted control plane with one path of each kind.
 const MANIFESTS: &str = "\
@@ -103,6 +103,7 @@ spec: {group: example.test, version: v1, service: {namespace: op, name: api}, gr
 
 const PAGE: &str = "\
 annotations: {include.release.openshift.io/any: 'true'}
+values: {x: '${cluster.name}', y: '${region}', z: '${zone}'}
 place: {management: [Deployment, Service/op], guest: [Service/api, ServiceAccount, Role, RoleBinding]}
 adds:
 - in: [mc]
@@ -145,9 +146,10 @@ fn hosted() -> TestProject {
         .profile("guest", "topology: two\ncluster: guest\nintents: {webhook: keep}\n")
         .parameters(
             r"
-            cluster.name: {type: name, description: d, default: a, read: {object: Infrastructure, path: /status/infrastructureName}}
-            region: {type: string, description: d, default: a, pattern: '[a-z0-9-]+', read: {object: Infrastructure, path: /status/platformStatus/aws/region}}
-            zone: {type: string, description: d, default: a, read: {object: HostedControlPlane, path: /spec/zone}}
+            parameters:
+              cluster.name: {type: name, description: d, default: a, read: {object: Infrastructure, path: /status/infrastructureName}}
+              region: {type: string, description: d, default: a, pattern: '[a-z0-9-]+', read: {object: Infrastructure, path: /status/platformStatus/aws/region}}
+              zone: {type: string, description: d, default: a, read: {object: HostedControlPlane, path: /spec/zone}}
             ",
         )
 }
@@ -189,10 +191,8 @@ error: `--report reach` has no output in SARIF
 
 #[test]
 fn one_cluster_has_no_paths_and_no_golden_file() {
-    let project = TestProject::standalone().manifest(
-        "op/0000_10_op_a.yaml",
-        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: ns}\n",
-    );
+    let project =
+        TestProject::standalone().manifest("op/0000_10_op_a.yaml", &object("v1", "ConfigMap", "ns", "a", ""));
     let run = project.run(&["lint", "--report", "reach"]);
     assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (0, "", "no paths\n"));
     project.run(&["golden", "update"]);

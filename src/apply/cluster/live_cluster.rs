@@ -49,6 +49,8 @@ pub(crate) struct LiveCluster<'a> {
     pub(crate) cluster: Cluster,
     pub(crate) server: Arc<ApiServer>,
     pub(crate) inventory: InventoryStore,
+    /// The digest of everything that the rendered objects depend on.
+    pub(crate) render_digest: String,
     pub(crate) field_rules: FieldRules<'a>,
     /// The namespace of the inventory.
     namespace: String,
@@ -95,6 +97,7 @@ impl<'a> LiveCluster<'a> {
             cluster: profile.cluster,
             inventory: InventoryStore::load(Arc::clone(&server), location, profile.cluster).await?,
             server,
+            render_digest: plan.render_digest.clone(),
             field_rules: FieldRules::new(profile, &plan.objects, apply_set.clone()),
             namespace,
             apply_set,

@@ -31,7 +31,7 @@ const EMPTY: &str = "-";
 const MAX_SIZE: usize = 900 * 1024;
 
 /// The longest revision. A digest is shorter.
-const MAX_REVISION: usize = 1024;
+const MAX_DIGEST: usize = 1024;
 
 /// The namespace and name of an inventory's `ConfigMap`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,6 +78,8 @@ pub(crate) struct Inventory {
     /// A digest of the rendered objects. A rollout that finds another revision here knows that a rollout of other objects
     /// started.
     pub(crate) revision: String,
+    /// The render digest of the last rollout that changed something.
+    pub(crate) render_digest: String,
     /// The objects, in the order in which they were applied.
     pub(crate) entries: Vec<InventoryEntry>,
 }
@@ -202,13 +204,30 @@ impl Inventory {
         self.entries.iter().find(|entry| entry.id == *id)
     }
 
+    /// Sets the render digest if anything else differs from the inventory before. A run that changes nothing writes nothing,
+    /// so it does not record its digest.
+    pub(crate) fn record_render(&mut self, render_digest: &str, before: &Self) {
+        self.render_digest.clone_from(&before.render_digest);
+        if self != before {
+            render_digest.clone_into(&mut self.render_digest);
+        }
+    }
+
     /// Reads the data of the `ConfigMap`.
     pub(crate) fn from_config_map(config_map: &Value) -> ParsedInventory {
         let data = |key: &str| config_map["data"][key].as_str().unwrap_or_default();
         let (entries, invalid) = parse_lines(data("objects"));
-        let (installed, revision) = (data("installed") == "true", data("revision"));
-        let revision = if revision.len() > MAX_REVISION { String::new() } else { revision.to_owned() };
-        ParsedInventory { inventory: Self { installed, revision, entries }, invalid }
+        let digest = |key: &str| {
+            let digest = data(key);
+            if digest.len() > MAX_DIGEST { String::new() } else { digest.to_owned() }
+        };
+        let inventory = Self {
+            installed: data("installed") == "true",
+            revision: digest("revision"),
+            render_digest: digest("renderDigest"),
+            entries,
+        };
+        ParsedInventory { inventory, invalid }
     }
 
     /// Formats the entries as lines, one per object.
@@ -248,7 +267,12 @@ impl Inventory {
                     "applyset.kubernetes.io/additional-namespaces": namespaces.join(","),
                 },
             },
-            "data": {"installed": self.installed.to_string(), "revision": self.revision, "objects": objects},
+            "data": {
+                "installed": self.installed.to_string(),
+                "revision": self.revision,
+                "renderDigest": self.render_digest,
+                "objects": objects,
+            },
         });
         if let Some(resource_version) = resource_version {
             config_map["metadata"]["resourceVersion"] = json!(resource_version);
@@ -371,7 +395,12 @@ rbac.authorization.k8s.io/v1 ClusterRole - a@b%20%C3%BC - cc - -
 
     #[test]
     fn the_config_map_survives_a_round_trip() {
-        let inventory = Inventory { installed: true, revision: "r".into(), entries: entries(LINES) };
+        let inventory = Inventory {
+            installed: true,
+            revision: "r".into(),
+            render_digest: "d".into(),
+            entries: entries(LINES),
+        };
         let config_map = inventory.to_config_map(&location(), Some("7")).unwrap();
         assert_eq!(
             config_map,
@@ -388,7 +417,7 @@ rbac.authorization.k8s.io/v1 ClusterRole - a@b%20%C3%BC - cc - -
                         "applyset.kubernetes.io/additional-namespaces": "ns",
                     },
                 },
-                "data": {"installed": "true", "revision": "r", "objects": LINES},
+                "data": {"installed": "true", "revision": "r", "renderDigest": "d", "objects": LINES},
             })
         );
         let parsed = Inventory::from_config_map(&config_map);

@@ -35,6 +35,7 @@ pub(crate) async fn write_ahead(
             ahead.entries.push(InventoryEntry::planned(&step.object.id, version_of(step.object)));
         }
     }
+    ahead.record_render(&cluster.render_digest, cluster.inventory.initial());
     cluster.inventory.save_if_changed(&ahead).await
 }
 
@@ -89,6 +90,7 @@ impl RolloutEnd<'_, '_> {
             installed: cluster.inventory.initial().installed || is_complete,
             revision: revision(self.rollout, self.id),
             entries: self.entries(),
+            ..Inventory::default()
         };
         for held in decision.held {
             on_event(held_event(cluster, &held.entry, held.reason));
@@ -109,6 +111,7 @@ impl RolloutEnd<'_, '_> {
                 inventory.entries.push(entry);
             }
         }
+        inventory.record_render(&cluster.render_digest, cluster.inventory.initial());
         if let Err(error) = cluster.inventory.save_if_changed(&inventory).await {
             on_event(Event::for_cluster(cluster.cluster, EventKind::Failed, error.to_string()));
         }
@@ -145,6 +148,7 @@ async fn announce_pruning(
     let mut announced = inventory.clone();
     announced.entries.extend(prune.iter().cloned());
     announced.revision.push_str(PRUNING);
+    announced.record_render(&cluster.render_digest, cluster.inventory.initial());
     cluster.inventory.save(&announced).await
 }
 

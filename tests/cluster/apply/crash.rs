@@ -149,7 +149,6 @@ fn crash_during_an_install(cluster: &TestCluster) {
 /// Everything at once: changed objects, a recreated one, a rollout strategy, a pruned CRD, and a tombstone.
 fn crash_during_an_upgrade(cluster: &TestCluster) {
     Scene::standalone(cluster, &fixture("one"), Verb::Apply).run();
-    cluster.apply_yaml("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: legacy, namespace: crash}\n");
     Scene::standalone(cluster, &fixture("two"), Verb::Apply).cut_off_everywhere();
     assert!(cluster.get("/api/v1/namespaces/crash/configmaps/legacy").is_none());
     assert!(cluster.get("/api/v1/namespaces/crash/configmaps/leaves").is_none());

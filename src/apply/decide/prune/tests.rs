@@ -24,7 +24,12 @@ fn entry(id: ObjectId) -> InventoryEntry {
 }
 
 fn inventory(ids: impl IntoIterator<Item = ObjectId>) -> Inventory {
-    Inventory { installed: true, revision: "r".to_owned(), entries: ids.into_iter().map(entry).collect() }
+    Inventory {
+        installed: true,
+        revision: "r".to_owned(),
+        entries: ids.into_iter().map(entry).collect(),
+        ..Inventory::default()
+    }
 }
 
 /// Returns `count` ConfigMaps.
@@ -170,10 +175,7 @@ fn an_inventory_finds_its_entries() {
     let known = inventory(many(3));
     assert_eq!(known.find(&many(3)[1]), Some(&known.entries[1]));
     assert_eq!(known.find(&id("", "ConfigMap", "other", "c1")), None);
-    assert_eq!(
-        Inventory::default(),
-        Inventory { installed: false, revision: String::new(), entries: Vec::new() }
-    );
+    assert_eq!(Inventory::default(), Inventory::default());
 }
 
 /// `printf 'transship.ns.ConfigMap.' | openssl dgst -sha256 -binary | base64 | tr '+/' '-_' | tr -d '='`
