@@ -416,7 +416,7 @@ impl<'a> LiveCluster<'a> {
 /// Takes the items of a page. The items of a list have no `kind` and `apiVersion`, so they are added.
 fn take_items(mut page: Value, mut take: impl FnMut(Value)) {
     let kind = page["kind"].as_str().unwrap_or_default().trim_end_matches("List").to_owned();
-    let api_version = page["apiVersion"].take();
+    let api_version = page["apiVersion"].clone();
     let Some(Value::Array(items)) = page.get_mut("items").map(Value::take) else { return };
     for mut item in items {
         let Some(map) = item.as_object_mut() else { continue };
