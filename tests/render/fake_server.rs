@@ -1,6 +1,6 @@
 //! A server on the loopback interface that answers requests as a test says.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
@@ -15,15 +15,24 @@ impl FakeServer {
     pub(crate) fn start(
         answer: impl Fn(&str, &mut dyn Write) -> std::io::Result<()> + Send + Sync + 'static,
     ) -> Self {
+        Self::start_with_status(|_| "200 OK", answer)
+    }
+
+    /// Starts a server. `status` and `answer` get the path of a request with its query. `status` returns the status of the
+    /// answer, and `answer` writes its body.
+    pub(crate) fn start_with_status(
+        status: impl Fn(&str) -> &'static str + Send + Sync + 'static,
+        answer: impl Fn(&str, &mut dyn Write) -> std::io::Result<()> + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let (port, heads) = (listener.local_addr().unwrap().port(), Arc::new(Mutex::new(Vec::new())));
-        let (recorded, answer) = (Arc::clone(&heads), Arc::new(answer));
+        let (recorded, answers) = (Arc::clone(&heads), Arc::new((status, answer)));
         std::thread::spawn(move || {
             for stream in listener.incoming() {
-                let (stream, answer, recorded) =
-                    (stream.unwrap(), Arc::clone(&answer), Arc::clone(&recorded));
+                let (stream, answers, recorded) =
+                    (stream.unwrap(), Arc::clone(&answers), Arc::clone(&recorded));
                 // A client that has seen enough closes the connection, and writing fails.
-                std::thread::spawn(move || _ = serve(stream, &*answer, &recorded));
+                std::thread::spawn(move || _ = serve(stream, &answers.0, &answers.1, &recorded));
             }
         });
         Self { port, heads }
@@ -47,6 +56,7 @@ impl FakeServer {
 /// Answers one request and closes the connection, which is the end of the body.
 fn serve(
     mut stream: TcpStream,
+    status: &dyn Fn(&str) -> &'static str,
     answer: &dyn Fn(&str, &mut dyn Write) -> std::io::Result<()>,
     heads: &Mutex<Vec<String>>,
 ) -> std::io::Result<()> {
@@ -58,7 +68,12 @@ fn serve(
         }
     }
     let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
-    heads.lock().unwrap().push(head.to_lowercase());
-    stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n")?;
+    let head = head.to_lowercase();
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
+    // If a part of the request is not read, closing the connection may discard the answer.
+    std::io::copy(&mut reader.take(length.unwrap_or(0)), &mut std::io::sink())?;
+    heads.lock().unwrap().push(head);
+    let status = status(&path);
+    write!(stream, "HTTP/1.1 {status}\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n")?;
     answer(&path, &mut stream)
 }

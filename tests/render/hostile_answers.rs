@@ -1,4 +1,5 @@
-//! API servers that answer as much as they can. Each command ends with an error, and its memory stays below a limit.
+//! API servers that answer as much as they can, or with texts that nobody should see. Each command ends, its memory stays
+//! below a limit, and its output shows no secret and no characters that control a terminal.
 
 use std::io::Write;
 
@@ -113,4 +114,104 @@ fn endless_pages_are_not_kept() {
         assert_eq!(run.code, 3, "{command}: {}", run.stderr);
         assert!((run.stdout + &run.stderr).contains(&event), "{command}: {}", run.stderr);
     }
+}
+
+/// The value of a secret parameter.
+const CANARY: &str = "zq7canary-word";
+/// Characters that control a terminal, and a text with them.
+const HOSTILE_CHARACTERS: [char; 3] = ['\u{1b}', '\u{9b}', '\u{202e}'];
+const HOSTILE: &str = "\u{1b}[2J\u{9b}31m\u{202e}";
+
+/// Starts a server with one ConfigMap, whose data has hostile characters. It answers to an apply with the ConfigMap, or
+/// refuses it with a message that quotes the value of the parameter.
+fn quoting_server(is_refused: bool) -> FakeServer {
+    let is_apply = |path: &str| path.contains("/configmaps/c?");
+    let is_inventory = |path: &str| path.ends_with("/configmaps/transship-test");
+    let config_map = |name: &str, data: Value| {
+        let metadata = json!({"name": name, "namespace": "ns", "uid": "1", "resourceVersion": "5"});
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
+    };
+    FakeServer::start_with_status(
+        move |path| {
+            if is_inventory(path) {
+                "404 Not Found"
+            } else if is_apply(path) && is_refused {
+                "422 Unprocessable Entity"
+            } else {
+                "200 OK"
+            }
+        },
+        move |path, body| {
+            let answer = match path {
+                "/api" | "/apis" => discovery(path),
+                _ if is_inventory(path) => json!({"kind": "Status", "reason": "NotFound"}),
+                _ if path.starts_with("/api/v1/configmaps?") => {
+                    let live = config_map("c", json!({"other": HOSTILE, "word": "before"}));
+                    json!({"kind": "ConfigMapList", "metadata": {}, "items": [live]})
+                }
+                _ if is_apply(path) && is_refused => {
+                    let message = format!("invalid: {CANARY} {HOSTILE}");
+                    json!({"kind": "Status", "reason": "Invalid", "message": message})
+                }
+                _ if is_apply(path) => config_map("c", json!({"other": "new", "word": CANARY})),
+                _ => config_map("transship-test", json!({})),
+            };
+            body.write_all(answer.to_string().as_bytes())
+        },
+    )
+}
+
+/// Runs a command for a ConfigMap with the secret value. Checks that no way to print and to log shows it or hostile
+/// characters, and returns what the command prints as text.
+fn quoted(is_refused: bool, command: &str) -> Run {
+    let server = quoting_server(is_refused);
+    let project = project(&server)
+        .parameters("parameters: {p.word: {type: string, description: d, secret: true}}\n")
+        .page(
+            "op",
+            "adds: [{objects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {word: '${p.word}'}}]}]\n",
+        );
+    let command = format!("{command} --topology test --retry-timeout 1s --set p.word={CANARY}");
+    for flags in ["", "-o json", "-vvv", "-vvv --log-format json"] {
+        let run = run(&project, &format!("{command} {flags}"));
+        for output in [&run.stdout, &run.stderr] {
+            assert!(!output.contains(CANARY), "{command} {flags}\n{output}");
+            let is_hostile = output.chars().any(|character| HOSTILE_CHARACTERS.contains(&character));
+            assert!(!is_hostile, "{command} {flags}\n{}", output.escape_debug());
+        }
+    }
+    run(&project, &command)
+}
+
+#[test]
+fn a_live_object_cannot_show_a_secret_or_control_the_terminal() {
+    let run = quoted(false, "diff --live");
+    assert_eq!(
+        (run.code, run.stdout.as_str()),
+        (
+            1,
+            "cluster    ConfigMap/c in ns\n  \
+             /data/other: \"\\u001b[2J\\u{9b}31m\\u{202e}\" -> \"new\"\n  \
+             /data/word: \"<hidden, before>\" -> \"<hidden, after>\"\n"
+        ),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
+fn a_refusal_cannot_show_a_secret_or_control_the_terminal() {
+    let refusal = "the API server answers 422: invalid: <hidden>  [2J 31m\\u{202e}\n";
+    let run = quoted(true, "diff --live");
+    assert_eq!(
+        (run.code, run.stdout),
+        (1, format!("cluster    ConfigMap/c in ns would be rejected: {refusal}")),
+        "{}",
+        run.stderr
+    );
+    let run = quoted(true, "apply");
+    assert_eq!(
+        (run.code, run.stderr),
+        (3, format!("cluster      50 failed      ConfigMap/c in ns: {refusal}"))
+    );
 }

@@ -141,6 +141,21 @@ fn a_patch_that_does_nothing_is_an_error() {
 }
 
 #[test]
+fn a_mistake_in_a_patch_for_several_objects_is_reported_once() {
+    let project = project_with_three_objects()
+        .page("op", "patches: [{reason: r, target: {name: '.*'}, patch: [{op: remvoe, path: /data}]}]");
+    project.assert_render_error(
+        "test",
+        r"
+        error: payload/op/component.yaml:4:53: there is no operation `remvoe`
+          object: Deployment.apps/a in ns
+          note: applied by payload/op/component.yaml:4:11, because r
+          help: did you mean `remove`?
+        ",
+    );
+}
+
+#[test]
 fn an_optional_patch_may_match_nothing() {
     let project = project_with_three_objects()
         .page("op", "patches: [{reason: r, optional: true, target: {kind: X}, patch: {a: b}}]");

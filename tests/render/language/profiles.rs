@@ -78,6 +78,21 @@ fn a_profile_cannot_extend_itself_or_an_unknown_profile() {
 }
 
 #[test]
+fn profiles_that_extend_each_other_are_reported_once_each() {
+    let project = project_with_three_objects()
+        .profile("one", "topology: t\nextends: two\ncluster: both\n")
+        .profile("two", "topology: t\nextends: one\ncluster: both\n");
+    project.assert_render_error(
+        "test",
+        r"
+        error: profiles/two.yaml:5:10: the profile `one` extends itself
+        error: profiles/one.yaml:5:10: the profile `two` extends itself
+        2 errors
+        ",
+    );
+}
+
+#[test]
 fn a_policy_applies_to_pods_containers_workloads_and_kinds() {
     let project = declare_parameters(project_with_three_objects()).page("op", "owner: me").profile(
         "test",
