@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help test test-crash lint deny bench golden docs schema fuzz playground
+.PHONY: help test test-crash lint deny advisories dist bench golden docs schema fuzz playground
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -20,6 +20,14 @@ lint: deny ## Check formatting, clippy with warnings denied, rustdoc and depende
 deny: ## Check the licenses and sources of all dependencies, and that none is banned
 	@command -v cargo-deny > /dev/null || cargo install --locked cargo-deny
 	cargo deny check bans licenses sources
+
+advisories: ## Look for known vulnerabilities in the dependencies (needs the advisory database from the network)
+	@command -v cargo-deny > /dev/null || cargo install --locked cargo-deny
+	cargo deny check advisories
+
+dist: ## Build the binary for distribution: optimized as a whole, and without the paths of this machine
+	RUSTFLAGS="--remap-path-prefix=$${CARGO_HOME:-$$HOME/.cargo}=cargo --remap-path-prefix=$(CURDIR)=transship" \
+		cargo build --locked --profile dist
 
 bench: ## Compare the speed with kubectl and kustomize (takes minutes)
 	cargo bench --locked --profile dist --bench comparison

@@ -42,8 +42,11 @@ pub(crate) fn read_bytes(path: &Path) -> std::io::Result<Vec<u8>> {
 
 /// Reads a file that must have one document.
 pub(crate) fn read_document(path: &Path, source: SourceId) -> Result<Document, Diagnostic> {
-    let name = path.display().to_string();
-    let mut documents = read_documents(path, source)?;
+    single_document(read_documents(path, source)?, &path.display().to_string())
+}
+
+/// Returns the only document of a file. Messages show the name as its file.
+pub(crate) fn single_document(mut documents: Vec<Document>, name: &str) -> Result<Document, Diagnostic> {
     if documents.len() == 1 {
         return Ok(documents.remove(0));
     }

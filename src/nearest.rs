@@ -7,11 +7,14 @@ const MAX_CANDIDATES: usize = 500;
 /// The comparison takes time that grows with the square of the length.
 const MAX_LENGTH: usize = 400;
 
+/// The largest number of edits. Names that differ in more are different names, such as those of two components.
+const MAX_DISTANCE: usize = 5;
+
 /// Returns the candidate that is closest to a name, if one is close enough to be a misspelling of it.
 pub(crate) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = length_within_limit(name)?;
     let name = name.to_lowercase();
-    let max_distance = 1 + length / 3;
+    let max_distance = (1 + length / 3).min(MAX_DISTANCE);
     let mut best: Option<(usize, &str)> = None;
     for candidate in candidates.into_iter().take(MAX_CANDIDATES) {
         let Some(candidate_length) = length_within_limit(candidate) else { continue };
@@ -43,6 +46,9 @@ mod tests {
         assert_eq!(nearest("topologie", fields), Some("topology"));
         assert_eq!(nearest("Select", fields), Some("select"));
         assert_eq!(nearest("patches", fields), None);
+        let certificates = ["controller-metrics-serving-cert"];
+        assert_eq!(nearest("node-metrics-serving-cert", certificates), None);
+        assert_eq!(nearest("contoller-metrics-servin-cert", certificates), Some(certificates[0]));
     }
 
     #[test]

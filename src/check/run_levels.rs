@@ -53,6 +53,19 @@ fn wrong_order(object: &Object, needed: &Object, reason: DependencyReason) -> Op
     let finding = Finding::new(Check::WrongOrder, &Field::root(object), message)
         .note(format!("it is in {}, the other object is in {}", object.file, needed.file))
         .note(why)
-        .help("change the run level of one of the files: the number after `0000_`");
+        .help(help(object, needed));
     Some(finding)
+}
+
+fn help(object: &Object, needed: &Object) -> &'static str {
+    let has_run_level = |object: &Object| RunLevel::of(base_name(&object.file)).is_some();
+    if has_run_level(object) && has_run_level(needed) {
+        "change the run level of one of the files: the number after `0000_`"
+    } else {
+        "rename one of the files: those without a run level are applied in the order of their names"
+    }
+}
+
+fn base_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
 }

@@ -6,7 +6,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::yaml::{self, Document, SourceId, json};
 use clap::Args;
 
-use super::{Format, Outcome, output};
+use super::{Format, Outcome, STDIN, output};
 
 /// Read YAML or JSON as Kubernetes does, and print it in canonical form
 #[derive(Args)]
@@ -25,7 +25,7 @@ pub(super) struct Fmt {
 impl Fmt {
     pub(super) fn run(self) -> Result<Outcome, Diagnostics> {
         let name =
-            if self.file.as_os_str() == "-" { "<stdin>".into() } else { self.file.display().to_string() };
+            if self.file.as_os_str() == "-" { STDIN.to_owned() } else { self.file.display().to_string() };
         let text = self.text(&name)?;
         let documents =
             yaml::read(&text, SourceId::default()).map_err(|error| Diagnostic::syntax(error, &name))?;

@@ -174,6 +174,9 @@ impl Inputs {
     }
 }
 
+/// The name of standard input in messages.
+const STDIN: &str = "<stdin>";
+
 /// The format of documents.
 #[derive(Clone, Copy, ValueEnum)]
 enum Format {

@@ -3,21 +3,23 @@
 use std::path::PathBuf;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
+use crate::file;
 use crate::language::ItemPosition;
 use crate::transform::patch::{self, PatchError};
-use crate::yaml::{self, Node, SourceId};
+use crate::yaml::{self, Node, SourceId, json};
 use clap::{Args, ValueEnum};
 
-use super::{Outcome, output};
+use super::{Format, Outcome, STDIN, output};
 
 /// Apply a patch to a manifest, and print the result
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   transship patch deployment.yaml --patch add-sidecar.yaml
-  transship patch deployment.yaml --patch set-args.yaml-patch --type json")]
+  transship patch deployment.yaml --patch set-args.yaml-patch --type json
+  kubectl get deployment op -o yaml | transship patch - --patch set-args.yaml -o json")]
 pub(super) struct Patch {
-    /// Manifest to patch
+    /// Manifest to patch; `-` is standard input
     file: PathBuf,
     /// File with the patch, in YAML or JSON
     #[arg(long = "patch", value_name = "FILE")]
@@ -25,6 +27,9 @@ pub(super) struct Patch {
     /// Type of the patch; by default, a list is a JSON patch and a map is a strategic merge patch
     #[arg(long, value_enum)]
     r#type: Option<Type>,
+    /// Format of the output
+    #[arg(short = 'o', value_enum, default_value_t = Format::Yaml)]
+    format: Format,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -39,15 +44,31 @@ enum Type {
 
 impl Patch {
     pub(super) fn run(self) -> Result<Outcome, Diagnostics> {
-        let before = crate::file::read_document(&self.file, SourceId(0))?.root;
-        let patch = crate::file::read_document(&self.change, SourceId(1))?.root;
+        let before = self.manifest()?;
+        let patch = file::read_document(&self.change, SourceId(1))?.root;
         let mut after = before.clone();
         self.apply(&mut after, &patch).map_err(|error| self.diagnostic(error))?;
         if before == after {
             output::note("the patch changes nothing");
         }
-        output::yaml(&yaml::write(&after))?;
+        match self.format {
+            Format::Yaml => output::yaml(&yaml::write(&after)),
+            Format::Json => output::json(&(json::write(&after) + "\n")),
+        }?;
         Ok(Outcome::Done)
+    }
+
+    fn manifest(&self) -> Result<Node, Diagnostic> {
+        if self.file.as_os_str() != "-" {
+            return Ok(file::read_document(&self.file, SourceId(0))?.root);
+        }
+        let text = file::read_stream(std::io::stdin().lock(), STDIN)?;
+        Ok(file::single_document(file::parse_documents(&text, SourceId(0), STDIN)?, STDIN)?.root)
+    }
+
+    /// Returns the name of the manifest for messages.
+    fn name(&self) -> String {
+        if self.file.as_os_str() == "-" { STDIN.to_owned() } else { self.file.display().to_string() }
     }
 
     fn apply(&self, target: &mut Node, patch: &Node) -> Result<(), PatchError> {
@@ -63,8 +84,9 @@ impl Patch {
     }
 
     fn diagnostic(&self, error: PatchError) -> Diagnostic {
-        let file = if error.mark.source == SourceId(1) { &self.change } else { &self.file };
-        let location = Location::in_file(error.mark, &file.display().to_string());
+        let is_in_patch = error.mark.source == SourceId(1);
+        let file = if is_in_patch { self.change.display().to_string() } else { self.name() };
+        let location = Location::in_file(error.mark, &file);
         Diagnostic { help: error.help, ..Diagnostic::error(error.message).at(location) }
     }
 }

@@ -10,7 +10,7 @@ use super::inputs::{
 };
 use super::variables::{Variables, Workload};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
-use crate::language::template::{Lookup, substitute, substitute_text};
+use crate::language::template::{Lookup, filled_as_text, substitute, substitute_text};
 use crate::language::{Addition, Fragment, Input, Marked, Selector, Use, ValueType, Visibility, unmet};
 use crate::object::{ObjectId, has_pods, mask, text};
 use crate::payload::Manifest;
@@ -233,7 +233,10 @@ impl<V: Visitor> FragmentWalk<'_, V> {
         }
         for (name, Marked { value: input, .. }) in in_binding_order(&fragment.body.inputs, &given) {
             let value = match given.remove(name) {
-                Some(value) => {
+                Some(mut value) => {
+                    if input.r#type.is_text() {
+                        filled_as_text(&mut value);
+                    }
                     check_input(name, input, &value, Visibility::Hidden, caller.view.context.sources)?;
                     Some(value)
                 }

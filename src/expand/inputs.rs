@@ -164,6 +164,9 @@ pub(super) fn missing_input(
             "{}/{} has more than one container: name one of them",
             workload.id.kind, workload.id.name
         )),
+        (ValueType::Container | ValueType::Workload, None) => error
+            .note("there is no workload in scope")
+            .help("name the workload: set `workload` under `values` of the page, or give it to the fragment"),
         _ => error,
     }
 }

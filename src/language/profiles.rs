@@ -235,7 +235,9 @@ fn check_fragments_cover_profiles(
                 uncovered.join(", ")
             );
             reader.error(fragment.mark, message).help = Some(
-                "add an entry to `adds`; if nothing is needed, give the reason with `nothing: …`".into(),
+                "add an entry to `adds`, or let the profile extend one that has an entry; if nothing is needed, give the reason \
+                 with `nothing: …`"
+                    .into(),
             );
         }
     }

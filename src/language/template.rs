@@ -7,7 +7,7 @@
 
 use crate::diagnostic::{Diagnostic, Location};
 use crate::object::NAMES_ARE_PUBLIC;
-use crate::yaml::{Entry, Map, Mark, Node, Sensitivity, Sources, Value, json};
+use crate::yaml::{Entry, Map, Mark, Node, ScalarStyle, Sensitivity, Sources, Value, json};
 
 /// The names that `${…}` knows at one place.
 pub(crate) trait Names {
@@ -157,12 +157,27 @@ enum Change {
 fn changed(node: &Node, names: &dyn Names, sources: &Sources) -> Result<Change, Diagnostic> {
     match &node.value {
         Value::String(text) if text.contains("${") => Ok(match evaluate(text, node, names, sources)? {
-            Lookup::Value(value) => Change::New(Node { mark: node.mark, ..value }),
+            Lookup::Value(value) => Change::New(Node { mark: node.mark, style: filled_style(node), ..value }),
             Lookup::Absent => Change::Gone,
         }),
         Value::List(items) => Ok(new_value(node, list(items, names, sources)?.map(Value::List))),
         Value::Map(entries) => Ok(new_value(node, map(entries, names, sources)?.map(Value::Map))),
         _ => Ok(Change::Same),
+    }
+}
+
+/// Returns the style of a value that is filled into a text. Quotes ask for text where nothing else does.
+fn filled_style(template: &Node) -> ScalarStyle {
+    match template.style {
+        ScalarStyle::Quoted => ScalarStyle::Quoted,
+        ScalarStyle::Plain | ScalarStyle::Filled => ScalarStyle::Filled,
+    }
+}
+
+/// Makes a number or boolean that was filled in a text. Values that were written as numbers or booleans stay as they are.
+pub(crate) fn filled_as_text(node: &mut Node) {
+    if node.style != ScalarStyle::Plain && matches!(node.value, Value::Number(_) | Value::Bool(_)) {
+        node.value = Value::String(json::write(node).into());
     }
 }
 

@@ -77,7 +77,7 @@ impl ValueType {
     }
 
     /// Returns whether values of this type are texts, even if they look like numbers.
-    pub(super) fn is_text(self) -> bool {
+    pub(crate) fn is_text(self) -> bool {
         matches!(self, Self::String | Self::Name | Self::Path)
     }
 

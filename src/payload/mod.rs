@@ -61,6 +61,8 @@ pub(crate) struct File {
     pub(crate) ordered_as: String,
     /// The digest of the file.
     pub(crate) sha256: Sha256,
+    /// Whether the cluster-version-operator fills in values before it uses the file.
+    pub(crate) is_go_template: bool,
 }
 
 /// One document of a payload file.
@@ -159,7 +161,13 @@ impl Payload {
             manifest
         }));
         let ordered_as = find_files::base_name(&path).to_owned();
-        self.files.push(File { component, path, ordered_as, sha256: parsed.sha256 });
+        self.files.push(File {
+            component,
+            path,
+            ordered_as,
+            sha256: parsed.sha256,
+            is_go_template: parsed.is_go_template,
+        });
     }
 
     /// Checks that a component exists.

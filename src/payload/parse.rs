@@ -24,6 +24,7 @@ pub(super) struct Parsed {
     pub(super) sha256: Sha256,
     pub(super) manifests: Vec<Manifest>,
     pub(super) warnings: Vec<Diagnostic>,
+    pub(super) is_go_template: bool,
 }
 
 /// Reads the manifests of a file.
@@ -31,9 +32,15 @@ pub(super) fn manifests(root: &Path, input: &Input) -> Result<Parsed, Diagnostic
     let text = file::read_text(&root.join(&input.path))?;
     let documents =
         yaml::read(&text, input.source).map_err(|error| Diagnostic::syntax(error, &input.name))?;
-    let mut parsed =
-        Parsed { sha256: Sha256::of(text.as_bytes()), manifests: Vec::new(), warnings: Vec::new() };
-    parsed.warnings.extend(go_template(&text, input));
+    let mut parsed = Parsed {
+        sha256: Sha256::of(text.as_bytes()),
+        manifests: Vec::new(),
+        warnings: Vec::new(),
+        is_go_template: is_go_template(&text, input),
+    };
+    if parsed.is_go_template {
+        parsed.warnings.push(go_template(input));
+    }
     let mut errors = Diagnostics::default();
     let mut seen = HashMap::new();
     for (index, document) in documents.into_iter().enumerate() {
@@ -69,17 +76,16 @@ fn manifest(mut document: Document, number: usize, file: &str) -> Result<Manifes
     })
 }
 
-/// Warns about the cluster-version-operator's own manifests in a release image that are Go templates.
-fn go_template(text: &str, input: &Input) -> Option<Diagnostic> {
+/// Returns whether a file is a Go template: only the cluster-version-operator's own manifests in a release image can be.
+fn is_go_template(text: &str, input: &Input) -> bool {
     let folder = input.path.split_once('/').map(|(folder, _)| folder);
-    if folder != Some(find_files::OWN_MANIFESTS) || !text.contains("{{") {
-        return None;
-    }
-    Some(
-        Diagnostic::warning("this file is a Go template, which is not evaluated")
-            .at(Location::file(&input.name))
-            .note("the cluster-version-operator fills in values such as `{{.ReleaseImage}}` before it applies the file"),
-    )
+    folder == Some(find_files::OWN_MANIFESTS) && text.contains("{{")
+}
+
+fn go_template(input: &Input) -> Diagnostic {
+    Diagnostic::warning("this file is a Go template, which is not evaluated")
+        .at(Location::file(&input.name))
+        .note("the cluster-version-operator fills in values such as `{{.ReleaseImage}}` before it applies the file")
 }
 
 fn duplicate_object(id: &ObjectId, first: Mark, second: Mark, file: &str) -> Diagnostic {

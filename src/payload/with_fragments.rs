@@ -72,6 +72,7 @@ impl Payload {
             ordered_as: ordered_as.unwrap_or(&manifest.file).to_owned(),
             sha256: Sha256::of(json::write(&manifest.root).as_bytes()),
             path: manifest.file,
+            is_go_template: false,
         });
         let mut root = manifest.root;
         mask::protect_secret(&mut root);

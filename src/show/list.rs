@@ -196,12 +196,19 @@ pub(crate) fn summary(payload: &Payload, filters: &Filters, exclusions: &[Option
     let included = exclusions.iter().filter(|reason| reason.is_none()).count();
     let excluded_at_load = select::exclusions(&select::filters_at_load(filters), payload);
     let manifests = payload.manifests.iter().zip(&excluded_at_load);
-    let loaded = manifests.filter(|(_, reason)| reason.is_none()).map(|(manifest, _)| manifest);
+    let loaded: Vec<&Manifest> =
+        manifests.filter(|(_, reason)| reason.is_none()).map(|(manifest, _)| manifest).collect();
+    let templates = loaded.iter().filter(|manifest| payload.file(manifest).is_go_template).count();
+    let hash = match templates {
+        0 => payload::cvo_hash(loaded),
+        count => {
+            format!("is not known: the cluster-version-operator fills in {count} of the manifests first")
+        }
+    };
     format!(
-        "{} manifests, {included} included, {} excluded\npayload sha256:{}\nClusterVersion status.versionHash {}",
+        "{} manifests, {included} included, {} excluded\npayload sha256:{}\nClusterVersion status.versionHash {hash}",
         exclusions.len(),
         exclusions.len() - included,
         payload.sha256(),
-        payload::cvo_hash(loaded),
     )
 }

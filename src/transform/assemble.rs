@@ -3,7 +3,7 @@
 use super::component::{Component, ComponentContext};
 use super::images::ImageReplacements;
 use super::manifest_object::from_manifest;
-use super::{contribute, tombstones};
+use super::{contribute, filled_texts, tombstones};
 use crate::diagnostic::Diagnostics;
 use crate::expand::{Expanded, View};
 use crate::object::{Object, Scopes};
@@ -39,6 +39,7 @@ pub(crate) fn assemble(selected: Selected<'_>) -> Result<Assembled<'_>, Diagnost
             let context = ComponentContext { name, expanded: &expanded, scopes: &scopes };
             contribute::apply(&mut objects, contributions, &context)?;
         }
+        filled_texts::convert(&mut objects, view);
         objects.extend(tombstones);
         Ok(Component { name: name.clone(), objects })
     });

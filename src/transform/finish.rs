@@ -3,7 +3,7 @@
 use super::assemble::Assembled;
 use super::component::Component;
 use super::handle_intents::{Detected, WithIntents, refuse_late_intents};
-use super::{empty_metadata, issued, namespace, page_patches, pins, policy, strip_annotations};
+use super::{empty_metadata, filled_texts, issued, namespace, page_patches, pins, policy, strip_annotations};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::expand::{PodContext, View, policy_uses_bindings, policy_uses_config};
 use crate::language::template::substitute_text;
@@ -59,12 +59,15 @@ fn policy_and_patches(
     let without_pods =
         parallel::map(MIN_COMPONENTS_PER_THREAD, &mut components, |component: &mut Component| {
             issued::create_secrets(&mut component.objects, view.context.sources)?;
-            apply_policy(component, view, &without_context, |object| !has_pods(&object.id.kind))
+            apply_policy(component, view, &without_context, |object| !has_pods(&object.id.kind))?;
+            filled_texts::convert(&mut component.objects, view);
+            Ok(())
         });
     let context = pod_context(&components, view);
     let finished = parallel::map(MIN_COMPONENTS_PER_THREAD, components, |mut component: Component| {
         apply_policy(&mut component, view, &context, |object| has_pods(&object.id.kind))?;
         page_patches::apply(&mut component.objects, view, &component.name)?;
+        filled_texts::convert(&mut component.objects, view);
         refuse_late_intents(&component, view, detected)?;
         Ok(component.objects)
     });

@@ -16,6 +16,7 @@ mod assemble;
 mod component;
 mod contribute;
 mod empty_metadata;
+mod filled_texts;
 mod finish;
 mod handle_intents;
 mod image_mapper;

@@ -57,7 +57,7 @@ fn values_are_filled_into_the_manifests_of_a_page_with_values() {
             "apiVersion": "v1",
             "kind": "ConfigMap",
             "metadata": {"name": "a-config", "namespace": "ns"},
-            "data": {"image": "q/tool@sha256:1", "level": 2, "shell": "${HOME} $HOME $(HOME)"},
+            "data": {"image": "q/tool@sha256:1", "level": "2", "shell": "${HOME} $HOME $(HOME)"},
         })]
     );
 }

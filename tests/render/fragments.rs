@@ -237,6 +237,8 @@ fn misuse_of_a_fragment_is_reported_with_line_and_suggestion() {
             "{sidecar: }",
             r"
             error: payload/op/component.yaml:5:8: the fragment `sidecar` needs the input `container`
+              note: there is no workload in scope
+              help: name the workload: set `workload` under `values` of the page, or give it to the fragment
             ",
         ),
         (
@@ -267,7 +269,7 @@ fn a_fragment_must_have_an_addition_for_every_profile() {
         "mc",
         r"
         error: profiles/fragments/half.yaml:1:1: the fragment `half` has no addition for the profile guest
-          help: add an entry to `adds`; if nothing is needed, give the reason with `nothing: …`
+          help: add an entry to `adds`, or let the profile extend one that has an entry; if nothing is needed, give the reason with `nothing: …`
         ",
     );
 }

@@ -311,6 +311,13 @@ warning: release/manifests/0000_00_cvo_a.yaml: this file is a Go template, which
   note: the cluster-version-operator fills in values such as `{{.ReleaseImage}}` before it applies the file
 "
     );
+    let summary = project.run(&["list", "--payload", "release"]).stderr;
+    assert!(
+        summary.ends_with(
+            "\nClusterVersion status.versionHash is not known: the cluster-version-operator fills in 1 of the manifests first\n"
+        ),
+        "{summary}"
+    );
 }
 
 #[test]

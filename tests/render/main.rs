@@ -22,6 +22,7 @@ mod events;
 mod explain;
 mod fake_server;
 mod faults;
+mod filled_texts;
 mod fragment_manifests;
 mod fragment_workloads;
 mod fragments;

@@ -136,7 +136,7 @@ fn a_new_profile_must_decide_about_every_fragment_and_intent() {
     let errors = fragments.map(|fragment| {
         format!(
             "error: profiles/fragments/{fragment}.yaml:1:1: the fragment `{fragment}` has no addition for the profile edge\n  \
-             help: add an entry to `adds`; if nothing is needed, give the reason with `nothing: …`\n"
+             help: add an entry to `adds`, or let the profile extend one that has an entry; if nothing is needed, give the reason with `nothing: …`\n"
         )
     });
     assert_eq!(project.render_error("edge"), format!("{}9 errors\n", errors.concat()));

@@ -17,7 +17,7 @@ mod write;
 
 pub use error::SyntaxError;
 pub use map::Map;
-pub use node::{DuplicateKey, Entry, Node, Sensitivity, Text, Value};
+pub use node::{DuplicateKey, Entry, Node, ScalarStyle, Sensitivity, Text, Value};
 pub use number::Number;
 pub use read::{Document, read};
 pub use sources::{Mark, SourceId, Sources};

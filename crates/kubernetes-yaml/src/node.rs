@@ -21,6 +21,20 @@ pub struct Node {
     pub mark: Mark,
     /// Who may see the value. Copies keep it; reading sets it to public, and whoever knows more sets it.
     pub sensitivity: Sensitivity,
+    /// How the value was written. Writing does not depend on it.
+    pub style: ScalarStyle,
+}
+
+/// How a scalar was written. Maps and lists are plain.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ScalarStyle {
+    /// Without quotes, or not in a file.
+    #[default]
+    Plain,
+    /// In quotes, or as a block. Reading makes every such scalar a string.
+    Quoted,
+    /// A program filled the value into a text without quotes, such as `${port}`. Reading never sets it.
+    Filled,
 }
 
 /// Who may see a value. Of two values that are combined, the more sensitive one decides.
@@ -77,13 +91,13 @@ pub struct DuplicateKey {
 impl Node {
     /// Creates a public node.
     pub fn new(value: Value, mark: Mark) -> Self {
-        Self { value, mark, sensitivity: Sensitivity::Public }
+        Self { value, mark, sensitivity: Sensitivity::Public, style: ScalarStyle::Plain }
     }
 
-    /// Returns a node with another value, and with the position and the sensitivity of this one.
+    /// Returns a node with another value, and with the position, the sensitivity and the style of this one.
     #[must_use]
     pub fn with_value(&self, value: Value) -> Self {
-        Self { value, mark: self.mark, sensitivity: self.sensitivity }
+        Self { value, mark: self.mark, sensitivity: self.sensitivity, style: self.style }
     }
 
     /// Makes the node and everything below it at least this sensitive.

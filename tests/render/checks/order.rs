@@ -92,6 +92,25 @@ error[wrong-order]: payload/op/0000_60_op_01.yaml:19:1: the object is applied be
 }
 
 #[test]
+fn files_without_a_run_level_are_ordered_by_their_names() {
+    let account = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: early, namespace: late}\n";
+    let namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: late}\n";
+    let project =
+        one_cluster(&valid("one.yaml")).manifest("op/a.yaml", account).manifest("op/b.yaml", namespace);
+    assert_eq!(
+        project.lint(&[]).stdout,
+        "\
+error[wrong-order]: payload/op/a.yaml:1:1: the object is applied before its namespace, Namespace/late
+  object: ServiceAccount/early in late
+  note: it is in op/a.yaml, the other object is in op/b.yaml
+  note: the API server rejects objects in a namespace that does not exist
+  note: found in one
+  help: rename one of the files: those without a run level are applied in the order of their names
+"
+    );
+}
+
+#[test]
 fn objects_of_one_run_level_are_ordered_by_what_they_need() {
     let project = one_cluster(&valid("one.yaml"))
         .manifest("op/0000_60_op_01.yaml", EARLY)

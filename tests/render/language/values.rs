@@ -6,7 +6,7 @@ use super::{declare_parameters, project_with_three_objects};
 use crate::support::{names, unindent};
 
 #[test]
-fn values_keep_their_type_and_lists_are_spliced() {
+fn values_are_filled_in_and_lists_are_spliced() {
     let project = declare_parameters(project_with_three_objects()).profile(
         "test",
         r#"
@@ -30,8 +30,8 @@ fn values_keep_their_type_and_lists_are_spliced() {
         project.render("test")[2]["data"],
         json!({
             "text": "hello",
-            "whole": 5,
-            "flag": true,
+            "whole": "5",
+            "flag": "true",
             "list": ["first", "x", {"k": "v"}, "last"],
             "mixed": "<hello-5-true>",
             "escaped": "${a.text} $(X) $Y",
@@ -54,10 +54,10 @@ fn values_come_from_files_and_settings_and_the_last_wins() {
         .file("one.yaml", "a: {text: one, whole: 1}")
         .file("two.yaml", "a.text: two");
     for (arguments, text, whole) in [
-        (&[][..], "hello", 5),
-        (&["--params", "one.yaml"], "one", 1),
-        (&["--params", "one.yaml", "--params", "two.yaml"], "two", 1),
-        (&["--params", "one.yaml", "--set", "a.text=yes", "--set", "a.whole=7"], "yes", 7),
+        (&[][..], "hello", "5"),
+        (&["--params", "one.yaml"], "one", "1"),
+        (&["--params", "one.yaml", "--params", "two.yaml"], "two", "1"),
+        (&["--params", "one.yaml", "--set", "a.text=yes", "--set", "a.whole=7"], "yes", "7"),
     ] {
         let rendered = project.render_with("test", arguments);
         assert_eq!(rendered[2]["data"], json!({"v": text, "w": whole}), "{arguments:?}");

@@ -38,6 +38,8 @@ fn misuse_of_guest_api() {
 
         guest-api: {container: driver, arg: --k}
         error: payload/op/component.yaml:7:3: the fragment `guest-api` needs the input `workload`
+          note: there is no workload in scope
+          help: name the workload: set `workload` under `values` of the page, or give it to the fragment
 
         guest-api: {workload: Deployment/d, container: driver, arg: 5}
         error: payload/op/component.yaml:7:63: the input `arg` must be text, not the number 5

@@ -1,7 +1,7 @@
 //! `transship patch`: its output, and the errors for mistakes in a patch.
 
 use super::{DOCUMENT, POD};
-use crate::support::{TestProject, unindent};
+use crate::support::{TestProject, run_in, unindent};
 
 /// Creates a pod, and patches for it.
 fn project_with_patches() -> TestProject {
@@ -54,6 +54,20 @@ fn the_patch_command_prints_the_result() {
         assert_eq!(run.code, 0, "{}", run.stderr);
         assert_eq!(run.stdout, unindent(expected), "{arguments:?}");
     }
+}
+
+#[test]
+fn a_manifest_is_read_from_standard_input_and_written_as_json() {
+    let project = project_with_patches();
+    let manifest = project.read("pod.yaml");
+    let patch = ["patch", "-", "--patch", "remove.yaml-patch", "-o", "json"];
+    let run = run_in(project.path(), &patch, &manifest);
+    assert_eq!(
+        run.stdout,
+        "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"spec\":{\"containers\":[{\"name\":\"a\"}]}}\n"
+    );
+    let run = run_in(project.path(), &patch, "a: [\n");
+    assert!(run.stderr.starts_with("error: <stdin>:"), "{}", run.stderr);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::cursor::{Cursor, Position};
 use super::{MAX_DEPTH, MAX_DUPLICATES, MAX_NODES};
-use crate::{DuplicateKey, Entry, Map, Mark, Node, Number, SourceId, SyntaxError, Value};
+use crate::{DuplicateKey, Entry, Map, Mark, Node, Number, ScalarStyle, SourceId, SyntaxError, Value};
 
 type Result<T> = std::result::Result<T, SyntaxError>;
 
@@ -63,7 +63,8 @@ impl<'a> JsonReader<'a> {
             b'-' | b'0'..=b'9' => Value::Number(self.number()?),
             _ => return Err(SyntaxError::new(at, "expected a JSON value")),
         };
-        Ok(Node::new(value, self.mark(at)))
+        let style = if matches!(value, Value::String(_)) { ScalarStyle::Quoted } else { ScalarStyle::Plain };
+        Ok(Node { style, ..Node::new(value, self.mark(at)) })
     }
 
     fn nested(&mut self, collection: fn(&mut Self) -> Result<Value>) -> Result<Value> {

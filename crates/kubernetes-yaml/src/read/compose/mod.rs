@@ -11,7 +11,7 @@ use super::cursor::Position;
 use super::scan::{Scanner, Token, TokenKind};
 use super::{Document, Limits, MAX_DEPTH, too_deep, too_many_nodes};
 use crate::resolve::{self, Scalar};
-use crate::{DuplicateKey, Entry, Mark, Node, Number, SourceId, SyntaxError, Text, Value};
+use crate::{DuplicateKey, Entry, Mark, Node, Number, ScalarStyle, SourceId, SyntaxError, Text, Value};
 
 type Result<T> = std::result::Result<T, SyntaxError>;
 
@@ -368,7 +368,8 @@ impl<'a> Composer<'a, '_> {
                 Value::Number(Number::from_float(float))
             }
         };
-        Ok(Composed { node: self.node(value, at), height: 0 })
+        let style = if plain { ScalarStyle::Plain } else { ScalarStyle::Quoted };
+        Ok(Composed { node: Node { style, ..self.node(value, at) }, height: 0 })
     }
 
     fn null(&mut self, at: Position) -> Composed {
