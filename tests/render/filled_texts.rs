@@ -84,21 +84,21 @@ fn quotes_make_text_of_a_field_of_an_unknown_kind() {
 fn a_number_becomes_text_for_an_input_that_is_text() {
     let objects = project(
         r#"
-        uses: [{env: {workload: Deployment/d, port: "${port}", verbose: "${verbose}"}}]
+        uses: [{env: {workload: Deployment/d, a: "${port}", b: "${verbose}"}}]
         "#,
     )
     .fragment(
         "env",
         r#"
-        inputs: {workload: workload, port: string, verbose: string}
+        inputs: {workload: workload, a: string, b: string}
         adds:
-        - workload: {metadata: {annotations: {example.test/port: "${port}", example.test/verbose: "${verbose}"}}}
+        - workload: {metadata: {annotations: {example.test/a: "${a}", example.test/b: "${b}"}}}
         "#,
     )
     .render("mc");
     let annotations = &objects[0]["metadata"]["annotations"];
-    assert_eq!(annotations["example.test/port"], json!("8443"));
-    assert_eq!(annotations["example.test/verbose"], json!("true"));
+    assert_eq!(annotations["example.test/a"], json!("8443"));
+    assert_eq!(annotations["example.test/b"], json!("true"));
 }
 
 /// Only values that are filled in change their type.
