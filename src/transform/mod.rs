@@ -14,6 +14,7 @@
 mod additive_merge;
 mod assemble;
 mod component;
+mod conflict;
 mod contribute;
 mod empty_metadata;
 mod finish;
