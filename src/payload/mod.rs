@@ -4,6 +4,7 @@ mod digest;
 mod find_files;
 mod page;
 mod parse;
+mod patch_target;
 mod release;
 mod run_level;
 mod with_fragments;
@@ -19,6 +20,7 @@ use crate::yaml::{Mark, Node, Sources, Text};
 
 pub(crate) use digest::Sha256;
 pub use digest::cvo_hash;
+pub(crate) use patch_target::{PatchSelector, deletes_object};
 pub(crate) use release::{BuildVersions, Images, Release};
 pub(crate) use run_level::RunLevel;
 pub(crate) use with_fragments::ExpandedManifest;
