@@ -199,11 +199,11 @@ fn render_topology<'a>(
         selected.require_any()?;
     }
     let assembled = each(context, selected, transform::assemble)?;
-    let mut with_intents = transform::handle_intents(assembled)?;
-    if extent == Extent::Wanted {
-        with_intents.retain(|cluster| is_wanted(cluster.profile()));
-    }
-    let mut rendered = each(context, with_intents, transform::finish)?;
+    let (with_intents, others) = transform::handle_intents(assembled)?
+        .into_iter()
+        .partition(|cluster| extent == Extent::Topology || is_wanted(cluster.profile()));
+    let rendered = transform::finish(with_intents, others, context.sources);
+    let mut rendered = rendered.map_err(|errors| errors.mask(&context.secrets()).dedup())?;
     for rendered in &mut rendered {
         let warnings = Diagnostics(std::mem::take(&mut rendered.warnings));
         rendered.warnings = warnings.mask(&context.secrets()).0;

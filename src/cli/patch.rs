@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::file;
-use crate::language::ItemPosition;
-use crate::transform::patch::{self, PatchError};
+use crate::transform::patch::{self, ItemPosition, PatchError};
 use crate::yaml::{self, Node, SourceId, json};
 use clap::{Args, ValueEnum};
 
@@ -75,7 +74,7 @@ impl Patch {
         let guessed = if patch.as_list().is_some() { Type::Json } else { Type::Strategic };
         match self.r#type.unwrap_or(guessed) {
             Type::Json => patch::apply_operations(target, &patch::operations(patch)?),
-            Type::Strategic => patch::strategic_merge(target, patch, None, ItemPosition::First),
+            Type::Strategic => patch::strategic_merge(target, patch, None, ItemPosition::Kubernetes),
             Type::Merge => {
                 patch::merge(target, patch);
                 Ok(())

@@ -198,7 +198,7 @@ fn with_values(manifest: &Manifest, variables: &Variables<'_>) -> Result<Option<
 
 /// Collects the manifests of every fragment that is used, with `place` and `omit`.
 #[derive(Default)]
-struct ManifestCollector(ExpandedComponent);
+pub(super) struct ManifestCollector(ExpandedComponent);
 
 impl Visitor for ManifestCollector {
     fn addition(&mut self, _: &Marked<Addition>, _: &Variables<'_>, _: &[Mark]) -> Result<(), Diagnostic> {

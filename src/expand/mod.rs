@@ -7,6 +7,7 @@ mod fragment_walk;
 mod inputs;
 mod manifests;
 mod name_check;
+mod patches;
 mod pod_context;
 mod variables;
 
@@ -23,6 +24,7 @@ pub(crate) use contributions::{
 };
 pub(crate) use manifests::{Expanded, FragmentPlacement, expand};
 pub(crate) use name_check::check_names;
+pub(crate) use patches::patches;
 pub(crate) use pod_context::{PodContext, policy_uses_bindings, policy_uses_config};
 pub(crate) use variables::{ContainerScope, Variables, Workload};
 

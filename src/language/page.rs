@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::{Value as Json, json};
+
 use super::fragment::{Addition, Use, check_additions};
 use super::header::{ApiVersion, Metadata};
 use super::needs::{Need, check_needs};
@@ -104,18 +106,42 @@ typed! {
         "target" target: Option<PatchTarget>,
         /// The patch may match no object or change nothing.
         "optional" optional: bool,
-        /// Where new items of a list are inserted. The default is `first`.
-        "position" position: Option<ItemPosition>,
+        /// Where a merged list has the items of the patch. The default is `first`.
+        "position" position: Option<PatchPosition>,
+        /// The containers, volumes and other named items that a strategic merge patch creates, each as `list/name`.
+        "creates" creates: Vec<Marked<CreatedItem>>,
     }
 }
 
 string_enum! {
-    /// Where new items of a list are inserted.
-    pub enum ItemPosition {
-        /// Where Kubernetes inserts them: before the existing items, if the patch has none of those.
+    /// Where a merged list has the items of a patch.
+    pub(crate) enum PatchPosition {
+        /// Before the other items, in the order of the patch, as in kustomize.
         "first" => First,
-        /// After the existing items, whose order stays the same.
+        /// Existing items keep their order, and new items come after them.
         "last" => Last,
+    }
+}
+
+/// An item of a list that a patch creates, as `list/name`: `containers/metrics`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CreatedItem(pub(crate) String);
+
+impl Typed for CreatedItem {
+    fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
+        let text = String::read(node, reader)?;
+        match text.split_once('/') {
+            Some((list, name)) if !list.is_empty() && !name.is_empty() => Some(Self(text)),
+            _ => {
+                reader.error(node.mark, format!("`{text}` does not name an item of a list")).help =
+                    Some("write the list and the name of the item, such as `containers/metrics`".to_owned());
+                None
+            }
+        }
+    }
+
+    fn schema() -> Json {
+        json!({"type": "string", "pattern": "^[^/]+/.+$"})
     }
 }
 

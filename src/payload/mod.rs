@@ -5,6 +5,7 @@ mod find_files;
 mod inputs_digest;
 mod page;
 mod parse;
+mod patch_target;
 mod release;
 mod run_level;
 mod with_fragments;
@@ -20,6 +21,7 @@ use crate::sha256::{Hasher, Sha256};
 use crate::yaml::{Mark, Node, Sources, Text};
 
 pub use cvo_hash::cvo_hash;
+pub(crate) use patch_target::{PatchSelector, deletes_object};
 pub(crate) use release::{BuildVersions, Images, Release};
 pub(crate) use run_level::RunLevel;
 pub(crate) use with_fragments::ExpandedManifest;

@@ -17,7 +17,7 @@ use crate::yaml::Mark;
 pub(crate) struct Selection {
     /// For each manifest, the reason why the profile excludes it; `None` if it includes it.
     pub(crate) exclusions: Vec<Option<Exclusion>>,
-    /// For each manifest, the position of the entry of `place`, `omit` or `ignore` that decided. `None` if its
+    /// For each manifest, the position of the entry of `place`, `omit`, `ignore` or `patches` that decided. `None` if its
     /// annotations or its kind decided.
     pub(crate) decided_by: Vec<Option<Mark>>,
     /// The components that exist in this topology: the filters include at least one of their manifests.
@@ -123,7 +123,7 @@ const CLUSTER_SCOPED_IN_MANAGEMENT: &str = "a cluster-scoped object cannot live 
 impl Decider<'_> {
     fn decide(&self, manifest: &Manifest) -> Result<Decision, Diagnostic> {
         if let Some(LeftOut { exclusion, decided_by }) = self.leave_out.reason(manifest)? {
-            // An entry of `omit` or `ignore` leaves out a part of a component that exists.
+            // An entry of `omit`, `ignore` or `patches` leaves out a part of a component that exists.
             let component_exists = decided_by.is_some();
             let exclusion = Some(exclusion);
             return Ok(Decision { exclusion, decided_by, component_exists, is_in_other_cluster: false });

@@ -1,16 +1,16 @@
 //! Manifests that a profile leaves out, whichever cluster their objects live in: by the cluster-version-operator's filters,
-//! because their component does not exist, or by `ignore` and `omit`.
+//! because their component does not exist, by `ignore` and `omit`, or by a patch that deletes their objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Exclusion, ExclusionFilter, include};
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::expand::{FragmentPlacement, ManifestId, Variables, View};
+use crate::expand::{FragmentPlacement, ManifestId, Variables, View, patches};
 use crate::glob;
-use crate::language::{Filters, Omissions, Page, Profile, unmet};
+use crate::language::{Filters, Marked, Omissions, Page, PatchEntry, Profile, unmet};
 use crate::object::{Annotations, Cluster};
-use crate::payload::Manifest;
-use crate::yaml::Mark;
+use crate::payload::{Manifest, PatchSelector, deletes_object};
+use crate::yaml::{Mark, Node};
 
 /// The annotation that includes a manifest in a cluster profile, or in a profile of transship.
 pub(super) const INCLUDE: &str = "include.release.openshift.io/";
@@ -18,7 +18,7 @@ pub(super) const INCLUDE: &str = "include.release.openshift.io/";
 /// Why a manifest is left out.
 pub(super) struct LeftOut {
     pub(super) exclusion: Exclusion,
-    /// The entry of `omit` or `ignore` that leaves it out.
+    /// The entry of `omit`, `ignore` or `patches` that leaves it out.
     pub(super) decided_by: Option<Mark>,
 }
 
@@ -56,7 +56,10 @@ impl<'a> LeaveOut<'a> {
         if let Some(exclusion) = self.component_absent(manifest)? {
             return Ok(Some(LeftOut { exclusion, decided_by: None }));
         }
-        self.omitted(manifest)
+        match self.omitted(manifest)? {
+            None => self.deleted(manifest),
+            omitted => Ok(omitted),
+        }
     }
 
     pub(super) fn component(&self, manifest: &Manifest) -> &'a str {
@@ -136,6 +139,44 @@ impl<'a> LeaveOut<'a> {
         }
         Ok(None)
     }
+
+    /// Returns the reason and the patch of the page that deletes the object of a manifest.
+    fn deleted(&self, manifest: &Manifest) -> Result<Option<LeftOut>, Diagnostic> {
+        let Some(page) = self.page(manifest) else { return Ok(None) };
+        for entry in &page.patches {
+            if !self.view.profile.is_in(&entry.value.profiles) || !self.deletes(page, entry, manifest) {
+                continue;
+            }
+            let variables = Variables::of(self.view, self.component(manifest));
+            if unmet(&entry.value.when, &variables, self.view.context.sources)?.is_none() {
+                let decided_by = Some(entry.mark);
+                return Ok(Some(LeftOut { exclusion: omitted(&entry.value.reason), decided_by }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns whether a patch deletes the object of a manifest. An invalid patch deletes nothing; it is reported when it is
+    /// applied.
+    fn deletes(&self, page: &Page, entry: &Marked<PatchEntry>, manifest: &Manifest) -> bool {
+        let component = self.component(manifest);
+        let has_deletion = |patches: Vec<Node>| patches.iter().any(deletes_object);
+        if !may_delete(&entry.value)
+            || !self.view.payload.patches(component, page, entry).is_ok_and(has_deletion)
+        {
+            return false;
+        }
+        let patches = patches(self.view, component, page, entry).unwrap_or_default();
+        patches.iter().filter(|patch| deletes_object(patch)).any(|patch| {
+            let selector = PatchSelector::of(&entry.value, patch, self.view.context.sources);
+            selector.is_ok_and(|selector| selector.matches(&manifest.root, &manifest.id, &manifest.version))
+        })
+    }
+}
+
+/// Returns false if a patch deletes nothing. This is a cheap test before a patch that is text is parsed.
+fn may_delete(entry: &PatchEntry) -> bool {
+    entry.patch.as_ref().and_then(Node::as_str).is_none_or(|text| text.contains("$patch"))
 }
 
 /// Returns the exclusion for a reason that a page, a fragment or a profile gives.

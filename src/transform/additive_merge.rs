@@ -1,9 +1,10 @@
 //! Merges an addition into an object: maps merge, list items with the same name merge, other lists get the items that they
 //! do not have. A field that already has a different value is an error. Null is no value.
 
+use super::conflict::Conflict;
 use crate::diagnostic::{Diagnostic, Location};
-use crate::object::path::ITEM_KEYS;
-use crate::object::{Object, list, pod, pod_mut, take_pod_template, volumes};
+use crate::object::path::{ITEM_KEYS, escape, item_segment};
+use crate::object::{Object, list, mask, pod, pod_mut, pod_path, take_pod_template, volumes};
 use crate::yaml::{Entry, Map, Mark, Node, Sources, Value};
 
 /// Merges an addition into an object. Its pod template follows the rules for pods.
@@ -14,22 +15,32 @@ pub(super) fn merge_object_addition(
 ) -> Result<(), Diagnostic> {
     let kind = object.id.kind.as_str();
     let mut rest = addition.clone();
+    // An error about a Secret must not show its values.
+    mask::protect_secret(&mut rest);
     if pod(&object.root, kind).is_none_or(|pod| pod.as_map().is_none()) {
-        return merge_addition(&mut object.root, addition, sources);
+        return merge_addition(&mut object.root, &rest, "", sources);
     }
     let Some(template) = take_pod_template(&mut rest, kind) else {
-        return merge_addition(&mut object.root, addition, sources);
+        return merge_addition(&mut object.root, &rest, "", sources);
     };
-    merge_addition(&mut object.root, &rest, sources)?;
+    merge_addition(&mut object.root, &rest, "", sources)?;
     merge_pod_addition(object, &template, sources)
 }
 
-/// Merges an addition into a node.
+/// Merges an addition into a node. `path` is the path of the node in its object.
 pub(super) fn merge_addition(
     target: &mut Node,
     addition: &Node,
+    path: &str,
     sources: &Sources,
 ) -> Result<(), Diagnostic> {
+    merge(target, addition).map_err(|conflict| conflict.diagnostic(path, sources))
+}
+
+/// The result of a merge.
+type Merged = Result<(), Conflict>;
+
+fn merge(target: &mut Node, addition: &Node) -> Merged {
     target.sensitivity = target.sensitivity.max(addition.sensitivity);
     match (&mut target.value, &addition.value) {
         (_, Value::Null) => Ok(()),
@@ -40,7 +51,9 @@ pub(super) fn merge_addition(
         (Value::Map(map), Value::Map(added)) => {
             for entry in added.iter().filter(|entry| entry.value.value != Value::Null) {
                 match map.get_mut(&entry.key) {
-                    Some(current) => merge_addition(current, &entry.value, sources)?,
+                    Some(current) => {
+                        merge(current, &entry.value).map_err(|error| error.in_field(&entry.key))?;
+                    }
                     None => map.insert(entry.clone()),
                 }
             }
@@ -48,15 +61,15 @@ pub(super) fn merge_addition(
         }
         (Value::List(items), Value::List(added)) => {
             if added.iter().all(|item| item.as_str().is_some()) {
-                return merge_strings(items, added, sources);
+                return merge_strings(items, added);
             }
             for item in added {
-                merge_item(items, item, sources)?;
+                merge_item(items, item)?;
             }
             Ok(())
         }
         (current, new) if current == new => Ok(()),
-        _ => Err(conflict(target, addition, sources)),
+        _ => Err(Conflict::new(target, addition)),
     }
 }
 
@@ -69,22 +82,31 @@ pub(super) fn merge_pod_addition(
     addition: &Node,
     sources: &Sources,
 ) -> Result<(), Diagnostic> {
+    if let Some(spec) = addition.get("spec").and_then(Node::as_map) {
+        require_container_lists(spec, sources)?;
+    }
+    let path = pod_path(&object.id.kind);
+    merge_pod(object, addition).map_err(|conflict| conflict.diagnostic(&path, sources))
+}
+
+fn merge_pod(object: &mut Object, addition: &Node) -> Merged {
     let Some(pod) = pod_mut(&mut object.root, &object.id.kind) else { return Ok(()) };
     let mut rest = addition.clone();
     let (mut added, mut added_init) = (Vec::new(), Vec::new());
     if let Some(Value::Map(spec)) = rest.get_mut("spec").map(|spec| &mut spec.value) {
-        require_container_lists(spec, sources)?;
         added = take_list(spec, "containers");
         added_init = take_list(spec, "initContainers");
     }
-    merge_addition(pod, &rest, sources)?;
-    require_one_source_per_volume(pod, addition, sources)?;
+    let volumes_before = volumes(pod).to_vec();
+    merge(pod, &rest)?;
+    require_one_source_per_volume(pod, &volumes_before, addition)
+        .map_err(|conflict| conflict.in_field("volumes").in_field("spec"))?;
     let Some(Value::Map(spec)) = pod.get_mut("spec").map(|spec| &mut spec.value) else { return Ok(()) };
     let mut containers = take_list(spec, "containers");
     let mut init_containers = take_list(spec, "initContainers");
     for item in &added_init {
-        if let Some(existing) = find_by_name(&mut init_containers, item) {
-            merge_addition(existing, item, sources)?;
+        if find_by_name(&mut init_containers, item).is_some() {
+            merge_container(&mut init_containers, item, "initContainers")?;
             continue;
         }
         let index = object.added_init_containers.min(init_containers.len());
@@ -93,13 +115,18 @@ pub(super) fn merge_pod_addition(
     }
     for item in &added {
         match find_by_name(&mut init_containers, item) {
-            Some(existing) => merge_addition(existing, item, sources)?,
-            None => merge_item(&mut containers, item, sources)?,
+            Some(_) => merge_container(&mut init_containers, item, "initContainers")?,
+            None => merge_container(&mut containers, item, "containers")?,
         }
     }
     put_list(spec, "containers", containers, addition.mark);
     put_list(spec, "initContainers", init_containers, addition.mark);
     Ok(())
+}
+
+/// Merges a container into the one with the same name, or adds it.
+fn merge_container(containers: &mut Vec<Node>, container: &Node, field: &str) -> Merged {
+    merge_item(containers, container).map_err(|conflict| conflict.in_field(field).in_field("spec"))
 }
 
 /// Refuses `containers` that is not a list: `take_list` would drop it.
@@ -115,15 +142,17 @@ fn require_container_lists(spec: &Map, sources: &Sources) -> Result<(), Diagnost
 }
 
 /// Refuses an addition that gives a volume a second source, such as `secret` next to `emptyDir`.
-fn require_one_source_per_volume(pod: &Node, addition: &Node, sources: &Sources) -> Result<(), Diagnostic> {
+fn require_one_source_per_volume(pod: &Node, before: &[Node], addition: &Node) -> Merged {
     for added in volumes(addition) {
-        let merged = volumes(pod).iter().find(|volume| volume.get("name") == added.get("name"));
+        let has_name = |volume: &&Node| volume.get("name") == added.get("name");
+        let merged = volumes(pod).iter().find(has_name);
         // A volume has a name and a source.
         let fields = |map: &Map| map.iter().filter(|entry| entry.value.value != Value::Null).count();
         if let Some(volume) = merged
             && volume.as_map().is_some_and(|map| fields(map) > 2)
         {
-            return Err(conflict(volume, added, sources));
+            let current = before.iter().find(has_name).unwrap_or(volume);
+            return Err(Conflict::new(current, added).in_item(item_segment(added, 0)));
         }
     }
     Ok(())
@@ -148,16 +177,23 @@ fn find_by_name<'n>(items: &'n mut [Node], item: &Node) -> Option<&'n mut Node> 
 }
 
 /// Merges strings into a list, such as command-line arguments. A flag and a value that follows it belong together.
-fn merge_strings(items: &mut Vec<Node>, added: &[Node], sources: &Sources) -> Result<(), Diagnostic> {
+fn merge_strings(items: &mut Vec<Node>, added: &[Node]) -> Merged {
     let mut rest = added.iter().peekable();
     while let Some(item) = rest.next() {
         let Some(value) = rest.next_if(|next| takes_value(item) && is_value(next)) else {
-            merge_item(items, item, sources)?;
+            merge_item(items, item)?;
             continue;
         };
         match items.iter().position(|other| flag_of(other) == flag_of(item)) {
             Some(index) if items.get(index + 1) == Some(value) => {}
-            Some(index) => return Err(conflict(&items[index], item, sources)),
+            Some(index) => {
+                let other =
+                    items.get(index + 1).filter(|other| takes_value(&items[index]) && is_value(other));
+                let current = other
+                    .map_or(items[index].clone(), |other| Node { mark: items[index].mark, ..other.clone() });
+                let added = Node { mark: item.mark, ..value.clone() };
+                return Err(Conflict::new(&current, &added).in_item(flag_segment(item)));
+            }
             None => items.extend([item.clone(), value.clone()]),
         }
     }
@@ -183,13 +219,21 @@ fn flag_of(argument: &Node) -> Option<&str> {
     (!flag.is_empty()).then_some(flag)
 }
 
+/// Returns the segment of a path that selects an argument by its flag, such as `[--v]`.
+fn flag_segment(argument: &Node) -> String {
+    let text = mask::text(argument);
+    format!("[{}]", escape(text.split_once('=').map_or(text, |(flag, _)| flag)))
+}
+
 /// Merges an item into a list: into the item with the same mount path or name, or as a new item.
-fn merge_item(items: &mut Vec<Node>, item: &Node, sources: &Sources) -> Result<(), Diagnostic> {
-    if let Some(existing) = items.iter_mut().find(|other| is_same_item(other, item)) {
-        merge_addition(existing, item, sources)?;
+fn merge_item(items: &mut Vec<Node>, item: &Node) -> Merged {
+    if let Some(index) = items.iter().position(|other| is_same_item(other, item)) {
+        let existing = &mut items[index];
+        let before = existing.clone();
+        merge(existing, item).map_err(|conflict| conflict.in_item(item_segment(item, index)))?;
         // An environment variable has either a value or a source.
         if present(existing.get("value")).is_some() && present(existing.get("valueFrom")).is_some() {
-            return Err(conflict(existing, item, sources));
+            return Err(Conflict::new(&before, item).in_item(item_segment(item, index)));
         }
         return Ok(());
     }
@@ -197,7 +241,7 @@ fn merge_item(items: &mut Vec<Node>, item: &Node, sources: &Sources) -> Result<(
     if let Some(flag) = flag_of(item)
         && let Some(other) = items.iter().find(|other| flag_of(other) == Some(flag) && *other != item)
     {
-        return Err(conflict(other, item, sources));
+        return Err(Conflict::new(other, item).in_item(flag_segment(item)));
     }
     if !items.contains(item) {
         items.push(item.clone());
@@ -221,11 +265,4 @@ fn is_same_item(other: &Node, item: &Node) -> bool {
 /// Returns a field that has a value. Null is no value.
 fn present(field: Option<&Node>) -> Option<&Node> {
     field.filter(|node| node.value != Value::Null)
-}
-
-fn conflict(target: &Node, addition: &Node, sources: &Sources) -> Diagnostic {
-    Diagnostic::error("this field already has a different value")
-        .at(Location::of(addition.mark, sources))
-        .note(format!("the other value is at {}", sources.show(target.mark)))
-        .help("remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch")
 }

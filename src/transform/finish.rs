@@ -3,6 +3,7 @@
 use super::assemble::Assembled;
 use super::component::Component;
 use super::handle_intents::{Detected, WithIntents, refuse_late_intents};
+use super::patch_uses::{PatchUse, PatchUses};
 use super::{empty_metadata, filled_texts, issued, namespace, page_patches, pins, policy, strip_annotations};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::expand::{PodContext, View, policy_uses_bindings, policy_uses_config};
@@ -11,6 +12,7 @@ use crate::language::{DnsLabel, Marked};
 use crate::object::{Object, has_pods, mask};
 use crate::parallel::{self, MIN_COMPONENTS_PER_THREAD};
 use crate::select::Selection;
+use crate::yaml::Sources;
 
 /// The final objects of a profile.
 pub(crate) struct Rendered<'a> {
@@ -26,11 +28,40 @@ pub(crate) struct Rendered<'a> {
     pub(crate) warnings: Vec<Diagnostic>,
 }
 
+/// Finishes clusters of one topology. `others` are its other clusters: they are finished only if a patch has no effect in
+/// the first ones.
+pub(crate) fn finish<'a>(
+    clusters: Vec<WithIntents<'a>>,
+    others: Vec<WithIntents<'a>>,
+    sources: &Sources,
+) -> Result<Vec<Rendered<'a>>, Diagnostics> {
+    let mut uses = PatchUses::default();
+    let mut results = Vec::new();
+    for cluster in clusters {
+        results.push(finish_cluster(cluster, &mut uses));
+    }
+    if !uses.errors(sources).0.is_empty() {
+        for cluster in others {
+            // Errors in a cluster that is not wanted do not matter; the patches that they concern are not judged.
+            let _unwanted = finish_cluster(cluster, &mut uses);
+        }
+    }
+    let unused = uses.errors(sources);
+    match Diagnostics::collect(results) {
+        Ok(rendered) => unused.into_result(rendered),
+        Err(mut errors) => {
+            errors.append(unused);
+            Err(errors)
+        }
+    }
+}
+
 /// Applies policy, patches and pins, moves objects to the profile's namespace, and strips annotations.
-pub(crate) fn finish(cluster: WithIntents<'_>) -> Result<Rendered<'_>, Diagnostics> {
+fn finish_cluster<'a>(cluster: WithIntents<'a>, uses: &mut PatchUses) -> Result<Rendered<'a>, Diagnostics> {
     let WithIntents { assembled: Assembled { expanded, components, selection, .. }, detected } = cluster;
     let view = expanded.view;
-    let mut objects = policy_and_patches(components, &view, &detected)?;
+    let known = Known { detected: &detected, selection: &selection };
+    let mut objects = policy_and_patches(components, &view, &known, uses)?;
     objects.sort_by_key(|object| object.position);
     pins::apply(&mut objects, &view)?;
     let mut warnings = Vec::new();
@@ -43,17 +74,26 @@ pub(crate) fn finish(cluster: WithIntents<'_>) -> Result<Rendered<'_>, Diagnosti
     strip_annotations::apply(&mut objects, &view.profile.strip);
     empty_metadata::remove(&mut objects, &view);
     // Policy and patches may have added values to Secrets.
-    objects.iter_mut().for_each(|object| mask::protect_secret(&mut object.root));
+    for object in &mut objects {
+        mask::protect_secret(&mut object.root);
+    }
     Ok(Rendered { view, selection, objects, namespace, warnings })
 }
 
-/// Applies policy and patches, and returns the objects of all components.
+/// What the steps before found out about a cluster.
+struct Known<'a> {
+    detected: &'a Detected,
+    selection: &'a Selection,
+}
+
+/// Applies policy and patches, and returns the objects of all components. Adds what the patches did to `uses`.
 ///
 /// Objects with pods come last: their policy may depend on other objects of the cluster (see [`pod_context`]).
 fn policy_and_patches(
     mut components: Vec<Component>,
     view: &View<'_>,
-    detected: &Detected,
+    known: &Known<'_>,
+    uses: &mut PatchUses,
 ) -> Result<Vec<Object>, Diagnostics> {
     let without_context = PodContext::default();
     let without_pods =
@@ -63,14 +103,15 @@ fn policy_and_patches(
             filled_texts::convert(&mut component.objects, view);
             Ok(())
         });
-    let context = pod_context(&components, view);
-    let finished = parallel::map(MIN_COMPONENTS_PER_THREAD, components, |mut component: Component| {
-        apply_policy(&mut component, view, &context, |object| has_pods(&object.id.kind))?;
-        page_patches::apply(&mut component.objects, view, &component.name)?;
-        filled_texts::convert(&mut component.objects, view);
-        refuse_late_intents(&component, view, detected)?;
-        Ok(component.objects)
+    let context = pod_context(&components, view, known.selection);
+    let finished = parallel::map(MIN_COMPONENTS_PER_THREAD, components, |component: Component| {
+        let mut uses = Vec::new();
+        (policy_for_pods_and_patches(component, view, known, &context, &mut uses), uses)
     });
+    let (finished, found): (Vec<_>, Vec<_>) = finished.into_iter().unzip();
+    for found in found.into_iter().flatten() {
+        uses.add(found);
+    }
     // Both passes run to the end, so that the user sees all errors at once.
     let mut errors = Diagnostics::default();
     if let Err(more) = Diagnostics::collect(without_pods) {
@@ -83,6 +124,25 @@ fn policy_and_patches(
             Err(errors)
         }
     }
+}
+
+/// Applies the policy for pods and the patches to a component, and returns its objects. Adds what the patches did to
+/// `uses`.
+fn policy_for_pods_and_patches(
+    mut component: Component,
+    view: &View<'_>,
+    known: &Known<'_>,
+    context: &PodContext,
+    uses: &mut Vec<PatchUse>,
+) -> Result<Vec<Object>, Diagnostics> {
+    if let Err(errors) = apply_policy(&mut component, view, context, |object| has_pods(&object.id.kind)) {
+        uses.extend(page_patches::not_applied(view, &component.name));
+        return Err(errors);
+    }
+    page_patches::apply(&mut component.objects, view, &component.name, known.selection, uses)?;
+    filled_texts::convert(&mut component.objects, view);
+    refuse_late_intents(&component, view, known.detected)?;
+    Ok(component.objects)
 }
 
 /// Applies the policy of the profile to those objects of a component that a filter selects.
@@ -107,20 +167,24 @@ fn apply_policy(
 ///
 /// These objects must be in their final state. But the next pass applies their patches, together with the policy for
 /// pods. So this function applies the patches to copies.
-fn pod_context(components: &[Component], view: &View<'_>) -> PodContext {
+fn pod_context(components: &[Component], view: &View<'_>, selection: &Selection) -> PodContext {
     let mut context = PodContext::default();
     let uses_bindings = policy_uses_bindings(view.profile);
     let uses_config = policy_uses_config(view.profile);
     for component in components {
         for object in &component.objects {
-            match object.id.kind.as_str() {
-                "RoleBinding" | "ClusterRoleBinding" if uses_bindings => {
-                    context.add_binding(&object.id, &page_patches::preview(object, view, &component.name));
-                }
-                "ConfigMap" | "Secret" if uses_config => {
-                    context.add_config(&object.id, page_patches::preview(object, view, &component.name));
-                }
-                _ => {}
+            let is_binding = matches!(object.id.kind.as_str(), "RoleBinding" | "ClusterRoleBinding");
+            let is_config = matches!(object.id.kind.as_str(), "ConfigMap" | "Secret");
+            if !(uses_bindings && is_binding || uses_config && is_config) {
+                continue;
+            }
+            let Some(root) = page_patches::preview(object, view, &component.name, selection) else {
+                continue;
+            };
+            if is_binding {
+                context.add_binding(&object.id, &root);
+            } else {
+                context.add_config(&object.id, root);
             }
         }
     }

@@ -142,9 +142,11 @@ fn apply_to_containers(
     let mut any = false;
     for (index, container) in containers_mut(pod).into_iter().enumerate() {
         let node = before.get(index).copied().unwrap_or(container).clone();
-        let scope = ContainerScope { node, is_init: index >= first_init_container };
-        let variables = Variables { container: Some(scope), ..variables.clone() };
-        let path = format!("{}/spec/containers/{index}", pod_path(&kind));
+        let is_init = index >= first_init_container;
+        let variables = Variables { container: Some(ContainerScope { node, is_init }), ..variables.clone() };
+        let (list, position) =
+            if is_init { ("initContainers", index - first_init_container) } else { ("containers", index) };
+        let path = format!("{}/spec/{list}/{position}", pod_path(&kind));
         any |= apply_to_part(container, &path, rule, &variables, set_fields)?;
     }
     Ok(any)
@@ -185,7 +187,7 @@ fn apply_to_part(
     let sources = variables.view.context.sources;
     let Some(body) = body_of(rule, variables)? else { return Ok(false) };
     match rule.layer {
-        Layer::Add => merge_addition(target, &body, sources)?,
+        Layer::Add => merge_addition(target, &body, path, sources)?,
         layer => change_fields(target, path, (layer, &body), set_fields, sources)?,
     }
     Ok(true)

@@ -104,7 +104,7 @@ fn strategic_merge_patches_give_the_same_results_as_in_kubernetes() {
             let (object, fields) = generate::object(random);
             [object.to_string(), generate::strategic_patch(fields, random).to_string()]
         },
-        apply: |object, patch| patch::strategic_merge(object, patch, None, ItemPosition::First),
+        apply: |object, patch| patch::strategic_merge(object, patch, None, ItemPosition::Kubernetes),
         normalize: without_directives,
         stricter: |_, _| false,
         // `$setElementOrder` for a list without items, and a directive that Kubernetes kept in a new item before it

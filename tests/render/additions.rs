@@ -68,30 +68,30 @@ fn additions_that_set_a_field_to_different_values_are_an_error() {
     for (additions, expected) in [
         (
             "{pod: {spec: {volumes: [{name: v, secret: {secretName: s}}]}}}",
-            r"
-            error: payload/op/component.yaml:6:32: this field already has a different value
+            r#"
+            error: payload/op/component.yaml:6:32: `/spec/template/spec/volumes/[name=v]` cannot be set to `{"name":"v","secret":{"secretName":"s"}}`, because it is `{"emptyDir":{},"name":"v"}`
               object: Deployment.apps/d in ns
               note: the other value is at payload/op/1.yaml:4:119
-              help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
-            ",
+              help: give both the same value, or remove this one and change the field with `patches` in the page
+            "#,
         ),
         (
             "{pod: {spec: {containers: [{name: c, env: [{name: E, value: x}]}]}}}, \
              {pod: {spec: {containers: [{name: c, env: [{name: E, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]}]}}}",
-            r"
-            error: payload/op/component.yaml:6:121: this field already has a different value
+            r#"
+            error: payload/op/component.yaml:6:121: `/spec/template/spec/containers/[name=c]/env/[name=E]` cannot be set to `{"name":"E","valueFrom":{"fieldRef":{"fieldPath":"metadata.name"}}}`, because it is `{"name":"E","value":"x"}`
               object: Deployment.apps/d in ns
               note: the other value is at payload/op/component.yaml:6:51
-              help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
-            ",
+              help: give both the same value, or remove this one and change the field with `patches` in the page
+            "#,
         ),
         (
             "{pod: {spec: {containers: [{name: c, args: [--config, else.yaml]}]}}}",
             r"
-            error: payload/op/component.yaml:6:52: this field already has a different value
+            error: payload/op/component.yaml:6:52: `/spec/template/spec/containers/[name=c]/args/[--config]` cannot be set to `else.yaml`, because it is `same.yaml`
               object: Deployment.apps/d in ns
               note: the other value is at payload/op/1.yaml:4:85
-              help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
+              help: give both the same value, or remove this one and change the field with `patches` in the page
             ",
         ),
         (
@@ -113,6 +113,28 @@ fn additions_that_set_a_field_to_different_values_are_an_error() {
         let page = format!("values: {{workload: Deployment/d}}\nadds: [{additions}]");
         TestProject::with_deployment(&page, "").assert_render_error("mc", expected);
     }
+}
+
+#[test]
+fn the_error_for_two_values_shows_no_secret() {
+    let project = TestProject::with_deployment("", "")
+    .manifest("op/2.yaml", &object("v1", "Secret", "ns", "s", "stringData: {k: zq7manifest}"))
+    .parameters("parameters: {p.secret: {type: string, secret: true, default: zq7parameter, description: d}}")
+    .page(
+        "op",
+        r"
+        place: {management: [Deployment, Secret]}
+        values: {workload: Deployment/d}
+        adds:
+        - {pod: {spec: {hostname: '${p.secret}'}}}
+        - {pod: {spec: {hostname: shown}}}
+        - {objects: [{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: ns}, stringData: {k: zq7added}}]}
+        ",
+    );
+    let error = project.render_error("mc");
+    assert!(error.contains("`/spec/template/spec/hostname` cannot be set to `shown`"), "{error}");
+    assert!(error.contains("`/stringData/k` cannot be set to"), "{error}");
+    assert!(!error.contains("zq7"), "{error}");
 }
 
 #[test]

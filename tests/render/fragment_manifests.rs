@@ -111,7 +111,7 @@ fn a_value_cannot_mention_another_value() {
         "one",
         r"
         error: payload/op/component.yaml:5:19: `${A}` is not defined
-          help: declare it as a parameter
+          help: declare it as a parameter or under `values` of the page; write `$${A}` for the text itself
         ",
     );
 }

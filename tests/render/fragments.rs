@@ -300,11 +300,11 @@ fn fragments_that_disagree_are_an_error_that_names_both_lines() {
     project.assert_render_error(
         "mc",
         r"
-        error: profiles/fragments/two.yaml:6:52: this field already has a different value
+        error: profiles/fragments/two.yaml:6:52: `/spec/template/spec/containers/[name=c]/image` cannot be set to `z`, because it is `x`
           object: Deployment.apps/a in ns
           note: the other value is at profiles/fragments/one.yaml:6:52
           note: used at payload/op/component.yaml:7:3
-          help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
+          help: give both the same value, or remove this one and change the field with `patches` in the page
         ",
     );
 }
@@ -321,11 +321,11 @@ fn a_fragment_that_disagrees_with_the_manifest_is_an_error_that_names_both_lines
     project.assert_render_error(
         "mc",
         r"
-        error: profiles/fragments/one.yaml:6:52: this field already has a different value
+        error: profiles/fragments/one.yaml:6:52: `/spec/template/spec/containers/[name=c]/args/[--v]` cannot be set to `--v=4`, because it is `--v=2`
           object: Deployment.apps/a in ns
           note: the other value is at payload/op/2.yaml:9:42
           note: used at payload/op/component.yaml:5:8
-          help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
+          help: give both the same value, or remove this one and change the field with `patches` in the page
         ",
     );
 }

@@ -38,7 +38,7 @@ fn a_patch_does_not_apply_to_an_object_of_another_group() {
     project.assert_render_error(
         "mc",
         r"
-        error: payload/op/component.yaml:6:3: the patch matches no object of `op`
+        error: payload/op/component.yaml:6:3: the patch matches no object of `op` in the profile `mc`
           help: did you mean `Deployment/d`?
         ",
     );
@@ -89,6 +89,7 @@ fn a_custom_resource_is_merged_with_the_schema_of_its_own_version() {
             - reason: x
               in: [mc]
               target: {kind: X}
+              creates: [l/b]
               patch: {metadata: {labels: {a: b}}, spec: {l: [{name: b}]}}
             ",
         );

@@ -37,7 +37,8 @@ fn strategic_merge_gives_the_same_results_as_kubernetes() {
     assert_eq!(cases.len(), 48);
     for case in cases {
         let name = case["name"].as_str().unwrap();
-        let ours = strategic(&case["original"].to_string(), &case["patch"].to_string(), ItemPosition::First);
+        let ours =
+            strategic(&case["original"].to_string(), &case["patch"].to_string(), ItemPosition::Kubernetes);
         match (case.get("result"), ours) {
             (None, Err(_)) => {}
             (Some(theirs), Ok(ours)) => {
@@ -66,20 +67,22 @@ fn containers_after(change: &str, position: ItemPosition) -> Vec<String> {
 }
 
 #[test]
-fn new_items_come_where_kubernetes_puts_them_unless_the_position_is_last() {
+fn new_items_come_where_kubernetes_or_kustomize_puts_them_or_last() {
     let change = "spec: {containers: [{name: c}, {name: b, image: i}]}";
-    assert_eq!(containers_after(change, ItemPosition::First), ["c", "a", "b"]);
+    assert_eq!(containers_after(change, ItemPosition::Kubernetes), ["c", "a", "b"]);
+    assert_eq!(containers_after(change, ItemPosition::First), ["c", "b", "a"]);
     assert_eq!(containers_after(change, ItemPosition::Last), ["a", "b", "c"]);
 }
 
 #[test]
 fn a_patch_orders_the_items_that_it_has() {
     let change = "spec: {containers: [{name: b}, {name: a}]}";
+    assert_eq!(containers_after(change, ItemPosition::Kubernetes), ["b", "a"]);
     assert_eq!(containers_after(change, ItemPosition::First), ["b", "a"]);
     assert_eq!(containers_after(change, ItemPosition::Last), ["a", "b"]);
     let ordered =
         "spec: {$setElementOrder/containers: [{name: b}, {name: c}, {name: a}], containers: [{name: c}]}";
-    for position in [ItemPosition::First, ItemPosition::Last] {
+    for position in [ItemPosition::Kubernetes, ItemPosition::First, ItemPosition::Last] {
         assert_eq!(containers_after(ordered, position), ["b", "c", "a"]);
     }
 }

@@ -277,8 +277,8 @@ impl std::ops::Deref for TestProject {
     }
 }
 
-/// The message for two additions that set a field to different values.
-pub(crate) const CONFLICT: &str = "this field already has a different value";
+/// A part of the message for two additions that set a field to different values.
+pub(crate) const CONFLICT: &str = "` cannot be set to `";
 
 /// The spec of the Deployment in [`TestProject::with_deployment`].
 pub(crate) const DEPLOYMENT_SPEC: &str = "spec: {template: {spec: {serviceAccountName: sa, containers: [{name: c, args: [run, --config, same.yaml]}], volumes: [{name: v, emptyDir: {}}]}}}\n";

@@ -14,9 +14,8 @@ use crate::apply::object::server_side_apply::{
 };
 use crate::apply::wire::api_server::Response;
 use crate::apply::wire::error::RequestError;
-use crate::language::ItemPosition;
 use crate::object::Schema;
-use crate::transform::patch::strategic;
+use crate::transform::patch::{ItemPosition, strategic};
 use crate::yaml::Node;
 
 /// Asks the API server what an apply would do to an existing object, including its adoption with `--adopt`.

@@ -116,6 +116,10 @@ impl<'a> NameChecker<'a> {
         for patch in &page.patches {
             self.check_when(&patch.value.when, &parameters_only);
             self.check_profiles_exist(&patch.value.profiles);
+            // A patch that cannot be read is reported when it is applied.
+            for patch in self.context.payload.patches(component, page, patch).unwrap_or_default() {
+                self.check_node(&patch, &local);
+            }
         }
         for need in &page.needs {
             self.check_profiles_exist(&need.value.profiles);

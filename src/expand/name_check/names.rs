@@ -56,6 +56,10 @@ impl NameChecker<'_> {
             format!("only the page of `{}` can use this parameter", page.name())
         } else if let Some(near) = nearest(name, known) {
             format!("did you mean `{}`?", shown.replace(name, near))
+        } else if local.page.is_some() && shown.starts_with("${") {
+            format!(
+                "declare it as a parameter or under `values` of the page; write `${shown}` for the text itself"
+            )
         } else {
             "declare it as a parameter".to_owned()
         };

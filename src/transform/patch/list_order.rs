@@ -1,8 +1,20 @@
-//! The order of a list after a strategic merge: that of apimachinery's `normalizeElementOrder`.
+//! The order of a list after a strategic merge.
 
 use std::collections::BTreeMap;
 
 use crate::yaml::{Node, json};
+
+/// Where a merged list has the items of a strategic merge patch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ItemPosition {
+    /// As in Kubernetes (apimachinery's `normalizeElementOrder`): the items of the patch have the order of the patch, an
+    /// item that is not in the patch keeps its place before or after them, and new items come early.
+    Kubernetes,
+    /// As in kustomize: the items of the patch come first, in the order of the patch, and then the others.
+    First,
+    /// Existing items keep their order, and new items come after them.
+    Last,
+}
 
 /// The positions of items, by the value that identifies them: a merge key, or the whole item.
 pub(super) struct Positions(BTreeMap<String, usize>);
@@ -40,7 +52,16 @@ fn identity(item: &Node, key: Option<&str>) -> Option<String> {
     }
 }
 
-/// Orders the items of a merged list. The items of the patch have the order of the patch, the others keep theirs. Of an
+/// Orders the items of a merged list as kustomize does: first the items of the patch, in the order of the patch, then the
+/// others.
+pub(super) fn put_first(merged: &mut [Node], patch: &Positions, object: &Positions, key: Option<&str>) {
+    merged.sort_by_cached_key(|item| match patch.get(item, key) {
+        Some(position) => (false, Some(position)),
+        None => (true, object.get(item, key)),
+    });
+}
+
+/// Orders the items of a merged list as Kubernetes does. The items of the patch have the order of the patch, the others keep theirs. Of an
 /// item of the patch and another item, that comes first which was first in the object; an item that is new comes as
 /// early as the order of the patch allows.
 pub(super) fn normalize(merged: &mut Vec<Node>, patch: &Positions, object: &Positions, key: Option<&str>) {

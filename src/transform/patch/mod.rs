@@ -8,10 +8,9 @@ mod merge;
 mod strategic;
 
 pub use json::{Operation, apply as apply_operations, operations};
+pub use list_order::ItemPosition;
 pub use merge::merge;
-pub(crate) use strategic::{refuse_emptied_lists, strategic};
-
-pub use crate::language::ItemPosition;
+pub(crate) use strategic::{NewItem, refuse_emptied_lists, strategic};
 
 use crate::object::Schema;
 use crate::object::path::PathError;
@@ -58,7 +57,7 @@ impl From<PathError> for PatchError {
 /// let mut object = yaml::read(object, SourceId(0))?.remove(0).root;
 /// let patch = yaml::read("{spec: {containers: [{name: a, image: new}]}}", SourceId(1))?.remove(0).root;
 ///
-/// strategic_merge(&mut object, &patch, None, ItemPosition::First).unwrap();
+/// strategic_merge(&mut object, &patch, None, ItemPosition::Kubernetes).unwrap();
 /// let containers = object.get("spec").and_then(|spec| spec.get("containers")).unwrap();
 /// assert_eq!(yaml::json::write(containers), r#"[{"image":"new","name":"a"},{"name":"b"}]"#);
 /// # Ok::<(), yaml::SyntaxError>(())

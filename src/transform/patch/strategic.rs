@@ -1,8 +1,7 @@
 //! Strategic merge patch as in Kubernetes: the schema says which lists merge and by which key; directives such as `$patch`
 //! change that.
 //!
-//! A merged list has the order of apimachinery: the items of the patch have the order of the patch, and new items come
-//! early. [`ItemPosition::Last`] keeps the order of the object instead and appends new items.
+//! [`ItemPosition`] says in which order the items of a merged list are.
 //!
 //! There is one difference. Where the patch has new values, apimachinery keeps some nulls and directives in them, which
 //! the API server then ignores. Here they are removed.
@@ -14,20 +13,24 @@ use super::directives::{
     DELETE_FROM_LIST, ElementOrder, PATCH, RETAIN_KEYS, SET_ORDER, delete_from_list, directive, field_schema,
     key_of, positions_for_order, require_same_types, retain_keys, unknown_directive, without_directives,
 };
-use super::list_order::{Positions, normalize};
+use super::list_order::{ItemPosition, Positions, normalize, put_first};
 use super::merge::remove_nulls;
 use super::{PatchError, Result};
-use crate::language::ItemPosition;
-use crate::object::path::scalar_text;
-use crate::object::{ListStrategy, Schema};
+use crate::object::path::{escape, scalar_text};
+use crate::object::{ListStrategy, Schema, mask};
+use crate::yaml::json::HIDDEN;
 use crate::yaml::{Entry, Map, Mark, Node, Value};
 
 /// An item that a patch creates in a list that is merged by a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NewItem {
+    /// The path of the list, such as `/spec/template/spec/containers`.
+    pub(crate) path: String,
     /// The field with the list, such as `containers`.
     pub(crate) list: String,
-    /// The merge key of the item, such as the name of a container.
+    /// The merge key of the list, such as `name`.
+    pub(crate) merge_key: String,
+    /// The value of the merge key, such as the name of a container.
     pub(crate) key: String,
     /// The position of the merge key in the patch.
     pub(crate) mark: Mark,
@@ -43,7 +46,7 @@ pub(crate) fn strategic(
     schema: Schema<'_>,
     position: ItemPosition,
 ) -> Result<Vec<NewItem>> {
-    let mut merger = Merger { position, created: Vec::new() };
+    let mut merger = Merger { position, path: String::new(), created: Vec::new() };
     match (&mut target.value, &patch.value) {
         (Value::Map(map), Value::Map(changes)) => {
             merger.merge_map(map, changes, schema)?;
@@ -83,6 +86,8 @@ pub(crate) fn refuse_emptied_lists(patch: &Node, schema: Schema<'_>) -> Result<(
 
 struct Merger {
     position: ItemPosition,
+    /// The path of the map or list that is being merged.
+    path: String,
     created: Vec<NewItem>,
 }
 
@@ -152,6 +157,21 @@ impl Merger {
 
     /// Merges one field of the patch. Returns the field if the object does not have it.
     fn merge_entry(&mut self, target: &mut Map, change: &Entry, schema: Schema<'_>) -> Result<Option<Entry>> {
+        let length = self.enter(&change.key);
+        let added = self.merge_field(target, change, schema)?;
+        self.path.truncate(length);
+        Ok(added)
+    }
+
+    /// Appends a segment to the path. Returns the length of the path before.
+    fn enter(&mut self, segment: &str) -> usize {
+        let length = self.path.len();
+        self.path.push('/');
+        self.path.push_str(&escape(segment));
+        length
+    }
+
+    fn merge_field(&mut self, target: &mut Map, change: &Entry, schema: Schema<'_>) -> Result<Option<Entry>> {
         if change.key.starts_with(DELETE_FROM_LIST) {
             return delete_from_list(target, change, schema).map(|()| None);
         }
@@ -261,14 +281,16 @@ impl Merger {
             let value = key_of(change, key)?;
             let Some(index) = positions.get(change, Some(key)) else {
                 let existing_keys = existing_keys.get_or_insert_with(|| keys(&items[..existing], key));
-                self.record(list.field, value, Arc::clone(existing_keys));
+                self.record(list, value, Arc::clone(existing_keys));
                 positions.insert(change, Some(key), items.len());
                 items.extend(without_directives(change));
                 continue;
             };
             if let (Value::Map(map), Value::Map(nested)) = (&mut items[index].value, &change.value) {
                 let recorded = self.created.len();
+                let length = self.enter(&format!("[{key}={}]", shown(value)));
                 self.merge_map(map, nested, list.item)?;
+                self.path.truncate(length);
                 if index >= existing {
                     self.created.truncate(recorded);
                 }
@@ -281,30 +303,39 @@ impl Merger {
     /// Orders a merged list, in which new items come last so far.
     fn order(&self, items: &mut Vec<Node>, patch: &Positions, before: &Positions, key: Option<&str>) {
         match self.position {
+            ItemPosition::Kubernetes => normalize(items, patch, before, key),
+            ItemPosition::First => put_first(items, patch, before, key),
             ItemPosition::Last => {}
-            ItemPosition::First => normalize(items, patch, before, key),
         }
     }
 
     /// Records an item that the patch creates.
-    fn record(&mut self, list: &str, key: &Node, existing: Arc<[String]>) {
-        let text = scalar_text(key).unwrap_or_default();
-        self.created.push(NewItem { list: list.to_owned(), key: text, mark: key.mark, existing });
+    fn record(&mut self, list: &KeyedList<'_>, key: &Node, existing: Arc<[String]>) {
+        self.created.push(NewItem {
+            path: self.path.clone(),
+            list: list.field.to_owned(),
+            merge_key: list.key.to_owned(),
+            key: shown(key),
+            mark: key.mark,
+            existing,
+        });
     }
 
     /// Records the items of keyed lists in a field that the object does not have.
     fn record_new(&mut self, field: &str, new: &Node, schema: Schema<'_>) {
         match (&new.value, schema.list_strategy()) {
             (Value::List(items), ListStrategy::MergeBy(key)) => {
+                let list = KeyedList { field, key, item: schema.item() };
                 for key in items.iter().filter_map(|item| item.get(key)) {
-                    self.record(field, key, Arc::default());
+                    self.record(&list, key, Arc::default());
                 }
             }
             (Value::Map(map), _) => {
                 for entry in map {
-                    if let Some(schema) = schema.field(&entry.key) {
-                        self.record_new(&entry.key, &entry.value, schema);
-                    }
+                    let Some(schema) = schema.field(&entry.key) else { continue };
+                    let length = self.enter(&entry.key);
+                    self.record_new(&entry.key, &entry.value, schema);
+                    self.path.truncate(length);
                 }
             }
             _ => {}
@@ -319,9 +350,15 @@ struct KeyedList<'s> {
     item: Schema<'s>,
 }
 
-/// Returns the merge keys of items.
+/// Returns the merge keys of items, without sensitive ones.
 fn keys(items: &[Node], key: &str) -> Arc<[String]> {
-    items.iter().filter_map(|item| scalar_text(item.get(key)?)).collect()
+    let keys = items.iter().filter_map(|item| item.get(key));
+    keys.filter(|key| !mask::is_sensitive(key)).filter_map(scalar_text).collect()
+}
+
+/// Returns a merge key for a message.
+fn shown(key: &Node) -> String {
+    if mask::is_sensitive(key) { HIDDEN.to_owned() } else { scalar_text(key).unwrap_or_default() }
 }
 
 /// Applies the `$patch` directives of items. Returns whether one of them replaced the whole list.

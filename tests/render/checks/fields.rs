@@ -118,5 +118,5 @@ fn patches_of_a_declared_kind_use_its_list_keys() {
         ",
     );
     let rendered = project.run_checked(&["render", "-o", "json"]).json();
-    assert_eq!(rendered[0]["spec"]["items"], json!([{"name": "a", "v": 1}, {"name": "b", "v": 3}]));
+    assert_eq!(rendered[0]["spec"]["items"], json!([{"name": "b", "v": 3}, {"name": "a", "v": 1}]));
 }

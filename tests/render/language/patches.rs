@@ -13,6 +13,7 @@ fn patches_of_a_page_work_as_in_kustomize() {
             r"
             patches:
             - reason: by name in the patch
+              creates: [containers/d]
               patch:
                 apiVersion: apps/v1
                 kind: Deployment
@@ -36,6 +37,7 @@ fn patches_of_a_page_work_as_in_kustomize() {
               path: remove.yaml
             - reason: before the others
               position: first
+              creates: [containers/z]
               target: {labelSelector: '!nothing', kind: Deployment}
               patch: {spec: {template: {spec: {containers: [{name: z}]}}}}
             ",
@@ -81,14 +83,14 @@ fn a_patch_that_does_nothing_is_an_error() {
         (
             "{reason: r, target: {kind: Deployment, name: aa}, patch: {a: b}}",
             r"
-            error: payload/op/component.yaml:4:11: the patch matches no object of `op`
+            error: payload/op/component.yaml:4:11: the patch matches no object of `op` in the profile `test`
               help: did you mean `Deployment/a`?
             ",
         ),
         (
             "{reason: r, target: {kind: Deployment}, patch: {kind: Deployment}}",
             r"
-            error: payload/op/component.yaml:4:11: the patch changes nothing
+            error: payload/op/component.yaml:4:11: the patch changes nothing in the profile `test`
               note: the object already has these values
               help: remove it, or write `optional: true` if it may have no effect
             ",

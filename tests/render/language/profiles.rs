@@ -186,10 +186,10 @@ fn a_policy_entry_that_adds_another_value_than_the_manifest_is_an_error() {
     project.assert_render_error(
         "test",
         r"
-        error: profiles/test.yaml:6:47: this field already has a different value
+        error: profiles/test.yaml:6:47: `/spec/template/spec/hostNetwork` cannot be set to `false`, because it is `true`
           object: Deployment.apps/a in ns
           note: the other value is at payload/op/1.yaml:8:20
-          help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
+          help: give both the same value, or remove this one and change the field with `patches` in the page
         ",
     );
 }

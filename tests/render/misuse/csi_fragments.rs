@@ -93,18 +93,18 @@ fn misuse_of_metrics_proxy() {
         error: payload/op/component.yaml:7:59: the input `port` must be a name of lower-case letters, digits, `-` and `.`, not the number 9203
 
         metrics-proxy: {workload: Deployment/d, proxy: driver, port: m, local: 8080, exposed: 9203}
-        error: profiles/fragments/metrics-proxy.yaml(${images.kube-rbac-proxy}): this field already has a different value
+        error: profiles/fragments/metrics-proxy.yaml(${images.kube-rbac-proxy}): `/spec/template/spec/containers/[name=driver]/image` cannot be set to `q/kube-rbac-proxy`, because it is `i`
           object: Deployment.apps/d in old
           note: the other value is at payload/op/0000_50_op_1.yaml:12:31
           note: used at payload/op/component.yaml:7:3
-          help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
+          help: give both the same value, or remove this one and change the field with `patches` in the page
 
         metrics-proxy: {workload: Deployment/d, proxy: p, port: own, local: 8080, exposed: 9203}
-        error: profiles/fragments/metrics-proxy.yaml(${exposed}): this field already has a different value
+        error: profiles/fragments/metrics-proxy.yaml(${exposed}): `/spec/ports/[name=own]/port` cannot be set to `9203`, because it is `443`
           object: Service/d-metrics in old
           note: the other value is at payload/op/0000_50_op_1.yaml:18:54
           note: used at payload/op/component.yaml:7:3
-          help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
+          help: give both the same value, or remove this one and change the field with `patches` in the page
         ",
     );
     assert_error(
@@ -127,11 +127,11 @@ fn misuse_of_metrics_proxy() {
         MC,
         [usage, &usage.replace("port: m, local: 8080, exposed: 9203", "port: q, local: 8081, exposed: 9204")],
         r"
-        error: profiles/fragments/metrics-proxy.yaml(--secure-listen-address=0.0.0.0:${exposed}): this field already has a different value
+        error: profiles/fragments/metrics-proxy.yaml(--secure-listen-address=0.0.0.0:${exposed}): `/spec/template/spec/containers/[name=p]/args/[--secure-listen-address]` cannot be set to `--secure-listen-address=0.0.0.0:9204`, because it is `--secure-listen-address=0.0.0.0:9203`
           object: Deployment.apps/d in old
           note: the other value is at profiles/fragments/metrics-proxy.yaml(--secure-listen-address=0.0.0.0:${exposed})
           note: used at payload/op/component.yaml:8:3
-          help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
+          help: give both the same value, or remove this one and change the field with `patches` in the page
         ",
     );
 }
@@ -212,11 +212,11 @@ fn misuse_of_csi_sidecar() {
         MC,
         [usage, &usage.replace("8203", "8204")],
         r"
-        error: profiles/fragments/csi-sidecar.yaml(${listen}=localhost:${local}): this field already has a different value
+        error: profiles/fragments/csi-sidecar.yaml(${listen}=localhost:${local}): `/spec/template/spec/containers/[name=csi-attacher]/args/[--http-endpoint]` cannot be set to `--http-endpoint=localhost:8204`, because it is `--http-endpoint=localhost:8203`
           object: Deployment.apps/d in old
           note: the other value is at profiles/fragments/csi-sidecar.yaml(${listen}=localhost:${local})
           note: used at payload/op/component.yaml:8:3
-          help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
+          help: give both the same value, or remove this one and change the field with `patches` in the page
         ",
     );
 }
@@ -286,11 +286,11 @@ fn misuse_of_csi_rights() {
         GUEST,
         [use_of("csi-right"), &use_of("csi-right").replace("role: main-attacher", "role: other")],
         r"
-        error: profiles/fragments/csi-right.yaml(openshift-csi-${role}-role): this field already has a different value
+        error: profiles/fragments/csi-right.yaml(openshift-csi-${role}-role): `/roleRef/name` cannot be set to `openshift-csi-other-role`, because it is `openshift-csi-main-attacher-role`
           object: ClusterRoleBinding.rbac.authorization.k8s.io/ebs-csi-main-attacher-binding
           note: the other value is at profiles/fragments/csi-right.yaml(openshift-csi-${role}-role)
           note: used at payload/op/component.yaml:8:3
-          help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
+          help: give both the same value, or remove this one and change the field with `patches` in the page
         ",
     );
 }
@@ -335,11 +335,11 @@ fn misuse_of_csi_liveness() {
         MC,
         [use_of("csi-liveness"), &use_of("csi-liveness").replace("10301", "10302")],
         r"
-        error: profiles/fragments/csi-liveness.yaml(--health-port=${health}): this field already has a different value
+        error: profiles/fragments/csi-liveness.yaml(--health-port=${health}): `/spec/template/spec/containers/[name=csi-liveness-probe]/args/[--health-port]` cannot be set to `--health-port=10302`, because it is `--health-port=10301`
           object: Deployment.apps/d in old
           note: the other value is at profiles/fragments/csi-liveness.yaml(--health-port=${health})
           note: used at payload/op/component.yaml:8:3
-          help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
+          help: give both the same value, or remove this one and change the field with `patches` in the page
         ",
     );
 }

@@ -77,45 +77,45 @@ fn guest_api_conflicts_with_a_manifest_or_another_use_that_sets_its_fields() {
         (
             "volumes: [",
             "volumes: [{name: guest-kubeconfig, emptyDir: {}}, ",
-            r"
-            error: profiles/fragments/guest-api.yaml(name: guest-kubeconfig): this field already has a different value
+            r#"
+            error: profiles/fragments/guest-api.yaml(name: guest-kubeconfig): `/spec/template/spec/volumes/[name=guest-kubeconfig]` cannot be set to `{"name":"guest-kubeconfig","secret":{"defaultMode":416,"secretName":"d-kubeconfig"}}`, because it is `{"emptyDir":{},"name":"guest-kubeconfig"}`
               object: Deployment.apps/d in old
               note: the other value is at payload/op/0000_50_op_1.yaml:13:17
               note: used at payload/op/component.yaml:7:3
-              help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
-            ",
+              help: give both the same value, or remove this one and change the field with `patches` in the page
+            "#,
         ),
         (
             "args: [run]",
             "volumeMounts: [{name: data, mountPath: /etc/guest-kubeconfig}]",
             r"
-            error: profiles/fragments/guest-api.yaml(guest-kubeconfig): this field already has a different value
+            error: profiles/fragments/guest-api.yaml(guest-kubeconfig): `/spec/template/spec/containers/[name=driver]/volumeMounts/[mountPath=~1etc~1guest-kubeconfig]/name` cannot be set to `guest-kubeconfig`, because it is `data`
               object: Deployment.apps/d in old
               note: the other value is at payload/op/0000_50_op_1.yaml:12:56
               note: used at payload/op/component.yaml:7:3
-              help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
+              help: give both the same value, or remove this one and change the field with `patches` in the page
             ",
         ),
         (
             "args: [run]",
             "args: [--kubeconfig=/mine]",
             r"
-            error: profiles/fragments/guest-api.yaml(${arg}=$(${env})): this field already has a different value
+            error: profiles/fragments/guest-api.yaml(${arg}=$(${env})): `/spec/template/spec/containers/[name=driver]/args/[--kubeconfig]` cannot be set to `--kubeconfig=$(KUBECONFIG)`, because it is `--kubeconfig=/mine`
               object: Deployment.apps/d in old
               note: the other value is at payload/op/0000_50_op_1.yaml:12:41
               note: used at payload/op/component.yaml:7:3
-              help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
+              help: give both the same value, or remove this one and change the field with `patches` in the page
             ",
         ),
         (
             "args: [run]",
             "env: [{name: KUBECONFIG, value: /mine}]",
             r"
-            error: profiles/fragments/guest-api.yaml(/etc/guest-kubeconfig/kubeconfig): this field already has a different value
+            error: profiles/fragments/guest-api.yaml(/etc/guest-kubeconfig/kubeconfig): `/spec/template/spec/containers/[name=driver]/env/[name=KUBECONFIG]/value` cannot be set to `/etc/guest-kubeconfig/kubeconfig`, because it is `/mine`
               object: Deployment.apps/d in old
               note: the other value is at payload/op/0000_50_op_1.yaml:12:66
               note: used at payload/op/component.yaml:7:3
-              help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
+              help: give both the same value, or remove this one and change the field with `patches` in the page
             ",
         ),
     ] {
@@ -126,11 +126,11 @@ fn guest_api_conflicts_with_a_manifest_or_another_use_that_sets_its_fields() {
         MC,
         [usage, "guest-api: {workload: Deployment/d, container: other, arg: --k, secret: second}"],
         r"
-        error: profiles/fragments/guest-api.yaml(${secret}): this field already has a different value
+        error: profiles/fragments/guest-api.yaml(${secret}): `/spec/template/spec/volumes/[name=guest-kubeconfig]/secret/secretName` cannot be set to `second`, because it is `d-kubeconfig`
           object: Deployment.apps/d in old
           note: the other value is at profiles/fragments/guest-api.yaml(${secret})
           note: used at payload/op/component.yaml:8:3
-          help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
+          help: give both the same value, or remove this one and change the field with `patches` in the page
         ",
     );
     let second =
@@ -143,11 +143,11 @@ fn guest_api_conflicts_with_a_manifest_or_another_use_that_sets_its_fields() {
             "guest-api: {workload: Deployment/e, container: driver, arg: --k, secret: s}",
         ],
         r"
-        error: profiles/fragments/guest-api.yaml(${workload.serviceAccount}): this field already has a different value
+        error: profiles/fragments/guest-api.yaml(${workload.serviceAccount}): `/spec/as/serviceAccount` cannot be set to `sb`, because it is `sa`
           object: IssuedKubeconfig.transship.openshift.io/s in old
           note: the other value is at profiles/fragments/guest-api.yaml(${workload.serviceAccount})
           note: used at payload/op/component.yaml:8:3
-          help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
+          help: give both the same value, or remove this one and change the field with `patches` in the page
         ",
     );
 }
@@ -184,7 +184,7 @@ fn misuse_of_token_minter() {
     assert_misuse(
         DEPLOYMENT,
         MC,
-        r"
+        r#"
         token-minter: {workload: Deployment/d, container: driver}
         error: payload/op/component.yaml:7:3: the fragment `token-minter` needs the input `mountPath`
         error: payload/op/component.yaml:7:3: the fragment `token-minter` needs the input `serviceAccount`
@@ -211,12 +211,12 @@ fn misuse_of_token_minter() {
           help: did you mean `driver`?
 
         token-minter: {workload: Deployment/d, container: driver, volume: metrics-serving-cert, mountPath: /t, serviceAccount: sa}
-        error: profiles/fragments/token-minter.yaml(name: ${volume}): this field already has a different value
+        error: profiles/fragments/token-minter.yaml(name: ${volume}): `/spec/template/spec/volumes/[name=metrics-serving-cert]` cannot be set to `{"emptyDir":{"medium":"Memory"},"name":"metrics-serving-cert"}`, because it is `{"name":"metrics-serving-cert","secret":{"secretName":"cert"}}`
           object: Deployment.apps/d in old
           note: the other value is at payload/op/0000_50_op_1.yaml:13:79
           note: used at payload/op/component.yaml:7:3
-          help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
-        ",
+          help: give both the same value, or remove this one and change the field with `patches` in the page
+        "#,
     );
     let usage = "token-minter: {workload: Deployment/d, container: driver, volume: t, mountPath: /t, serviceAccount: sa}";
     assert_contradiction(
@@ -224,12 +224,12 @@ fn misuse_of_token_minter() {
         MC,
         [usage, &usage.replace('}', ", audience: sts}")],
         r"
-        error: profiles/fragments/minter.yaml(--token-audience=${audience}): this field already has a different value
+        error: profiles/fragments/minter.yaml(--token-audience=${audience}): `/spec/template/spec/initContainers/[name=token-minter-t]/args/[--token-audience]` cannot be set to `--token-audience=sts`, because it is `--token-audience=openshift`
           object: Deployment.apps/d in old
           note: the other value is at profiles/fragments/minter.yaml(--token-audience=${audience})
           note: used at profiles/fragments/token-minter.yaml(minter:)
           note: used at payload/op/component.yaml:8:3
-          help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
+          help: give both the same value, or remove this one and change the field with `patches` in the page
         ",
     );
     assert_contradiction(
@@ -237,12 +237,12 @@ fn misuse_of_token_minter() {
         MC,
         [usage, &usage.replace('}', ", file: other}")],
         r"
-        error: profiles/fragments/minter.yaml(--token-file=${mountPath}/${file}): this field already has a different value
+        error: profiles/fragments/minter.yaml(--token-file=${mountPath}/${file}): `/spec/template/spec/initContainers/[name=token-minter-t]/args/[--token-file]` cannot be set to `--token-file=/t/other`, because it is `--token-file=/t/token`
           object: Deployment.apps/d in old
           note: the other value is at profiles/fragments/minter.yaml(--token-file=${mountPath}/${file})
           note: used at profiles/fragments/token-minter.yaml(minter:)
           note: used at payload/op/component.yaml:8:3
-          help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
+          help: give both the same value, or remove this one and change the field with `patches` in the page
         ",
     );
     assert_contradiction(
@@ -250,11 +250,11 @@ fn misuse_of_token_minter() {
         MC,
         [usage, &usage.replace("volume: t", "volume: u")],
         r"
-        error: profiles/fragments/token-minter.yaml(${volume}): this field already has a different value
+        error: profiles/fragments/token-minter.yaml(${volume}): `/spec/template/spec/containers/[name=driver]/volumeMounts/[mountPath=~1t]/name` cannot be set to `u`, because it is `t`
           object: Deployment.apps/d in old
           note: the other value is at profiles/fragments/token-minter.yaml(${volume})
           note: used at payload/op/component.yaml:8:3
-          help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
+          help: give both the same value, or remove this one and change the field with `patches` in the page
         ",
     );
 }
@@ -343,7 +343,7 @@ fn misuse_of_cloud_credentials() {
     assert_misuse(
         DEPLOYMENT,
         MC,
-        r"
+        r#"
         cloud-credentials: {workload: Deployment/d, container: driver}
         error: payload/op/component.yaml:7:3: the fragment `cloud-credentials` needs the input `secret`
 
@@ -364,23 +364,23 @@ fn misuse_of_cloud_credentials() {
           help: did you mean `driver`?
 
         cloud-credentials: {workload: Deployment/d, container: driver, secret: cloud, volume: data}
-        error: profiles/fragments/cloud-credentials.yaml(name: ${volume}): this field already has a different value
+        error: profiles/fragments/cloud-credentials.yaml(name: ${volume}): `/spec/template/spec/volumes/[name=data]` cannot be set to `{"name":"data","secret":{"secretName":"cloud"}}`, because it is `{"emptyDir":{},"name":"data"}`
           object: Deployment.apps/d in old
           note: the other value is at payload/op/0000_50_op_1.yaml:13:17
           note: used at payload/op/component.yaml:7:3
-          help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
-        ",
+          help: give both the same value, or remove this one and change the field with `patches` in the page
+        "#,
     );
     let own = DEPLOYMENT.replace("args: [run]", "env: [{name: AWS_SHARED_CREDENTIALS_FILE, value: /mine}]");
     assert_error(
         &project_with_use(&own, usage),
         MC,
         r"
-        error: profiles/fragments/cloud-credentials.yaml(${mountPath}/${file}): this field already has a different value
+        error: profiles/fragments/cloud-credentials.yaml(${mountPath}/${file}): `/spec/template/spec/containers/[name=driver]/env/[name=AWS_SHARED_CREDENTIALS_FILE]/value` cannot be set to `/etc/cloud-credentials/credentials`, because it is `/mine`
           object: Deployment.apps/d in old
           note: the other value is at payload/op/0000_50_op_1.yaml:12:83
           note: used at payload/op/component.yaml:7:3
-          help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
+          help: give both the same value, or remove this one and change the field with `patches` in the page
         ",
     );
     assert_contradiction(
@@ -388,11 +388,11 @@ fn misuse_of_cloud_credentials() {
         MC,
         [usage, &usage.replace("cloud}", "other}")],
         r"
-        error: profiles/fragments/cloud-credentials.yaml(${secret}): this field already has a different value
+        error: profiles/fragments/cloud-credentials.yaml(${secret}): `/spec/template/spec/volumes/[name=cloud-credentials]/secret/secretName` cannot be set to `other`, because it is `cloud`
           object: Deployment.apps/d in old
           note: the other value is at profiles/fragments/cloud-credentials.yaml(${secret})
           note: used at payload/op/component.yaml:8:3
-          help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
+          help: give both the same value, or remove this one and change the field with `patches` in the page
         ",
     );
 }

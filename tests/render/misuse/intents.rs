@@ -52,13 +52,13 @@ fn a_manifest_and_its_page_cannot_both_ask_for_a_token() {
     assert_error(
         &project_with_use(&with_token(), usage),
         MC,
-        r"
-        error: profiles/fragments/token-minter.yaml(name: ${volume}): this field already has a different value
+        r#"
+        error: profiles/fragments/token-minter.yaml(name: ${volume}): `/spec/template/spec/volumes/[name=token]` cannot be set to `{"emptyDir":{"medium":"Memory"},"name":"token"}`, because it is `{"name":"token","projected":{"sources":[{"serviceAccountToken":{"audience":"sts","path":"jwt"}}]}}`
           object: Deployment.apps/d in old
           note: the other value is at payload/op/0000_50_op_1.yaml:13:17
           note: used at payload/op/component.yaml:7:3
-          help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
-        ",
+          help: give both the same value, or remove this one and change the field with `patches` in the page
+        "#,
     );
 }
 

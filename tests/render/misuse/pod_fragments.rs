@@ -56,11 +56,11 @@ fn misuse_of_wait_for() {
         &project_with_use(&own, use_of("wait-for")),
         MC,
         r"
-        error: profiles/fragments/wait-for.yaml(${images.transship}): this field already has a different value
+        error: profiles/fragments/wait-for.yaml(${images.transship}): `/spec/template/spec/initContainers/[name=wait-for-guest]/image` cannot be set to `q/transship`, because it is `i`
           object: Deployment.apps/d in old
           note: the other value is at payload/op/0000_50_op_1.yaml:10:54
           note: used at payload/op/component.yaml:7:3
-          help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
+          help: give both the same value, or remove this one and change the field with `patches` in the page
         ",
     );
     assert_contradiction(
@@ -71,11 +71,11 @@ fn misuse_of_wait_for() {
             "guest-api: {workload: Deployment/d, container: driver, arg: --k, secret: mine}",
         ],
         r"
-        error: profiles/fragments/guest-api.yaml(${secret}): this field already has a different value
+        error: profiles/fragments/guest-api.yaml(${secret}): `/spec/template/spec/volumes/[name=guest-kubeconfig]/secret/secretName` cannot be set to `mine`, because it is `d-kubeconfig`
           object: Deployment.apps/d in old
           note: the other value is at profiles/fragments/guest-api.yaml(${secret})
           note: used at payload/op/component.yaml:8:3
-          help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
+          help: give both the same value, or remove this one and change the field with `patches` in the page
         ",
     );
 }
@@ -113,11 +113,11 @@ fn misuse_of_control_plane_image() {
         &project_with_use(&own, usage),
         MC,
         r"
-        error: profiles/fragments/control-plane-image.yaml(${image.management}): this field already has a different value
+        error: profiles/fragments/control-plane-image.yaml(${image.management}): `/spec/template/spec/containers/[name=driver]/env/[name=IMAGE]/value` cannot be set to `q/csi-livenessprobe`, because it is `mine`
           object: Deployment.apps/d in old
           note: the other value is at payload/op/0000_50_op_1.yaml:12:61
           note: used at payload/op/component.yaml:7:3
-          help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
+          help: give both the same value, or remove this one and change the field with `patches` in the page
         ",
     );
     assert_contradiction(
@@ -125,11 +125,11 @@ fn misuse_of_control_plane_image() {
         MC,
         [usage, &usage.replace("csi-livenessprobe", "transship")],
         r"
-        error: profiles/fragments/control-plane-image.yaml(${image.management}): this field already has a different value
+        error: profiles/fragments/control-plane-image.yaml(${image.management}): `/spec/template/spec/containers/[name=driver]/env/[name=IMAGE]/value` cannot be set to `q/transship`, because it is `q/csi-livenessprobe`
           object: Deployment.apps/d in old
           note: the other value is at profiles/fragments/control-plane-image.yaml(${image.management})
           note: used at payload/op/component.yaml:8:3
-          help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
+          help: give both the same value, or remove this one and change the field with `patches` in the page
         ",
     );
 }
@@ -166,24 +166,24 @@ fn misuse_of_env() {
     assert_error(
         &project_with_use(&own, usage),
         MC,
-        r"
-        error: profiles/fragments/env.yaml(name: ${name}): this field already has a different value
+        r#"
+        error: profiles/fragments/env.yaml(name: ${name}): `/spec/template/spec/containers/[name=driver]/env/[name=A]` cannot be set to `{"name":"A","value":"b"}`, because it is `{"name":"A","valueFrom":{"fieldRef":{"fieldPath":"metadata.name"}}}`
           object: Deployment.apps/d in old
           note: the other value is at payload/op/0000_50_op_1.yaml:12:40
           note: used at payload/op/component.yaml:7:3
-          help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
-        ",
+          help: give both the same value, or remove this one and change the field with `patches` in the page
+        "#,
     );
     assert_contradiction(
         DEPLOYMENT,
         MC,
         [usage, &usage.replace("value: b", "value: c")],
         r"
-        error: profiles/fragments/env.yaml(${value}): this field already has a different value
+        error: profiles/fragments/env.yaml(${value}): `/spec/template/spec/containers/[name=driver]/env/[name=A]/value` cannot be set to `c`, because it is `b`
           object: Deployment.apps/d in old
           note: the other value is at profiles/fragments/env.yaml(${value})
           note: used at payload/op/component.yaml:8:3
-          help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
+          help: give both the same value, or remove this one and change the field with `patches` in the page
         ",
     );
 }
@@ -246,23 +246,23 @@ fn misuse_of_proxy_cabundle() {
         (
             "volumes: [",
             "volumes: [{name: trusted-ca-bundle, emptyDir: {}}, ",
-            r"
-            error: profiles/fragments/proxy-cabundle.yaml(name: trusted-ca-bundle): this field already has a different value
+            r#"
+            error: profiles/fragments/proxy-cabundle.yaml(name: trusted-ca-bundle): `/spec/template/spec/volumes/[name=trusted-ca-bundle]` cannot be set to `{"configMap":{"items":[{"key":"ca-bundle.crt","path":"tls-ca-bundle.pem"}],"name":"op-trusted-ca-bun…`, because it is `{"emptyDir":{},"name":"trusted-ca-bundle"}`
               object: Deployment.apps/d in old
               note: the other value is at payload/op/0000_50_op_1.yaml:13:17
               note: used at payload/op/component.yaml:7:3
-              help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
-            ",
+              help: give both the same value, or remove this one and change the field with `patches` in the page
+            "#,
         ),
         (
             "args: [run]",
             "volumeMounts: [{name: data, mountPath: /etc/pki/ca-trust/extracted/pem}]",
             r"
-            error: profiles/fragments/proxy-cabundle.yaml(trusted-ca-bundle): this field already has a different value
+            error: profiles/fragments/proxy-cabundle.yaml(trusted-ca-bundle): `/spec/template/spec/containers/[name=driver]/volumeMounts/[mountPath=~1etc~1pki~1ca-trust~1extracted~1pem]/name` cannot be set to `trusted-ca-bundle`, because it is `data`
               object: Deployment.apps/d in old
               note: the other value is at payload/op/0000_50_op_1.yaml:12:56
               note: used at payload/op/component.yaml:7:3
-              help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
+              help: give both the same value, or remove this one and change the field with `patches` in the page
             ",
         ),
     ] {
@@ -273,11 +273,11 @@ fn misuse_of_proxy_cabundle() {
         MC,
         [usage, &usage.replace("driver}", "other, config: mine}")],
         r"
-        error: profiles/fragments/proxy-cabundle.yaml(${config}): this field already has a different value
+        error: profiles/fragments/proxy-cabundle.yaml(${config}): `/spec/template/spec/volumes/[name=trusted-ca-bundle]/configMap/name` cannot be set to `mine`, because it is `op-trusted-ca-bundle`
           object: Deployment.apps/d in old
           note: the other value is at profiles/fragments/proxy-cabundle.yaml(${config})
           note: used at payload/op/component.yaml:8:3
-          help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
+          help: give both the same value, or remove this one and change the field with `patches` in the page
         ",
     );
 }

@@ -326,12 +326,12 @@ fn a_volume_of_the_manifest_with_the_name_tmp_dir_is_a_conflict() {
     assert_error(
         &project_in_management(&manifest, ""),
         MC,
-        r"
-        error: profiles/hypershift-mc.yaml(name: tmp-dir): this field already has a different value
+        r#"
+        error: profiles/hypershift-mc.yaml(name: tmp-dir): `/spec/template/spec/volumes/[name=tmp-dir]` cannot be set to `{"emptyDir":{},"name":"tmp-dir"}`, because it is `{"hostPath":{"path":"/x"},"name":"tmp-dir"}`
           object: Deployment.apps/d in old
           note: the other value is at payload/op/0000_50_op_1.yaml:13:17
-          help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
-        ",
+          help: give both the same value, or remove this one and change the field with `patches` in the page
+        "#,
     );
 }
 

@@ -84,11 +84,11 @@ fn misuse_of_webhook_url() {
         error: payload/op/component.yaml:7:115: the input `path` must be an absolute path, not `check`
 
         webhook-url: {config: ValidatingWebhookConfiguration/v, webhook: d.e.f, service: Service/hook, port: 443}
-        error: profiles/fragments/webhook-url.yaml(https://${service.name}.${hcp.namespace}.svc:${port}${path}): this field already has a different value
+        error: profiles/fragments/webhook-url.yaml(https://${service.name}.${hcp.namespace}.svc:${port}${path}): `/webhooks/[name=d.e.f]/clientConfig/url` cannot be set to `https://hook.clusters-example.svc:443/`, because it is `https://elsewhere`
           object: ValidatingWebhookConfiguration.admissionregistration.k8s.io/v
           note: the other value is at payload/op/0000_50_op_1.yaml:6:37
           note: used at payload/op/component.yaml:7:3
-          help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
+          help: give both the same value, or remove this one and change the field with `patches` in the page
         ",
     );
     assert_contradiction(
@@ -96,11 +96,11 @@ fn misuse_of_webhook_url() {
         GUEST,
         [usage, &usage.replace("443", "444")],
         r"
-        error: profiles/fragments/webhook-url.yaml(https://${service.name}.${hcp.namespace}.svc:${port}${path}): this field already has a different value
+        error: profiles/fragments/webhook-url.yaml(https://${service.name}.${hcp.namespace}.svc:${port}${path}): `/webhooks/[name=a.b.c]/clientConfig/url` cannot be set to `https://hook.clusters-example.svc:444/`, because it is `https://hook.clusters-example.svc:443/`
           object: ValidatingWebhookConfiguration.admissionregistration.k8s.io/v
           note: the other value is at profiles/fragments/webhook-url.yaml(https://${service.name}.${hcp.namespace}.svc:${port}${path})
           note: used at payload/op/component.yaml:8:3
-          help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
+          help: give both the same value, or remove this one and change the field with `patches` in the page
         ",
     );
 }
@@ -140,11 +140,11 @@ fn misuse_of_service_twin() {
         GUEST,
         [usage, &usage.replace("443", "444")],
         r"
-        error: profiles/fragments/service-twin.yaml(${port}): this field already has a different value
+        error: profiles/fragments/service-twin.yaml(${port}): `/spec/ports/[name=twin]/port` cannot be set to `444`, because it is `443`
           object: Service/hook in old
           note: the other value is at profiles/fragments/service-twin.yaml(${port})
           note: used at payload/op/component.yaml:8:3
-          help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
+          help: give both the same value, or remove this one and change the field with `patches` in the page
         ",
     );
 }

@@ -263,11 +263,11 @@ fn two_sidecars_with_the_same_port_name_conflict() {
         &project,
         MC,
         r"
-        error: profiles/fragments/metrics-proxy.yaml(${exposed}): this field already has a different value
+        error: profiles/fragments/metrics-proxy.yaml(${exposed}): `/spec/ports/[name=m]/port` cannot be set to `9204`, because it is `9203`
           object: Service/d-metrics in old
           note: the other value is at profiles/fragments/metrics-proxy.yaml(${exposed})
           note: used at payload/op/component.yaml:9:3
-          help: remove one of them, make the value an input, or override it with `set` in a policy rule or with a patch
+          help: give both the same value, or remove this one and change the field with `patches` in the page
         ",
     );
 }

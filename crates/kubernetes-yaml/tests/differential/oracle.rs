@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 /// The exit code of the build without Go.
-const NO_GO: i32 = 3;
+pub(crate) const NO_GO: i32 = 3;
 
 /// The answer to a request: a result, or the message of an error.
 pub(crate) type Answer = Result<Vec<u8>, String>;

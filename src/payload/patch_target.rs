@@ -9,7 +9,7 @@ use crate::object::{ObjectId, metadata, metadata_text};
 use crate::yaml::{Node, Sources};
 
 /// Selects the objects that a patch applies to.
-pub(super) struct PatchSelector {
+pub(crate) struct PatchSelector {
     fields: Vec<(Field, Regex)>,
     labels: Vec<Requirement>,
     annotations: Vec<Requirement>,
@@ -44,7 +44,7 @@ enum Condition {
 
 impl PatchSelector {
     /// Returns the selector for a patch: its target, or the object that the patch itself names.
-    pub(super) fn of(entry: &PatchEntry, patch: &Node, sources: &Sources) -> Result<Self, Diagnostic> {
+    pub(crate) fn of(entry: &PatchEntry, patch: &Node, sources: &Sources) -> Result<Self, Diagnostic> {
         match &entry.target {
             Some(target) => Self::of_target(target, sources),
             None => Self::of_patch(patch, sources),
@@ -103,7 +103,7 @@ impl PatchSelector {
     }
 
     /// Returns whether an object is selected.
-    pub(super) fn matches(&self, root: &Node, id: &ObjectId, version: &str) -> bool {
+    pub(crate) fn matches(&self, root: &Node, id: &ObjectId, version: &str) -> bool {
         let fields_match = self.fields.iter().all(|(field, regex)| {
             regex.is_match(match field {
                 Field::Group => &id.group,
@@ -119,7 +119,7 @@ impl PatchSelector {
     }
 
     /// Returns `Kind/name` as the patch has it, to suggest similar objects.
-    pub(super) fn kind_and_name(&self) -> &str {
+    pub(crate) fn kind_and_name(&self) -> &str {
         &self.kind_and_name
     }
 }
@@ -170,4 +170,9 @@ fn requirements(
     }
     let parts = selector.value.split(',').map(str::trim).filter(|part| !part.is_empty());
     Ok(parts.map(Requirement::parse).collect())
+}
+
+/// Returns whether a patch deletes the objects that it selects: a map with `$patch: delete`, as in kustomize.
+pub(crate) fn deletes_object(patch: &Node) -> bool {
+    patch.get("$patch").and_then(Node::as_str) == Some("delete")
 }
