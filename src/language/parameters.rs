@@ -158,13 +158,13 @@ impl Parameter {
         }
         match (&self.pattern, self.r#type.0) {
             (Some(Marked { value: pattern, .. }), ValueType::List | ValueType::Map) => {
-                limits += &format!(" of texts that match `{pattern}`");
+                limits = format!("{limits} of texts that match `{pattern}`");
             }
-            (Some(Marked { value: pattern, .. }), _) => limits += &format!(" that matches `{pattern}`"),
+            (Some(Marked { value: pattern, .. }), _) => limits = format!("{limits} that matches `{pattern}`"),
             (None, _) => {}
         }
         if let Some(keys) = &self.keys {
-            limits += &format!(" with {}", keys.value);
+            limits = format!("{limits} with {}", keys.value);
         }
         limits
     }
