@@ -42,12 +42,14 @@ docs: ## Rewrite the generated pages of docs/, and the output of the commands in
 schema: ## Generate src/object/kubernetes.schema, the fields of Kubernetes' own kinds
 	cd tests/tools && go run ./schema $$(go list -m -f '{{.Version}} {{.Dir}}' k8s.io/kubernetes)/api/openapi-spec/v3 > ../../src/object/kubernetes.schema
 
-fuzz: ## Fuzz the YAML and JSON readers for a minute each, and compare a million texts and 100,000 patches of each format with Kubernetes' Go code
+fuzz: ## Fuzz the readers of YAML, JSON, pages, patches, kubeconfigs, inventories and API answers for a minute each, and compare a million texts and 100,000 patches of each format with Kubernetes' Go code
 	@command -v cargo-fuzz > /dev/null || cargo install --locked cargo-fuzz
-	cd crates/kubernetes-yaml/fuzz && for target in read json; do \
-		mkdir -p new_corpus/$$target && \
-		RUSTC_BOOTSTRAP=1 cargo fuzz run --sanitizer none $$target new_corpus/$$target corpus/$$target -- \
-			-max_total_time=60 -timeout=5 -rss_limit_mb=1024 || exit 1; \
+	for folder in crates/kubernetes-yaml/fuzz fuzz; do \
+		for target in $$(ls $$folder/corpus); do \
+			( cd $$folder && mkdir -p new_corpus/$$target && \
+			RUSTC_BOOTSTRAP=1 cargo fuzz run --sanitizer none $$target new_corpus/$$target corpus/$$target -- \
+				-max_total_time=60 -timeout=5 -rss_limit_mb=1024 ) || exit 1; \
+		done; \
 	done
 	TRANSSHIP_DIFFERENTIAL=1000000 cargo test --locked --package kubernetes-yaml --test differential
 	TRANSSHIP_DIFFERENTIAL=1000000 cargo test --locked --test render -- differential::

@@ -40,6 +40,8 @@ mod diagnostic;
 mod emit;
 mod expand;
 mod file;
+#[cfg(any(fuzzing, test))]
+pub mod fuzzing;
 mod glob;
 mod language;
 mod log;

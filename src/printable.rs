@@ -34,6 +34,15 @@ pub(crate) fn line(text: &str) -> Cow<'_, str> {
     escape(text, |_| true, escape_for_people)
 }
 
+/// Shortens a text that a message quotes. Others decide how long it is.
+pub(crate) fn excerpt(text: &str) -> Cow<'_, str> {
+    const LENGTH: usize = 100;
+    match text.char_indices().nth(LENGTH) {
+        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
+        None => Cow::Borrowed(text),
+    }
+}
+
 /// Escapes JSON. Its strings keep their values. Line breaks and tabs, which JSON allows only between values, stay.
 pub(crate) fn json(text: &str) -> Cow<'_, str> {
     escape(text, |character| !matches!(character, '\n' | '\t' | '\r'), escape_for_json)
@@ -67,7 +76,7 @@ fn escape_for_json(character: char, out: &mut String) {
 
 #[cfg(test)]
 mod tests {
-    use super::{colored, json, line, text};
+    use super::{colored, excerpt, json, line, text};
 
     const HOSTILE: &str = "a\x1b[2J\x07\u{9b}31m\u{202e}\u{200b}\u{2028}\u{e0041}\r\n\tz\x7f";
 
@@ -85,6 +94,12 @@ mod tests {
         let printed = json(&value.to_string()).into_owned();
         assert_eq!(printed, r#"["a\u001b[2J\u0007\u009b31m\u202e\u200b\u2028\udb40\udc41\r\n\tz\u007f"]"#);
         assert_eq!(serde_json::from_str::<serde_json::Value>(&printed).unwrap(), value);
+    }
+
+    #[test]
+    fn a_long_text_is_shortened() {
+        assert_eq!(excerpt(&"ü".repeat(100)), "ü".repeat(100));
+        assert_eq!(excerpt(&"ü".repeat(101)), "ü".repeat(100) + "…");
     }
 
     #[test]

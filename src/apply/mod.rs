@@ -47,6 +47,8 @@
 
 mod cluster;
 mod decide;
+#[cfg(any(fuzzing, test))]
+pub(crate) mod fuzzing;
 mod object;
 mod run;
 mod wire;

@@ -116,7 +116,7 @@ string_enum! {
         "missing-right" => MissingRight,
         /// A ServiceAccount that can create roles or bindings, whose page does not say which.
         "undeclared-grants" => UndeclaredGrants,
-        /// A parameter that is read from the guest without a `pattern` or `enum`.
+        /// A parameter that is read from the guest and does not limit its values or keys, or has a pattern that accepts line breaks, `{` or almost any text.
         "unvalidated-guest-value" => UnvalidatedGuestValue,
         /// An external or a declared kind that nothing uses.
         "unused-external" => UnusedExternal,

@@ -4,12 +4,15 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
 
+use super::bounds::Bounds;
 use super::header::{ApiVersion, Metadata};
 use super::intents::Intents;
 use super::omission::Omissions;
 use super::page::Place;
+use super::pattern::TextPattern;
 use super::typed::{Marked, Reader, Typed, string_enum, typed};
-use super::value_type::{TextPattern, ValueRules, ValueType};
+use super::value_rules::ValueRules;
+use super::value_type::ValueType;
 use super::when::When;
 use crate::yaml::{Mark, Node, Value};
 
@@ -188,6 +191,7 @@ impl Input {
             choices: &self.choices,
             pattern: self.pattern.as_ref(),
             kinds: &self.kinds,
+            bounds: Bounds::default(),
         }
     }
 

@@ -2,9 +2,11 @@
 //!
 //! `typed` declares structs with their reader and schema. `template` fills in `${…}`, `when` evaluates conditions.
 
+mod bounds;
 mod checks;
 mod filters;
 mod fragment;
+mod guest_values;
 mod header;
 mod intents;
 mod needs;
@@ -12,6 +14,7 @@ mod omission;
 mod page;
 mod parameter_set;
 mod parameters;
+mod pattern;
 mod profile;
 mod profiles;
 mod profiles_folder;
@@ -19,6 +22,7 @@ mod schema;
 mod selector;
 pub(crate) mod template;
 mod typed;
+mod value_rules;
 mod value_type;
 mod when;
 
@@ -34,10 +38,12 @@ pub(crate) use omission::{Omission, Omissions};
 pub(crate) use page::{CreatedItem, ImageReleases, Page, PatchEntry, PatchPosition, PatchTarget, Place};
 pub(crate) use parameter_set::{DEFAULT_SET, ParameterSet, ValueSources};
 pub(crate) use parameters::{Parameter, ParameterObject, ParameterOfGuest, Parameters};
+pub(crate) use pattern::TextPattern;
 pub use profile::Profile;
 pub(crate) use profile::{FieldRule, INVENTORY_NAMESPACE, PolicyRule, PolicyTarget};
 pub use profiles::Profiles;
 pub(crate) use schema::schema;
 pub(crate) use typed::Marked;
-pub(crate) use value_type::{ValueRules, ValueType, Visibility};
+pub(crate) use value_rules::{ValueRules, Visibility};
+pub(crate) use value_type::ValueType;
 pub(crate) use when::{Condition, When, unmet};

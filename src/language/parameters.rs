@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
 
-use super::checks::Check;
+use super::bounds::Bounds;
+use super::guest_values;
 use super::header::{ApiVersion, Metadata};
+use super::pattern::{Keys, TextPattern};
 use super::template::{Lookup, Names, NotDefined};
 use super::typed::{Marked, Reader, Typed, string_enum, typed};
-use super::value_type::{ParameterType, TextPattern, ValueRules, Visibility};
+use super::value_rules::{ValueRules, Visibility};
+use super::value_type::{ParameterType, ValueType};
 use crate::diagnostic::Diagnostics;
 use crate::nearest::nearest;
 use crate::yaml::{Mark, Node, Sensitivity, Sources, Value};
@@ -48,8 +51,14 @@ typed! {
         "description" description: String,
         /// The allowed values.
         "enum" choices: Vec<Node>,
-        /// A regular expression that must match the whole text.
-        "pattern" pattern: Option<TextPattern>,
+        /// A regular expression that must match the whole text, each text of a list, or each value of a map.
+        "pattern" pattern: Option<Marked<TextPattern>>,
+        /// The allowed keys of a map: a regular expression that must match each key, or a list of keys.
+        "keys" keys: Option<Marked<Keys>>,
+        /// The maximum number of items of a list or map. The default for a value of the guest is 64.
+        "maxItems" max_items: Option<Marked<u64>>,
+        /// The maximum number of characters of each text. The default for a value of the guest is 1024.
+        "maxLength" max_length: Option<Marked<u64>>,
         /// The value if none is given. A parameter without a default is required, unless it is optional.
         "default" default: Option<Node>,
         /// The parameter may have no value. A field that consists of it alone is then left out.
@@ -116,11 +125,22 @@ impl ParameterObject {
 impl Parameter {
     /// Returns the rules for its value.
     pub(crate) fn rules(&self) -> ValueRules<'_> {
+        let is_from_guest = self.sources_in_guest().next().is_some();
+        let limit = |given: &Option<Marked<u64>>, for_guest: u64| match given {
+            Some(given) => Some(given.value),
+            None => is_from_guest.then_some(for_guest),
+        };
         ValueRules {
             r#type: self.r#type.0,
             choices: &self.choices,
-            pattern: self.pattern.as_ref(),
+            pattern: self.pattern.as_ref().map(|pattern| &pattern.value),
             kinds: &[],
+            bounds: Bounds {
+                keys: self.keys.as_ref().map(|keys| &keys.value),
+                max_items: limit(&self.max_items, guest_values::MAX_ITEMS),
+                max_length: limit(&self.max_length, guest_values::MAX_LENGTH),
+                only_printable: is_from_guest,
+            },
         }
     }
 
@@ -132,12 +152,21 @@ impl Parameter {
 
     /// Describes the values that the declaration allows.
     pub(super) fn limits(&self) -> String {
-        let description = self.r#type.0.description();
-        match (self.choices.len(), &self.pattern) {
-            (0, Some(pattern)) => format!("{description} that matches `{pattern}`"),
-            (0, None) => description.to_owned(),
-            (choices, _) => format!("{description}, one of {choices} values"),
+        let mut limits = self.r#type.0.description().to_owned();
+        if !self.choices.is_empty() {
+            return format!("{limits}, one of {} values", self.choices.len());
         }
+        match (&self.pattern, self.r#type.0) {
+            (Some(Marked { value: pattern, .. }), ValueType::List | ValueType::Map) => {
+                limits = format!("{limits} of texts that match `{pattern}`");
+            }
+            (Some(Marked { value: pattern, .. }), _) => limits = format!("{limits} that matches `{pattern}`"),
+            (None, _) => {}
+        }
+        if let Some(keys) = &self.keys {
+            limits = format!("{limits} with {}", keys.value);
+        }
+        limits
     }
 
     /// Returns whether its values are texts, even if they look like numbers.
@@ -153,33 +182,56 @@ impl Parameter {
                     Some("start it with `/`, as in /spec/platform/type".into());
             }
         }
-        // The guest's administrator can write anything into an object of the guest.
-        let is_bounded = self.r#type.0.is_bounded() || !self.choices.is_empty() || self.pattern.is_some();
-        let is_from_guest = self.read.0.iter().any(|read| read.object != ParameterObject::HostedControlPlane);
-        if is_from_guest && !is_bounded {
-            let message = format!("the parameter `{name}` is read from the guest and accepts any value");
-            let error = reader.error(mark, message);
-            error.code = Some(Check::UnvalidatedGuestValue.code());
-            error.notes.push("the guest's administrator decides what the value is".to_owned());
-            error.help = Some("limit it with `pattern` or `enum`".into());
+        self.check_limits(reader);
+        guest_values::check(name, self, mark, reader);
+    }
+
+    /// Reports limits that mean nothing for the type.
+    fn check_limits(&self, reader: &mut Reader<'_>) {
+        let r#type = self.r#type.0;
+        let is_collection = matches!(r#type, ValueType::List | ValueType::Map);
+        let limits = [
+            ("pattern", self.pattern.as_ref().map(|limit| limit.mark), r#type.has_texts(), "text"),
+            ("keys", self.keys.as_ref().map(|limit| limit.mark), r#type == ValueType::Map, "a map"),
+            ("maxItems", self.max_items.as_ref().map(|limit| limit.mark), is_collection, "a list or a map"),
+            ("maxLength", self.max_length.as_ref().map(|limit| limit.mark), r#type.has_texts(), "text"),
+        ];
+        for (field, mark, applies, to) in limits {
+            if let (Some(mark), false) = (mark, applies) {
+                let message = format!("`{field}` limits {to}, but the value is {}", r#type.description());
+                reader.error(mark, message).help = Some(format!("remove `{field}`"));
+            }
         }
     }
 
     /// Reports a value that the declaration does not allow. The message does not show the value of a secret.
-    fn check_value(&self, name: &str, value: &Node, reader: &mut Reader<'_>) {
+    fn check_value(&self, name: &str, found: &FoundValue<'_>, reader: &mut Reader<'_>) {
         let visibility = if self.secret { Visibility::Hidden } else { Visibility::Shown };
-        if let Err(invalid) = self.rules().validate(value, visibility) {
-            reader.error(invalid.mark, format!("the parameter `{name}` {invalid}"));
+        if let Err(invalid) = self.rules().validate(&found.value, visibility) {
+            let error = reader.error(invalid.mark, format!("the parameter `{name}` {invalid}"));
+            if let Some(ParameterSource { object, path }) = found.source {
+                error.notes.push(format!("it is read from `{}` of the {}", path.value, object.kind()));
+            }
         }
     }
 
     /// Reads the value from the first of its sources that exists.
-    fn read_from(&self, objects: &[(ParameterObject, Node)]) -> Option<Node> {
+    fn read_from(&self, objects: &[(ParameterObject, Node)]) -> Option<FoundValue<'_>> {
         self.read.0.iter().find_map(|read| {
             let (_, object) = objects.iter().find(|(kind, _)| *kind == read.object)?;
-            value_at(object, &read.path.value)
+            let value = value_at(object, &read.path.value)?;
+            Some(FoundValue { value, sensitivity: Sensitivity::Secret, source: Some(read) })
         })
     }
+}
+
+/// A value of a parameter, and where it comes from.
+struct FoundValue<'p> {
+    value: Node,
+    /// How sensitive the value is if the parameter is secret.
+    sensitivity: Sensitivity,
+    /// The field of an object that it is read from.
+    source: Option<&'p ParameterSource>,
 }
 
 /// The values that are given to parameters.
@@ -226,21 +278,20 @@ impl Parameters {
         for tree in &given.trees {
             collect_values(tree, "", declared, &mut given_values, &mut reader);
         }
-        let mut parameters = Self::default();
+        let (mut parameters, objects) = (Self::default(), &given.objects);
         for (name, parameter) in declared {
+            let given = |value: Option<Node>, sensitivity| {
+                value.map(|value| FoundValue { value, sensitivity, source: None })
+            };
             // Sets and defaults are files of the repository, so their values are placeholders at most.
-            let candidates = [
-                (given_values.remove(name), Sensitivity::Secret),
-                (set_values.remove(name), Sensitivity::Masked),
-                (parameter.value.read_from(&given.objects), Sensitivity::Secret),
-                (parameter.value.default.clone(), Sensitivity::Masked),
-            ];
-            let mut found =
-                candidates.into_iter().find_map(|(value, sensitivity)| Some((value?, sensitivity)));
-            if let (Some((value, sensitivity)), true) = (&mut found, parameter.value.secret) {
-                value.protect(*sensitivity);
+            let mut found = given(given_values.remove(name), Sensitivity::Secret)
+                .or_else(|| given(set_values.remove(name), Sensitivity::Masked))
+                .or_else(|| parameter.value.read_from(objects))
+                .or_else(|| given(parameter.value.default.clone(), Sensitivity::Masked));
+            if let (Some(found), true) = (&mut found, parameter.value.secret) {
+                found.value.protect(found.sensitivity);
             }
-            parameters.bind_parameter(name, parameter, found.map(|(value, _)| value), &mut reader);
+            parameters.bind_parameter(name, parameter, found, &mut reader);
         }
         reader.errors.into_result(parameters)
     }
@@ -249,10 +300,10 @@ impl Parameters {
         &mut self,
         name: &str,
         parameter: &Marked<Parameter>,
-        value: Option<Node>,
+        found: Option<FoundValue<'_>>,
         reader: &mut Reader<'_>,
     ) {
-        let Some(value) = value.filter(|value| value.value != Value::Null) else {
+        let Some(found) = found.filter(|found| found.value.value != Value::Null) else {
             if !parameter.value.optional {
                 reader.error(parameter.mark, format!("the parameter `{name}` has no value")).help =
                     Some(format!("set it with --set {name}=…, or in a file with --params"));
@@ -260,8 +311,8 @@ impl Parameters {
             self.values.insert(name.to_owned(), Lookup::Absent);
             return;
         };
-        parameter.value.check_value(name, &value, reader);
-        self.values.insert(name.to_owned(), Lookup::Value(value));
+        parameter.value.check_value(name, &found, reader);
+        self.values.insert(name.to_owned(), Lookup::Value(found.value));
     }
 
     /// Returns the values that messages must not show.

@@ -1,9 +1,9 @@
-//! The types of parameters and of the inputs of fragments, and the check of a value against its declaration.
+//! The types of parameters and of the inputs of fragments, and the values that they accept.
 
 use serde_json::{Value as Json, json};
 
 use super::typed::{Reader, Typed, read_variant, string_enum};
-use crate::yaml::{Mark, Node, Number, Value, json};
+use crate::yaml::{Node, Number, Value};
 
 string_enum! {
     /// The type of a parameter or of an input.
@@ -82,8 +82,13 @@ impl ValueType {
     }
 
     /// Returns whether a value of this type is a string in YAML.
-    fn is_written_as_text(self) -> bool {
+    pub(super) fn is_written_as_text(self) -> bool {
         !matches!(self, Self::Port | Self::Int | Self::Bool | Self::List | Self::Map | Self::Objects)
+    }
+
+    /// Returns whether a value is text, or consists of texts.
+    pub(super) fn has_texts(self) -> bool {
+        !matches!(self, Self::Port | Self::Int | Self::Bool)
     }
 
     /// Returns whether the type itself limits what a value can contain.
@@ -143,152 +148,4 @@ impl Typed for ParameterType {
     fn schema() -> Json {
         json!({"enum": Self::NAMES.map(|(name, _)| name)})
     }
-}
-
-/// A regular expression that must match the whole text. It is compiled once, when its file is read.
-#[derive(Clone, Debug)]
-pub(crate) struct TextPattern {
-    text: String,
-    regex: regex_lite::Regex,
-}
-
-impl TextPattern {
-    /// Returns whether a text matches.
-    pub(crate) fn matches(&self, text: &str) -> bool {
-        self.regex.is_match(text)
-    }
-}
-
-impl std::fmt::Display for TextPattern {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
-impl PartialEq for TextPattern {
-    fn eq(&self, other: &Self) -> bool {
-        self.text == other.text
-    }
-}
-
-impl Typed for TextPattern {
-    fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
-        let text = String::read(node, reader)?;
-        match regex_lite::Regex::new(&format!("^(?:{text})$")) {
-            Ok(regex) => Some(Self { text, regex }),
-            Err(error) => {
-                reader.field_error(node.mark, &format!("is not a regular expression: {error}"));
-                None
-            }
-        }
-    }
-
-    fn schema() -> Json {
-        json!({"type": "string", "format": "regex"})
-    }
-}
-
-/// The rules for the value of a parameter or an input.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ValueRules<'d> {
-    /// The type.
-    pub(crate) r#type: ValueType,
-    /// The allowed values; all if empty.
-    pub(crate) choices: &'d [Node],
-    /// The pattern for a text, or for each text of a list.
-    pub(crate) pattern: Option<&'d TextPattern>,
-    /// The allowed kinds of an object; all if empty.
-    pub(crate) kinds: &'d [String],
-}
-
-/// Whether a message may show a value. A secret is never shown, nor a value that was computed and may contain one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Visibility {
-    /// The value is shown.
-    Shown,
-    /// Only the kind of the value is shown, such as "text".
-    Hidden,
-}
-
-/// A value that its declaration does not allow. Displayed as "must be a whole number, not `x`".
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct InvalidValue {
-    /// The position of the value, or of the item of a list.
-    pub(crate) mark: Mark,
-    problem: String,
-}
-
-impl std::fmt::Display for InvalidValue {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.problem)
-    }
-}
-
-impl ValueRules<'_> {
-    /// Returns whether a value has the type and is one of the choices.
-    pub(crate) fn can_be(&self, value: &Node) -> bool {
-        self.r#type.accepts(&value.value) && (self.choices.is_empty() || self.choices.contains(value))
-    }
-
-    /// Returns a description of the allowed values for messages: the choices, or the type.
-    pub(crate) fn expected(&self) -> String {
-        if self.choices.is_empty() {
-            return self.r#type.description().to_owned();
-        }
-        let choices: Vec<String> = self.choices.iter().map(json::write).collect();
-        format!("one of {}", choices.join(", "))
-    }
-
-    /// Checks a value against all rules.
-    pub(crate) fn validate(&self, value: &Node, visibility: Visibility) -> Result<(), InvalidValue> {
-        let expects = if self.r#type.is_written_as_text() { Expects::Text } else { Expects::Other };
-        if !self.r#type.accepts(&value.value) {
-            return Err(invalid(value, self.r#type.description(), expects, visibility));
-        }
-        if !self.can_be(value) {
-            return Err(invalid(value, &self.expected(), expects, visibility));
-        }
-        if let Some(pattern) = self.pattern {
-            validate_pattern(pattern, value, visibility)?;
-        }
-        let kind = value.as_str().and_then(|text| text.split(['.', '/']).next()).unwrap_or_default();
-        if !self.kinds.is_empty() && !self.kinds.iter().any(|allowed| allowed == kind) {
-            let expected = format!("a {}", self.kinds.join(" or a "));
-            return Err(invalid(value, &expected, Expects::Text, visibility));
-        }
-        Ok(())
-    }
-}
-
-/// Whether a rule expects text, for the description of the actual value.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Expects {
-    Text,
-    Other,
-}
-
-fn validate_pattern(pattern: &TextPattern, value: &Node, visibility: Visibility) -> Result<(), InvalidValue> {
-    for item in value.as_list().unwrap_or(std::slice::from_ref(value)) {
-        if !item.as_str().is_some_and(|text| pattern.matches(text)) {
-            let expected = format!("text that matches `{}`", pattern.text);
-            return Err(invalid(item, &expected, Expects::Text, visibility));
-        }
-    }
-    Ok(())
-}
-
-fn invalid(value: &Node, expected: &str, expects: Expects, visibility: Visibility) -> InvalidValue {
-    let actual = match (&value.value, visibility) {
-        (Value::String(text), Visibility::Shown) if expects == Expects::Text => format!("`{text}`"),
-        // `false` in quotes is text, and must not look like the value false.
-        (Value::String(text), Visibility::Shown) => format!("the text `{text}`"),
-        // "must be text, not text" would say nothing.
-        (Value::String(_), Visibility::Hidden) if expects == Expects::Text => {
-            return InvalidValue { mark: value.mark, problem: format!("must be {expected}") };
-        }
-        (Value::Number(_), Visibility::Shown) => format!("the number {}", json::write(value)),
-        (Value::Bool(bool), Visibility::Shown) => bool.to_string(),
-        (other, _) => other.kind().to_owned(),
-    };
-    InvalidValue { mark: value.mark, problem: format!("must be {expected}, not {actual}") }
 }

@@ -1,16 +1,17 @@
 //! The target of a patch, as in kustomize: regular expressions for kind, name and so on, and selectors for labels and
 //! annotations.
 
-use regex_lite::Regex;
-
 use crate::diagnostic::{Diagnostic, Location};
-use crate::language::{Marked, PatchEntry, PatchTarget};
+use crate::language::{Marked, PatchEntry, PatchTarget, TextPattern};
 use crate::object::{ObjectId, metadata, metadata_text};
 use crate::yaml::{Node, Sources};
 
+/// The longest name that a regular expression can match, in bytes. API servers refuse longer names of most kinds.
+const MAX_TEXT_LENGTH: usize = 1024;
+
 /// Selects the objects that a patch applies to.
 pub(crate) struct PatchSelector {
-    fields: Vec<(Field, Regex)>,
+    fields: Vec<(Field, Rule)>,
     labels: Vec<Requirement>,
     annotations: Vec<Requirement>,
     kind_and_name: String,
@@ -23,6 +24,21 @@ enum Field {
     Kind,
     Name,
     Namespace,
+}
+
+/// What a field must be.
+enum Rule {
+    Exactly(String),
+    Matching(TextPattern),
+}
+
+impl Rule {
+    fn is_met(&self, text: &str) -> bool {
+        match self {
+            Self::Exactly(expected) => expected == text,
+            Self::Matching(pattern) => text.len() <= MAX_TEXT_LENGTH && pattern.matches(text),
+        }
+    }
 }
 
 /// A part of a label or annotation selector.
@@ -61,7 +77,7 @@ impl PatchSelector {
             (Field::Namespace, &target.namespace),
         ] {
             if let Some(pattern) = pattern {
-                fields.push((field, regex(pattern, sources)?));
+                fields.push((field, Rule::Matching(text_pattern(pattern, sources)?)));
             }
         }
         let shown = |pattern: &Option<Marked<String>>| match pattern {
@@ -91,21 +107,16 @@ impl PatchSelector {
             let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
             values.extend([(Field::Group, group), (Field::Version, version)]);
         }
-        let mut fields = Vec::new();
-        for (field, value) in values {
-            // An escaped text is always a valid regular expression.
-            if let Ok(regex) = Regex::new(&format!("^{}$", regex_lite::escape(value))) {
-                fields.push((field, regex));
-            }
-        }
+        let fields =
+            values.into_iter().map(|(field, value)| (field, Rule::Exactly(value.to_owned()))).collect();
         let kind_and_name = format!("{kind}/{name}");
         Ok(Self { fields, labels: Vec::new(), annotations: Vec::new(), kind_and_name })
     }
 
     /// Returns whether an object is selected.
     pub(crate) fn matches(&self, root: &Node, id: &ObjectId, version: &str) -> bool {
-        let fields_match = self.fields.iter().all(|(field, regex)| {
-            regex.is_match(match field {
+        let fields_match = self.fields.iter().all(|(field, rule)| {
+            rule.is_met(match field {
                 Field::Group => &id.group,
                 Field::Version => version,
                 Field::Kind => &id.kind,
@@ -151,10 +162,13 @@ impl Requirement {
     }
 }
 
-fn regex(pattern: &Marked<String>, sources: &Sources) -> Result<Regex, Diagnostic> {
-    Regex::new(&format!("^(?:{})$", pattern.value)).map_err(|error| {
-        Diagnostic::error(format!("this is not a regular expression: {error}"))
-            .at(Location::of(pattern.mark, sources))
+fn text_pattern(pattern: &Marked<String>, sources: &Sources) -> Result<TextPattern, Diagnostic> {
+    TextPattern::new(&pattern.value).map_err(|invalid| {
+        let error = Diagnostic::error(format!("this {invalid}")).at(Location::of(pattern.mark, sources));
+        match invalid.help() {
+            Some(help) => error.help(help),
+            None => error,
+        }
     })
 }
 

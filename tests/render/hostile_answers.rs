@@ -90,6 +90,25 @@ fn wait_for_does_not_read_an_answer_that_needs_much_memory() {
     );
 }
 
+/// Texts and lists where an object is expected once made transship panic.
+#[test]
+fn answers_of_another_type_cause_no_panic() {
+    for answer in
+        ["\"text\"", "[]", "[[{}]]", "7", "null", "true", "{\"items\":7}", "{\"items\":[7,[],\"a\"]}"]
+    {
+        let server = FakeServer::start(move |path, body| match path.split('?').next().unwrap_or_default() {
+            path @ ("/api" | "/apis") => body.write_all(discovery(path).to_string().as_bytes()),
+            _ => body.write_all(answer.as_bytes()),
+        });
+        let project = project(&server);
+        for command in ["apply", "apply --dry-run", "diff --live", "delete"] {
+            let run = run(&project, &format!("{command} --topology test --retry-timeout 1s --timeout 5s"));
+            assert!([0, 1, 2, 3].contains(&run.code), "{command} {answer}: {} {}", run.code, run.stderr);
+            assert!(!run.stderr.contains("panicked"), "{command} {answer}: {}", run.stderr);
+        }
+    }
+}
+
 /// Each page is small, and there are as many as anyone wants to read.
 #[test]
 fn endless_pages_are_not_kept() {

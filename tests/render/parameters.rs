@@ -1,6 +1,7 @@
 //! Values of parameters: parameter sets, objects of a cluster, parameters of one page, and parameters that nothing uses.
 
 mod canary;
+mod guest;
 mod secrets;
 
 use proptest::prelude::*;
@@ -70,6 +71,7 @@ fn a_value_from_the_guest_must_match_its_declaration() {
         unindent(
             r"
             error: infra.yaml:4:41: the parameter `region` must be text that matches `[a-z0-9-]+`, not `eu 1; rm -rf /`
+              note: it is read from `/status/platformStatus/aws/region` of the Infrastructure
             "
         )
     );

@@ -94,6 +94,10 @@ fn there_are_at_most_80_public_names() {
 fn only_the_listed_modules_are_public() {
     let text = std::fs::read_to_string(repository().join("src/lib.rs")).unwrap();
     let public: Vec<&str> = text.lines().filter(|line| line.starts_with("pub mod ")).collect();
-    assert_eq!(public, ["pub mod apply;", "pub mod cli;", "pub mod cvo;"]);
+    assert_eq!(public, ["pub mod apply;", "pub mod cli;", "pub mod cvo;", "pub mod fuzzing;"]);
+    assert!(
+        text.contains("\n#[cfg(any(fuzzing, test))]\npub mod fuzzing;\n"),
+        "only cargo-fuzz and unit tests see it"
+    );
     assert!(text.contains("\npub use transform::patch;\n"));
 }

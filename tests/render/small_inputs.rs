@@ -76,11 +76,13 @@ fn explain_takes_no_quadratic_time_for_a_list_with_many_items() {
 
 #[test]
 fn very_long_names_are_not_compared_to_suggest_one() {
+    // Without `? `, a key has at most 1,024 characters.
     let (kind, other) = ("K".repeat(200_000), "K".repeat(199_999));
     let project = TestProject::standalone()
         .manifest("op/1.yaml", &object("v1", &kind, "ns", "d", ""))
-        .page("op", &format!("omit: {{{other}/d: a test}}\n"));
+        .page("op", &format!("omit:\n  ? {other}/d\n  : a test\n"));
     let errors = errors(&project, &["render", "--profile", "test"]);
+    assert!(errors.contains("no manifest matches `KKK"), "{errors:.2000}");
     assert!(!errors.contains("did you mean"), "{errors:.2000}");
 }
 
@@ -98,6 +100,41 @@ fn a_pattern_with_many_stars_takes_no_exponential_time() {
              help: remove the entry\n"
         )
     );
+}
+
+#[test]
+fn large_regular_expressions_are_refused() {
+    for (pattern, problem, help) in [
+        ("(?:a?){20000}a{20000}", "with too many repetitions", "write smaller numbers in `{…}`"),
+        ("((a{200}){200}){200}", "with too many repetitions", "write smaller numbers in `{…}`"),
+        (&*"a|".repeat(600), "with more than 1000 bytes", "write a shorter one"),
+    ] {
+        let patch =
+            format!("patches: [{{reason: x, target: {{name: '{pattern}'}}, patch: {{data: {{a: b}}}}}}]\n");
+        let parameter =
+            format!("parameters: {{p.x: {{type: string, description: d, pattern: '{pattern}'}}}}\n");
+        for (page, field) in [(patch, "this"), (parameter, "`pattern`")] {
+            let project = TestProject::standalone()
+                .manifest("op/1.yaml", &object("v1", "ConfigMap", "ns", &"a".repeat(20_000), ""))
+                .page("op", &page);
+            let errors = errors(&project, &["render", "--profile", "test"]);
+            let expected = format!(": {field} is a regular expression {problem}\n  help: {help}\n");
+            assert!(errors.ends_with(&expected), "{errors:.2000}");
+        }
+    }
+}
+
+#[test]
+fn the_largest_regular_expression_takes_linear_time() {
+    // Every `a?` stays possible until the end of the text.
+    let patch = "patches: [{reason: x, target: {name: '(?:(?:a?){200})*b'}, patch: {data: {a: b}}}]\n";
+    let mut project = TestProject::standalone().page("op", patch);
+    for (number, length) in [253; 100].into_iter().chain([50_000_000]).enumerate() {
+        let name = format!("{}{number}", "a".repeat(length));
+        project = project.manifest(&format!("op/{number}.yaml"), &object("v1", "ConfigMap", "ns", &name, ""));
+    }
+    let errors = errors(&project, &["render", "--profile", "test"]);
+    assert!(errors.contains("the patch matches no object of `op`"), "{errors:.2000}");
 }
 
 #[test]

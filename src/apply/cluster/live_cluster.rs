@@ -207,6 +207,9 @@ impl<'a> LiveCluster<'a> {
         for _ in 0..MAX_PAGES {
             // The answer is 404 if the kind is no longer served.
             let Some(page) = self.server.get(request(&params)?).await? else { return Ok(Listed::Completely) };
+            if !page.value.is_object() {
+                return Ok(Listed::Partly);
+            }
             let token = page.value["metadata"]["continue"].as_str().unwrap_or_default().to_owned();
             read_page(page);
             if token.is_empty() {
@@ -414,9 +417,10 @@ impl<'a> LiveCluster<'a> {
 }
 
 /// Takes the items of a page. The items of a list have no `kind` and `apiVersion`, so they are added.
-fn take_items(mut page: Value, mut take: impl FnMut(Value)) {
+pub(crate) fn take_items(mut page: Value, mut take: impl FnMut(Value)) {
     let kind = page["kind"].as_str().unwrap_or_default().trim_end_matches("List").to_owned();
-    let api_version = page["apiVersion"].clone();
+    // An index would panic if the answer is a text or a list.
+    let api_version = page.get_mut("apiVersion").map(Value::take).unwrap_or_default();
     let Some(Value::Array(items)) = page.get_mut("items").map(Value::take) else { return };
     for mut item in items {
         let Some(map) = item.as_object_mut() else { continue };
@@ -431,7 +435,7 @@ fn gvk_of(object: &Object) -> GroupVersionKind {
 }
 
 /// Returns the identity of a live object.
-fn id_of(live: &Value) -> ObjectId {
+pub(crate) fn id_of(live: &Value) -> ObjectId {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let api_version = live["apiVersion"].as_str().unwrap_or_default();
     let metadata = &live["metadata"];

@@ -31,6 +31,9 @@ const PREVIOUS_MANAGERS: [&str; 14] = [
     "cluster-version-operator",
 ];
 
+/// The largest number of comparisons to find the items of one list. Lists of real objects need some hundred.
+const MAX_COMPARISONS: usize = 1_000_000;
+
 /// Returns the set of fields that transship applied.
 pub(crate) fn ours(object: &Value) -> Option<&Value> {
     applied_by(object, MANAGER)
@@ -79,6 +82,8 @@ fn contains(fields: &Value, value: &Value, path: &[PathStep]) -> bool {
         PathStep::Key(key) => {
             fields.get(&format!("f:{key}")).is_some_and(|below| contains(below, &value[key.as_str()], rest))
         }
+        // Nobody owns the items of a list that is too long to tell.
+        PathStep::Index(_) if !can_find_items(value, fields) => false,
         PathStep::Index(index) => {
             let Some(item) = value.get(index) else { return false };
             fields.iter().any(|(step, below)| child(value, step) == Some(item) && contains(below, item, rest))
@@ -86,17 +91,26 @@ fn contains(fields: &Value, value: &Value, path: &[PathStep]) -> bool {
     }
 }
 
+/// Returns whether the items of a list can be found by the steps of a field set in a reasonable time. Each step is compared
+/// with each item, and the guest's administrator decides how many there are.
+pub(crate) fn can_find_items(value: &Value, fields: &Map<String, Value>) -> bool {
+    value.as_array().map_or(0, Vec::len).saturating_mul(fields.len()) <= MAX_COMPARISONS
+}
+
 /// Returns a digest of the values in the fields that transship applied. It changes if someone changes one of these
-/// values or takes over one of these fields, and only then. `None` if transship applied nothing.
+/// values or takes over one of these fields, and only then. `None` if transship applied nothing, or if a list is too long.
 pub(crate) fn digest(object: &Value) -> Option<String> {
     let mut hash = Sha256::new();
-    hash_fields(Some(object), ours(object)?.as_object()?, &mut hash);
+    hash_fields(Some(object), ours(object)?.as_object()?, &mut hash)?;
     Some(digests::of_hash(hash))
 }
 
-fn hash_fields(value: Option<&Value>, fields: &Map<String, Value>, hash: &mut Sha256) {
+fn hash_fields(value: Option<&Value>, fields: &Map<String, Value>, hash: &mut Sha256) -> Option<()> {
     if fields.is_empty() {
         hash.update(value.map(Value::to_string).unwrap_or_default());
+    }
+    if value.is_some_and(|value| !can_find_items(value, fields)) {
+        return None;
     }
     for (step, below) in fields {
         hash.update(step);
@@ -104,9 +118,10 @@ fn hash_fields(value: Option<&Value>, fields: &Map<String, Value>, hash: &mut Sh
         if step == "." {
             hash.update([u8::from(value.is_some())]);
         } else if let Some(below) = below.as_object() {
-            hash_fields(value.and_then(|value| child(value, step)), below, hash);
+            hash_fields(value.and_then(|value| child(value, step)), below, hash)?;
         }
     }
+    Some(())
 }
 
 /// Returns the value that a step of a field set leads to.
@@ -243,6 +258,23 @@ mod tests {
             .map(|s| s.remove("f:replicas"));
         assert_ne!(digest(&taken), first);
         assert_eq!(digest(&json!({"metadata": {}})), None);
+    }
+
+    #[test]
+    fn a_list_with_very_many_steps_has_no_digest_and_no_owner() {
+        // Comparing each step with each item would take 10^10 steps.
+        let steps = |name: &str| -> serde_json::Map<String, serde_json::Value> {
+            (0..100_000).map(|number| (format!("v:\"{name}{number}\""), json!({}))).collect()
+        };
+        let items: Vec<String> = (0..100_000).map(|number| format!("item{number}")).collect();
+        let object = |steps| {
+            json!({"args": items, "metadata": {"managedFields": [
+                {"manager": MANAGER, "operation": "Apply", "fieldsV1": {"f:args": steps}},
+            ]}})
+        };
+        assert_eq!(digest(&object(steps("step"))), None);
+        assert!(!owns(&object(steps("item")), MANAGER, &[Key("args".to_owned()), Index(99_999)]));
+        assert!(digest(&object(steps("step").into_iter().take(10).collect())).is_some());
     }
 
     #[test]

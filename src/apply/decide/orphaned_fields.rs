@@ -2,7 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use crate::apply::decide::managed_fields::{is_previous_manager, merge_field_sets, resolve_step};
+use crate::apply::decide::managed_fields::{
+    can_find_items, is_previous_manager, merge_field_sets, resolve_step,
+};
 use crate::object::path::PathStep;
 
 /// Returns an object without its orphaned fields; `None` if it has none.
@@ -21,7 +23,10 @@ pub(crate) fn without_orphaned_fields(object: &Value) -> Option<Value> {
 
 /// Removes the fields that are in `previous` and not in `others`.
 fn remove_orphaned(value: &mut Value, previous: &Value, others: &Value) {
-    for (step, below) in previous.as_object().into_iter().flatten().filter(|(step, _)| *step != ".") {
+    let Some(previous) = previous.as_object().filter(|previous| can_find_items(value, previous)) else {
+        return;
+    };
+    for (step, below) in previous.iter().filter(|(step, _)| *step != ".") {
         match others.get(step) {
             None => remove(value, step),
             // Another manager owns the whole field.

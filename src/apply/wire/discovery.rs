@@ -72,6 +72,9 @@ fn scope(is_namespaced: bool) -> Scope {
 #[derive(Debug, Default)]
 pub(crate) struct ServedResources {
     by_kind: HashMap<GroupVersionKind, ServedResource>,
+    /// The most stable version of each kind, by its group and name. The guest's administrator decides how many kinds there
+    /// are, so no list of them is searched.
+    most_stable: HashMap<(String, String), ServedResource>,
 }
 
 impl ServedResources {
@@ -87,7 +90,8 @@ impl ServedResources {
         Ok(resources)
     }
 
-    fn read(&mut self, path: &str, answer: Value) -> Result<(), RequestError> {
+    /// Reads the answer to a discovery request.
+    pub(crate) fn read(&mut self, path: &str, answer: Value) -> Result<(), RequestError> {
         let not_discovery = || RequestError::NotDiscovery { path: path.to_owned() };
         // Every field of the list is optional, so another kind of answer would be read as an empty list.
         if answer["kind"] != "APIGroupDiscoveryList" {
@@ -108,7 +112,21 @@ impl ServedResources {
 
     pub(crate) fn add(&mut self, served: ServedResource) {
         let ApiResource { group, version, kind, .. } = &served.resource;
+        let priority = |version: &str| Version::parse(version).priority();
+        let key = (group.clone(), kind.clone());
+        let is_less_stable = |known: &ServedResource| {
+            *version != known.resource.version && priority(version) < priority(&known.resource.version)
+        };
+        if !self.most_stable.get(&key).is_some_and(is_less_stable) {
+            self.most_stable.insert(key, served.clone());
+        }
         self.by_kind.insert(GroupVersionKind::gvk(group, version, kind), served);
+    }
+
+    /// Returns all resources.
+    #[cfg(any(fuzzing, test))]
+    pub(crate) fn all(&self) -> impl Iterator<Item = &ServedResource> {
+        self.by_kind.values()
     }
 
     /// Returns the resource of a kind.
@@ -118,9 +136,7 @@ impl ServedResources {
 
     /// Returns the resource of a kind in its most stable version.
     pub(crate) fn find_any_version(&self, group: &str, kind: &str) -> Option<&ServedResource> {
-        let versions = self.by_kind.iter().filter(|(gvk, _)| gvk.group == group && gvk.kind == kind);
-        let most_stable = versions.max_by_key(|(gvk, _)| Version::parse(&gvk.version).priority());
-        most_stable.map(|(_, served)| served)
+        self.most_stable.get(&(group.to_owned(), kind.to_owned()))
     }
 }
 
@@ -201,7 +217,7 @@ mod tests {
     use kube::discovery::Scope;
     use serde_json::{Value, json};
 
-    use super::{RequestError, ServedResources};
+    use super::{RequestError, ServedResource, ServedResources};
 
     fn version(version: &str, scope: &str) -> Value {
         let resource = json!({"resource": "widgets", "responseKind": {"kind": "Widget"}, "scope": scope, "verbs": ["list"]});
@@ -225,6 +241,24 @@ mod tests {
         assert!(resources.find(&GroupVersionKind::gvk("example.test", "v2", "Widget")).is_none());
         let stable = resources.find_any_version("example.test", "Widget").unwrap();
         assert_eq!(stable.resource.version, "v1");
+    }
+
+    #[test]
+    fn the_most_stable_version_is_found_without_a_search() {
+        // A search in all kinds for each would take 10^10 steps.
+        let kind = |number: usize| GroupVersionKind::gvk("example.test", "v1", &format!("Kind{number}"));
+        let mut resources = ServedResources::default();
+        for number in 0..100_000 {
+            resources.add(ServedResource::new(&kind(number), "kinds", Scope::Cluster));
+        }
+        for number in 0..100_000 {
+            assert!(resources.find_any_version("example.test", &kind(number).kind).is_some());
+        }
+        let widget = |version: &str| GroupVersionKind::gvk("example.test", version, "Widget");
+        for version in ["v1beta1", "v2", "v1", "v2alpha1"] {
+            resources.add(ServedResource::new(&widget(version), "widgets", Scope::Cluster));
+        }
+        assert_eq!(resources.find_any_version("example.test", "Widget").unwrap().resource.version, "v2");
     }
 
     #[test]

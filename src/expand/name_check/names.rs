@@ -95,7 +95,7 @@ impl NameChecker<'_> {
         let rules = if let Some(input) = local.inputs.and_then(|inputs| inputs.get(name)) {
             input.value.rules()
         } else if let Some(r#type) = BuiltIn::type_of(name) {
-            ValueRules { r#type, choices: &[], pattern: None, kinds: &[] }
+            ValueRules::of_type(r#type)
         } else if let Some(parameter) = parameter {
             parameter.value.rules()
         } else {

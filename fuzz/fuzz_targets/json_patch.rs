@@ -1,0 +1,8 @@
+//! An object and a JSON patch: the result survives being written.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|text: &str| {
+    transship::fuzzing::json_patch(text);
+});
