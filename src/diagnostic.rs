@@ -102,7 +102,7 @@ impl Diagnostic {
             let warning = Self::warning(format!("duplicate key `{}`: the last value is used", duplicate.key))
                 .at(Location::in_file(duplicate.kept, file))
                 .note(format!(
-                    "the value at {} is ignored, as kubectl does",
+                    "transship ignores the value at {}, as kubectl does",
                     Location::in_file(duplicate.dropped, file)
                 ))
                 .help("remove one of them");
@@ -183,7 +183,7 @@ impl Diagnostic {
         self
     }
 
-    /// Suggests the candidate that a misspelt name is closest to. Without a close one, keeps the help that is set.
+    /// Suggests the candidate that a misspelled name is closest to. Without a close one, keeps the help that is set.
     #[must_use]
     pub(crate) fn suggest<'n>(self, name: &str, candidates: impl IntoIterator<Item = &'n str>) -> Self {
         match nearest(name, candidates) {
@@ -228,8 +228,8 @@ impl Diagnostics {
 
     /// Masks sensitive values.
     ///
-    /// Whoever writes a message does not put such a value into it. This is the last line of defence, for a name or key
-    /// that a message takes from an object.
+    /// Messages should not contain such a value in the first place. This function catches a name or key that a message
+    /// takes from an object.
     #[must_use]
     pub(crate) fn mask(mut self, secrets: &SensitiveTexts) -> Self {
         for diagnostic in &mut self.0 {

@@ -16,8 +16,8 @@ pub(crate) fn read_text(path: &Path) -> Result<String, Diagnostic> {
     check_text(bytes, &path.display().to_string())
 }
 
-/// Finds a file that another file names, below a folder. Returns `None` if there is no such file, and the reason if the
-/// name leads out of the folder: it must not be possible to read any file of the host by naming it.
+/// Finds a file below a folder by a name from another file. Returns `None` if there is no such file. Fails with the
+/// reason if the name leads out of the folder: a project must not be able to read other files of the host.
 pub(crate) fn find_below(folder: &Path, name: &str) -> Result<Option<PathBuf>, &'static str> {
     let is_inside = |component| matches!(component, Component::Normal(_) | Component::CurDir);
     if !Path::new(name).components().all(is_inside) {

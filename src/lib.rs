@@ -105,8 +105,8 @@ pub fn render_unchecked(context: &Context<'_>, profiles: &[&Profile]) -> Result<
 
 /// Checks profiles, and returns the findings of each.
 ///
-/// A declaration that nothing uses, and a manifest that no profile includes, are only reported if these are all profiles of
-/// the project and it has no other parameter set: another profile or set may use them.
+/// Reports unused declarations, and manifests that no profile includes, only if `profiles` are all profiles of the
+/// project and the project has at most one parameter set. Otherwise another profile or parameter set may use them.
 ///
 /// ```
 /// use std::path::Path;
@@ -170,7 +170,8 @@ pub(crate) fn select<'a>(context: &Context<'a>, profile: &'a Profile) -> Result<
     select(profile).map_err(|errors: Diagnostics| errors.mask(&context.secrets()))
 }
 
-/// Expands the pages and fragments of a profile. Names in them mean the manifests that the profile does not leave out.
+/// Expands the pages and fragments of a profile. If several manifests have the same name, the name refers to the one
+/// that the profile does not leave out.
 fn expand<'a>(context: &Context<'a>, profile: &'a Profile) -> Result<Expanded<'a>, Diagnostics> {
     let mut view = context.view(profile);
     view.left_out = Arc::new(select::variants_left_out(&view)?);

@@ -1,4 +1,4 @@
-//! Suggestions for misspelt names: "did you mean `x`?".
+//! Suggestions for misspelled names: "did you mean `x`?".
 
 /// The number of candidates that are compared. With more, a suggestion costs more than it helps.
 const MAX_CANDIDATES: usize = 500;

@@ -159,8 +159,8 @@ impl GoldenFolder {
     }
 }
 
-/// Refuses objects with the values of secret parameters: golden files are part of the repository. The values of a
-/// parameter set and defaults are in the repository already, so they are placeholders.
+/// Refuses objects with values of secret parameters, because golden files are part of the repository. Accepts the
+/// values of parameter sets and defaults, because the repository contains them already.
 fn refuse_secrets(plan: &Plan, sources: &Sources) -> Result<(), Diagnostics> {
     let mut errors = Diagnostics::default();
     for object in &plan.objects {

@@ -7,9 +7,10 @@ use crate::yaml::{Sensitivity, json};
 
 impl Context<'_> {
     /// Returns the digest of the payload, the pages, the patches, the images, the profiles, the fragments, the parameters
-    /// and the version of transship. The same digest means the same rendered objects.
+    /// and the version of transship. The same digest means the same rendered objects, if the values of secret
+    /// parameters are the same too.
     ///
-    /// Values of secret parameters do not count: users of the guest can read the digest, and could try out values.
+    /// The digest does not include these values: users of the guest can read the digest, and could guess a short value.
     pub(crate) fn render_digest(&self) -> Sha256 {
         let mut hasher = Hasher::default();
         hasher.add(env!("CARGO_PKG_VERSION"));

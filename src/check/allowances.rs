@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::selection::is_about_selection;
+use super::in_no_profile::is_about_selection;
 use super::{Checked, Declaration, Finding};
 use crate::language::{Allowance, Check};
 use crate::payload::Manifest;

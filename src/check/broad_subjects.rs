@@ -9,8 +9,9 @@ use crate::language::Check;
 use crate::object::{Cluster, RoleRule};
 use crate::yaml::Node;
 
-/// Checks that no binding is for requests without credentials, and none in the management cluster for all users or
-/// ServiceAccounts. In the guest, all users may get the right to read.
+/// Checks that no binding grants rights to requests without credentials. In the management cluster and the guest, also
+/// checks that no binding is for all users or all ServiceAccounts. In the guest, such a binding may grant reading
+/// objects other than Secrets.
 pub(super) fn check(root: &Field<'_>, context: &CheckContext<'_>, report: &mut Report) {
     if !is_binding(root.object) {
         return;

@@ -1,8 +1,8 @@
 //! Finds credentials in texts: keys, tokens, kubeconfigs, registry credentials and passwords.
 //!
-//! The functions decode base64 and read JSON, YAML and INI, so that a credential is found in whatever form a manifest has
-//! it. A placeholder such as `${password}` and the path of a file are no credentials. The work is linear in the length of
-//! a text.
+//! The functions decode base64 and read JSON, YAML and INI, so they find a credential in any of these forms.
+//! Placeholders such as `${password}` and paths of files do not count as credentials. The time is linear in the length
+//! of the string.
 
 use std::borrow::Cow;
 
@@ -27,7 +27,8 @@ const LONGEST_HARMLESS_TEXT: usize = 16;
 /// Texts above this length are not read as YAML, only line by line. The files that programs read are much shorter.
 const LONGEST_YAML: usize = 256 * 1024;
 
-/// Returns the credentials that a text of any object contains: only those that cannot be anything else.
+/// Returns the credentials in a string of any object. Finds only credentials that cannot be mistaken for something
+/// else.
 pub(super) fn in_text(text: &str) -> Option<&'static str> {
     in_each_encoding(text, |text| {
         in_any_text(text)
@@ -77,7 +78,8 @@ pub(super) fn decode_base64(text: &str) -> Option<String> {
     String::from_utf8(BASE64.decode(joined.as_bytes()).ok()?).ok()
 }
 
-/// Calls a function for a text, and for what it is when it is decoded once or twice, until the function finds something.
+/// Calls a function for a string, for its base64-decoded value, and for that value decoded again. Returns the first
+/// result.
 fn in_each_encoding(text: &str, find: impl Fn(&str) -> Option<&'static str>) -> Option<&'static str> {
     if text.len() <= LONGEST_HARMLESS_TEXT {
         return find(text).or_else(|| find(&decode_base64(text)?));
@@ -145,7 +147,7 @@ enum SettingsOf {
 
 /// Returns the credentials in the structure of a JSON or YAML file.
 fn in_structure(text: &str, settings: SettingsOf) -> Option<&'static str> {
-    // Few texts have one of these names: decide that without reading them as YAML.
+    // Few strings contain one of these names. Searching for them is much cheaper than reading every string as YAML.
     const NAMES: [&str; 8] = ["users", "auth", "assword", "asswd", "ecret", "oken", "SECRET", "TOKEN"];
     let is_candidate = text.len() <= LONGEST_YAML && text.contains(':');
     if !is_candidate || !NAMES.iter().any(|name| text.contains(name)) {
@@ -195,11 +197,11 @@ fn in_line(line: &str) -> Option<&'static str> {
     let (name, value) = line.split_once(['=', ':'])?;
     let name = name.trim_start_matches("export ").trim_matches([' ', '\t', '"', '\'', '-', ',']);
     let value = value.trim().trim_end_matches(',');
-    // A sentence is no setting.
+    // A name with a space is part of a sentence, not a setting.
     if name.contains(' ') { None } else { in_setting(name, value) }
 }
 
-/// Returns whether a value is the credential itself, as a program would use it: no reference, no switch.
+/// Returns whether a value is the credential itself, and not a reference to it or a switch such as `true`.
 pub(super) fn is_literal(value: &str) -> bool {
     const SHORTEST_PASSWORD: usize = 4;
     let value = value.trim().trim_matches(['"', '\'']);

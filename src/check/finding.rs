@@ -105,7 +105,7 @@ impl Finding {
         self
     }
 
-    /// Suggests the candidate that a misspelt name is closest to. If no candidate is close, keeps the help.
+    /// Suggests the candidate that a misspelled name is closest to. If no candidate is close, keeps the help.
     pub(super) fn suggest<'n>(self, name: &str, candidates: impl IntoIterator<Item = &'n str>) -> Self {
         match nearest(name, candidates) {
             Some(near) => self.help(format!("did you mean `{near}`?")),

@@ -143,7 +143,7 @@ impl<'a> RoleBindings<'a> {
 }
 
 impl HeldRights<'_> {
-    /// Returns whether the rights contain a verb on all objects of a resource of RBAC itself.
+    /// Returns whether the rights include a verb on roles or bindings: on the one with this name, or on all of them.
     pub(super) fn covers(&self, resource: &str, name: Option<&str>, verb: &str) -> bool {
         self.rights.covers(&rbac_right(resource, name, verb))
     }

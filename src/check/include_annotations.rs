@@ -18,7 +18,7 @@ const CLUSTER_PROFILES: [&str; 5] = [
     "single-node-production-edge",
 ];
 
-/// How many letters of a misspelt word may differ. In a short word, fewer may.
+/// The largest number of edits between a misspelled word and the known word. Short words allow fewer.
 const MAX_DISTANCE: usize = 2;
 
 const EXCLUDES: &str = "the cluster-version-operator does not recognize it, and excludes the manifest";
@@ -34,17 +34,17 @@ pub(super) fn known_profiles(profiles: &Profiles) -> Vec<&str> {
     known
 }
 
-/// Returns a finding for each annotation of a manifest that is a misspelt `include.release.openshift.io/<profile>: "true"`.
+/// Returns a finding for each misspelled annotation `include.release.openshift.io/<profile>: "true"` of a manifest.
 pub(super) fn check(manifest: &Manifest, known: &[&str]) -> Vec<Finding> {
     let annotations = metadata(&manifest.root, "annotations").and_then(Node::as_map);
-    let findings = annotations.into_iter().flatten().filter_map(|entry| misspelt(entry, known));
+    let findings = annotations.into_iter().flatten().filter_map(|entry| misspelled(entry, known));
     findings.map(|finding| Finding { object: Some(manifest.id.clone()), ..finding }).collect()
 }
 
-fn misspelt(entry: &Entry, known: &[&str]) -> Option<Finding> {
+fn misspelled(entry: &Entry, known: &[&str]) -> Option<Finding> {
     let (prefix, name) = entry.key.split_once('/')?;
     if prefix == PREFIX {
-        return misspelt_profile(entry, name, known).or_else(|| wrong_value(entry, name, known));
+        return misspelled_profile(entry, name, known).or_else(|| wrong_value(entry, name, known));
     }
     let name = match prefix {
         "release.openshift.io" => name.strip_prefix("include")?.trim_start_matches(['.', '-', '_', '/']),
@@ -56,7 +56,7 @@ fn misspelt(entry: &Entry, known: &[&str]) -> Option<Finding> {
     Some(finding(entry, message, EXCLUDES).help(format!("did you mean `{PREFIX}/{profile}`?")))
 }
 
-fn misspelt_profile(entry: &Entry, name: &str, known: &[&str]) -> Option<Finding> {
+fn misspelled_profile(entry: &Entry, name: &str, known: &[&str]) -> Option<Finding> {
     if known.contains(&name) {
         return None;
     }
@@ -76,13 +76,13 @@ fn wrong_value(entry: &Entry, name: &str, known: &[&str]) -> Option<Finding> {
         }
         other => {
             let message = format!("the annotation `{key}` must be text, not {}", other.kind());
-            let note = "the cluster-version-operator then sees no annotations, and excludes the manifest";
+            let note = "the cluster-version-operator then ignores all annotations, and excludes the manifest";
             Some(finding(entry, message, note).help("put the value in quotes: `\"true\"`"))
         }
     }
 }
 
-/// Returns whether a prefix of an annotation is a misspelt `include.release.openshift.io`.
+/// Returns whether a prefix of an annotation is a misspelled `include.release.openshift.io`.
 fn is_near_prefix(prefix: &str) -> bool {
     if prefix == "exclude.release.openshift.io" {
         return false;

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Checked, Declaration, Finding};
 
-/// Removes the findings about unused declarations that these runs cannot decide: those that another of the runs uses, and,
-/// unless the runs are all that there are, all of them.
+/// Removes findings about unused declarations that are wrong or premature: a finding whose declaration another run
+/// uses, and, if `are_all` is false, all of them, because a run that is missing here may use the declaration.
 pub(crate) fn without_undecided(runs: &mut [Checked], are_all: bool) {
     let used: BTreeSet<Declaration> = runs.iter().flat_map(|run| &run.used).cloned().collect();
     for run in runs {

@@ -35,16 +35,17 @@
 //! | `issued_identities` | that an issued kubeconfig is for a ServiceAccount that exists |
 //! | `guest_secrets` | that the guest receives no credentials |
 //! | `ignored_text` | that no text follows the document of a manifest |
-//! | `selection` | that each manifest is in a profile, together with `include_annotations` |
+//! | `in_no_profile` | that each manifest is in a profile, together with `include_annotations` |
 //! | `declarations` | that externals and declared kinds are used |
 //! | `allowances` | removes the findings that the project accepts |
 //!
 //! `context` holds what a check may look at, with the indexes `cluster_index`, `label_index`, `grants` and `served_kinds`.
-//! `security_context` visits the security contexts of a pod, `texts` visits the texts of an object, `credentials` finds
-//! credentials in a text, `field` is a node with its path, `finding` is a result, and `merge` joins the results of several
-//! runs. `held_rights` finds the rights of a ServiceAccount. `reach` is no check: it lists how the clusters of a topology reach each other.
+//! `security_context` visits the security contexts of a pod, `texts` visits the strings of an object, `credentials`
+//! finds credentials in a string, `held_rights` finds the rights of a ServiceAccount, `field` is a node with its path,
+//! `finding` is a result, and `merge` merges the findings of several runs. `reach` is not a check: it lists how the
+//! clusters of a topology reach each other.
 //!
-//! To add a check: add its code in `language/checks.rs`, write a function that adds findings to a `Report`, call it in
+//! To add a check: add its code in `language/check_code.rs`, write a function that adds findings to a `Report`, call it in
 //! `check_object` or `check_cluster`, and add a case to `tests/data/checks/cases.yaml`.
 
 mod allowances;
@@ -64,6 +65,7 @@ mod guest_secrets;
 mod held_rights;
 mod ignored_text;
 mod images;
+mod in_no_profile;
 mod include_annotations;
 mod insecure_settings;
 mod issued_identities;
@@ -90,7 +92,6 @@ mod references;
 mod run_levels;
 mod scope;
 mod security_context;
-mod selection;
 mod selectors;
 mod served_kinds;
 mod service_dns;
@@ -110,9 +111,9 @@ use context::CheckContext;
 use field::Field;
 pub use finding::Finding;
 use finding::Report;
+pub(crate) use in_no_profile::{ProfileSelection, decisions, judge};
 pub(crate) use merge::{merge, without_undecided};
 pub(crate) use reach::{ReachEnd, ReachPath, reach};
-pub(crate) use selection::{ProfileSelection, decisions, judge};
 
 /// The maximum number of findings that are reported for one object.
 const MAX_FINDINGS_PER_OBJECT: usize = 100;

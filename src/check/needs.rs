@@ -1,4 +1,4 @@
-//! The rights that pages declare under `needs`: the identities of workloads must hold them, and those that they grant.
+//! Checks `needs` of pages: an identity must hold the rights that it uses and the rights that it grants to others.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,8 @@ use crate::yaml::Mark;
 /// The roles and bindings that someone can create.
 const GRANTING: [&str; 4] = ["clusterroles", "clusterrolebindings", "roles", "rolebindings"];
 
-/// Checks that identities hold the rights that they need, and that those which can grant rights say which.
+/// Checks that identities hold the rights that they need. Also checks that the page of an identity that can grant
+/// rights declares them under `grants`.
 pub(super) fn check(context: &CheckContext<'_>, report: &mut Report) {
     let check = NeedsCheck { context, bindings: RoleBindings::new(&context.rendered.objects) };
     let mut granting = HashSet::new();
@@ -134,7 +135,8 @@ impl<'a> NeedsCheck<'a> {
         }
     }
 
-    /// Reports missing rights, unless a bound role does not exist: that is the cause, and another check reports it.
+    /// Reports missing rights. Reports nothing if a bound role does not exist: another check reports that, and it is
+    /// the cause.
     fn report_lack(&self, lack: &Lack<'_>, finding: Finding, report: &mut Report) {
         let exists = |role: &UnknownRole| {
             self.context.here.find(&role.kind, RBAC, &role.namespace, &role.name).is_some()
@@ -144,7 +146,8 @@ impl<'a> NeedsCheck<'a> {
         }
     }
 
-    /// Returns the rules of a granted role, and its namespace. The manifest counts if the role is not rendered here.
+    /// Returns the namespace and the rules of a granted role. If this profile does not render the role, uses its
+    /// manifest.
     fn granted(&self, role: &Marked<Selector>) -> Option<(String, Vec<RoleRule>)> {
         let rendered = &self.context.rendered;
         let manifests = &rendered.view.payload.manifests;
@@ -170,7 +173,7 @@ impl<'a> NeedsCheck<'a> {
             let Ok(held) = self.bindings.held(account, account.0) else { continue };
             let resources: Vec<&str> =
                 GRANTING.into_iter().filter(|kind| held.covers(kind, None, "create")).collect();
-            // Who may grant everything needs no rights for it.
+            // An identity with `escalate` and `bind` can grant rights that it does not hold.
             let is_unlimited =
                 held.covers("clusterroles", None, "escalate") && held.covers("clusterroles", None, "bind");
             if resources.is_empty() || is_unlimited || declared.contains(&account) {
@@ -180,7 +183,7 @@ impl<'a> NeedsCheck<'a> {
                 format!("`{}` can create {}, but no page says which", account.1, resources.join(", "));
             report.add(
                 Finding::new(Check::UndeclaredGrants, &Field::root(object), message)
-                    .note("an identity can grant only rights that it holds, which nothing checks here")
+                    .note("an identity can grant only rights that it holds, and transship cannot check that without `grants`")
                     .help("name the roles that it creates and binds under `grants` in `needs` of its page"),
             );
         }

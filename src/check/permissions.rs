@@ -56,7 +56,7 @@ const USE_SCC: Escalation = escalation(
 )
 .even_if_named(&PRIVILEGED_SCCS);
 
-/// The ClusterRoles of OpenShift that allow to use SecurityContextConstraints.
+/// The prefix of OpenShift's ClusterRoles that allow the use of SecurityContextConstraints.
 const SCC_ROLE_PREFIX: &str = "system:openshift:scc:";
 
 const fn escalation(
@@ -150,7 +150,8 @@ fn check_escalation(
     }
 }
 
-/// Checks that a rule does not allow to read all Secrets of the management cluster's namespace, or of the whole guest.
+/// Checks that a rule does not allow reading all Secrets of a namespace of the management cluster, or of the whole
+/// guest.
 fn check_secrets(
     rule: &Field<'_>,
     policy: &RoleRule,
@@ -195,7 +196,7 @@ fn check_bound_role(root: &Field<'_>, context: &CheckContext<'_>, report: &mut R
 
 fn escalates(field: &Field<'_>, message: String) -> Finding {
     Finding::new(Check::Escalation, field, message)
-        .note("an attacker who controls one of the subjects gets more permissions than the role shows")
+        .note("an attacker who controls one of the subjects can get more rights than the role lists")
         .help("remove the right, limit it with `resourceNames`, or allow it for this object with a reason")
 }
 

@@ -61,7 +61,7 @@ fn unneeded(field: &Field<'_>, account: &str) -> Finding {
 /// The type of a Secret into which Kubernetes writes a token of a ServiceAccount.
 pub(super) const TOKEN_SECRET: &str = "kubernetes.io/service-account-token";
 
-/// Checks that no Secret of a hosted cluster makes Kubernetes write a token into it.
+/// Checks that Kubernetes writes no token into a Secret of the management cluster or the guest.
 pub(super) fn check_secret(root: &Field<'_>, context: &CheckContext<'_>, report: &mut Report) {
     if root.object.id.kind != "Secret" || context.cluster() == Cluster::Both {
         return;
@@ -74,7 +74,7 @@ pub(super) fn check_secret(root: &Field<'_>, context: &CheckContext<'_>, report:
                 &field,
                 "Kubernetes writes a token that never expires into the Secret",
             )
-            .note("who reads the Secret once can use the ServiceAccount until someone deletes the Secret")
+            .note("anyone who reads the Secret once can use the ServiceAccount until someone deletes the Secret")
             .help("let the pod mount a projected token, or request one with the TokenRequest API"),
         );
     }

@@ -167,7 +167,7 @@ pub(super) fn check_probe_ports(pod: &Field<'_>, report: &mut Report) {
     }
 }
 
-/// Returns a note about a workload whose pods a selector would select, if the profile did not exclude it.
+/// Returns a note about a workload that the profile excludes and whose pods the selector matches.
 fn excluded_pod(selector: LabelSelector<'_>, context: &CheckContext<'_>) -> Option<String> {
     context.excluded_match(|manifest| {
         pod(&manifest.root, &manifest.id.kind).is_some_and(|pod| selector.matches(labels_of(pod)))

@@ -63,7 +63,8 @@ struct Flags {
     /// Object that the cluster-version-operator does not manage, as in `overrides` of the ClusterVersion; repeatable
     #[arg(long = "override", value_name = "GROUP/KIND/NAMESPACE/NAME", help_heading = "Filters")]
     overrides: Vec<Override>,
-    /// Payload that the cluster runs now; a capability that the new version of one of its manifests also needs is enabled
+    /// Payload that the cluster runs now; if one of its manifests needs another capability in the new payload, that
+    /// capability is enabled
     #[arg(long, value_name = "DIR", help_heading = "Filters")]
     previous_payload: Option<PathBuf>,
 }

@@ -162,7 +162,7 @@ impl<V: Visitor> FragmentWalk<'_, V> {
     ) -> Result<Variables<'v>, Diagnostic> {
         let name = substitute_text(&target.value, target.mark, variables, variables.view.context.sources)?;
         let node = text(name.as_str(), target.mark);
-        // Of several objects with the name, none is preferred because it was in scope before.
+        // If several objects have this name, the workload that was in scope before must not take precedence.
         let mut scope = Variables { workload: None, ..variables.clone() };
         let workload = self.find_workload(&node, &scope)?;
         if scope.local.contains_key("workload") {
@@ -354,8 +354,9 @@ impl<V: Visitor> FragmentWalk<'_, V> {
     }
 }
 
-/// Removes manifests that the profile leaves out, such as the variant for another cluster profile. If it leaves out all of
-/// them, the first one stays: what is added to its object is added nowhere.
+/// Removes manifests that the profile leaves out, such as the variant for another cluster profile. If the profile
+/// leaves out all of them, keeps the first one, so that the name still resolves; additions to its object have no
+/// effect.
 fn without_left_out<'m>(mut found: Vec<&'m Manifest>, view: &View<'_>) -> Vec<&'m Manifest> {
     if found.len() < 2 {
         return found;

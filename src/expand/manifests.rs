@@ -170,7 +170,8 @@ fn note_who_brings_missing(failed: &[FailedUse], errors: &mut Diagnostics, view:
                 format!("the fragment `{}` brings it, but its use at {place} fails as well", brings.fragment);
             if let Some(error) = errors.0.get_mut(needs.error) {
                 error.notes.push(note);
-                error.help = Some("fragments cannot need objects of each other in a circle".to_owned());
+                error.help =
+                    Some("remove the cycle: two fragments cannot need objects of each other".to_owned());
             }
         }
     }

@@ -52,7 +52,7 @@ pub(crate) struct View<'a> {
     pub(crate) profile: &'a Profile,
     /// The payload with values filled in and with the manifests of fragments.
     pub(crate) payload: Arc<Payload>,
-    /// The manifests that the profile leaves out and that another manifest with the same kind and name can stand for.
+    /// The manifests that the profile leaves out and that have the same kind and name as another manifest.
     pub(crate) left_out: Arc<BTreeSet<ManifestId>>,
 }
 

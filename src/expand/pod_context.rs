@@ -43,8 +43,9 @@ impl PodContext {
 
     /// Returns a digest of all ConfigMaps and Secrets that a pod uses, or `None` if it uses none.
     ///
-    /// It covers kinds, names, keys and values, and whether an object exists. They are encoded as JSON, so that different
-    /// configurations never have the same text. Of a short secret, a digest could be guessed, so it is secret as well.
+    /// The digest covers kinds, names, keys and values, and whether an object exists. They are encoded as JSON, so
+    /// different configurations have different digests. The digest of a short secret can be guessed, so it is sensitive
+    /// too.
     pub(super) fn config_hash(&self, pod: &Node, namespace: &str) -> Option<Node> {
         let references = references(pod);
         if references.is_empty() {

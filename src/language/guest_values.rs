@@ -1,7 +1,7 @@
 //! Checks that a parameter limits its values if they are read from the guest, whose administrator can write anything into
 //! the objects there.
 
-use super::checks::Check;
+use super::check_code::Check;
 use super::parameters::Parameter;
 use super::pattern::{Keys, TextPattern};
 use super::typed::{Marked, Reader};

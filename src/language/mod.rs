@@ -3,6 +3,7 @@
 //! `typed` declares structs with their reader and schema. `template` fills in `${…}`, `when` evaluates conditions.
 
 mod bounds;
+mod check_code;
 mod checks;
 mod filters;
 mod fragment;
@@ -27,7 +28,7 @@ mod value_type;
 mod when;
 
 pub(crate) use crate::object::Selector;
-pub use checks::Check;
+pub use check_code::Check;
 pub(crate) use checks::{Allowance, Checks};
 pub use filters::{Capabilities, Filters, Override, OverrideError};
 pub(crate) use fragment::{Addition, Fragment, FragmentFile, Input, Use};

@@ -11,7 +11,7 @@ typed! {
         "identity" identity: Marked<Selector>,
         /// The cluster in which the identity acts.
         "cluster" cluster: NeedCluster,
-        /// The namespace in which it needs the rights, as in the payload. The default is the namespace of the identity for `management`, and the whole cluster for `guest`.
+        /// The namespace in which the identity needs the rights. The default is its own namespace for `management`, and the whole cluster for `guest`. If the profile has a namespace, that namespace is used instead.
         "namespace" namespace: Option<String>,
         /// The profiles in which it needs the rights. The default is all profiles.
         "in" profiles: Vec<Marked<String>>,

@@ -283,7 +283,7 @@ impl Parameters {
             let given = |value: Option<Node>, sensitivity| {
                 value.map(|value| FoundValue { value, sensitivity, source: None })
             };
-            // Sets and defaults are files of the repository, so their values are placeholders at most.
+            // Parameter sets and defaults are in the repository, so golden files may contain their values.
             let mut found = given(given_values.remove(name), Sensitivity::Secret)
                 .or_else(|| given(set_values.remove(name), Sensitivity::Masked))
                 .or_else(|| parameter.value.read_from(objects))

@@ -30,8 +30,8 @@ pub(super) struct FolderDocuments {
 }
 
 impl FolderDocuments {
-    /// Returns the digest of all files but the parameter sets: a render depends on the values that parameters have, and
-    /// not on where they are from.
+    /// Returns the digest of all files except parameter sets. A render depends on the values of parameters, and not on
+    /// the files that set them.
     pub(super) fn sha256(&self) -> Sha256 {
         let mut hasher = Hasher::default();
         for node in self.profiles.iter().chain(&self.pages) {

@@ -166,7 +166,7 @@ fn changed(node: &Node, names: &dyn Names, sources: &Sources) -> Result<Change, 
     }
 }
 
-/// Returns the style of a value that is filled into a text. Quotes ask for text where nothing else does.
+/// Returns the style of a value that replaces `${…}`. If the type of the field is not known, quotes make it a string.
 fn filled_style(template: &Node) -> ScalarStyle {
     match template.style {
         ScalarStyle::Quoted => ScalarStyle::Quoted,
@@ -174,7 +174,7 @@ fn filled_style(template: &Node) -> ScalarStyle {
     }
 }
 
-/// Makes a number or boolean that was filled in a text. Values that were written as numbers or booleans stay as they are.
+/// Converts a number or boolean to a string if `${…}` inserted it. Does not change numbers and booleans in the file.
 pub(crate) fn filled_as_text(node: &mut Node) {
     if node.style != ScalarStyle::Plain && matches!(node.value, Value::Number(_) | Value::Bool(_)) {
         node.value = Value::String(json::write(node).into());
@@ -185,8 +185,8 @@ fn new_value(node: &Node, value: Option<Value>) -> Change {
     value.map_or(Change::Same, |value| Change::New(node.with_value(value)))
 }
 
-/// Fills in the items of a list. An item that becomes a list is spliced, an absent one is left out. Returns `None` if
-/// nothing changes.
+/// Substitutes names in the items of a list. Splices in an item that becomes a list, and leaves out an absent item.
+/// Returns `None` if nothing changes.
 fn list(items: &[Node], names: &dyn Names, sources: &Sources) -> Result<Option<Vec<Node>>, Diagnostic> {
     let mut out: Option<Vec<Node>> = None;
     for (index, item) in items.iter().enumerate() {

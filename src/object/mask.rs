@@ -1,8 +1,8 @@
 //! Masks sensitive values: those of secret parameters and of Secrets.
 //!
-//! [`Node::sensitivity`] says which values these are. Everything that shows a value to people, except the rendered
-//! objects themselves, masks it: `json::show` writes a single value, [`text`] a text for a message, and [`mask`] prepares
-//! two versions of an object for a comparison.
+//! [`Node::sensitivity`] marks these values. Only rendered objects show them. All other output masks them: `json::show`
+//! masks a single value, [`text`] masks a string for a message, and [`mask`] masks two versions of an object for a
+//! diff.
 
 use super::path::{self, item_segments, named_segment};
 use super::{ISSUED, is_secret};
@@ -27,9 +27,9 @@ pub(crate) fn text(node: &Node) -> &str {
     if is_sensitive(node) { HIDDEN } else { node.as_str().unwrap_or_default() }
 }
 
-/// Marks the values of a Secret as sensitive: everything but its type, its keys and its metadata. Annotations are
-/// sensitive too, because `kubectl apply` copies the data into one; only that of an issued Secret contains no data.
-/// Other objects stay as they are.
+/// Marks the values of a Secret as sensitive: everything but its type, its keys and its metadata. Also marks
+/// annotations, because `kubectl apply` copies the data into one of them, except the annotation of an issued Secret.
+/// Does not change other objects.
 pub(crate) fn protect_secret(root: &mut Node) {
     if !is_secret(root) {
         return;
@@ -62,8 +62,9 @@ fn protect_values(node: &mut Node) {
     }
 }
 
-/// Marks the fields of another version of an object as sensitive that are sensitive in `model`. The other version comes
-/// from a file or from an API server, so its items may be in another order: one without a name may be any.
+/// Marks each field of `other` as sensitive if the same field of `model` is. Both are versions of one object. `other`
+/// comes from a file or an API server, so its list items may be in another order. An item of `model` without a name
+/// therefore marks every item of the list.
 pub(crate) fn protect_like(other: &mut Node, model: &Node) {
     if has_sensitive(model)
         && let Some(copy) = annotation_mut(other, LAST_APPLIED)

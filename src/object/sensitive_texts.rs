@@ -9,7 +9,7 @@ use super::mask::is_sensitive;
 use crate::yaml::json::{self, HIDDEN};
 use crate::yaml::{Node, Value};
 
-/// The shortest text that is searched for, in bytes. A shorter one occurs in words that are not secret.
+/// The length in bytes of the shortest string to search for. Shorter strings occur in words that are not secret.
 const MIN_LENGTH: usize = 4;
 
 /// The texts of sensitive values, in all forms in which a message may quote them.
@@ -86,7 +86,7 @@ impl Collector {
         }
     }
 
-    /// Adds a text as it is, and as JSON, Go and base64 write it. Adds the text that it is the base64 of.
+    /// Adds a string, its lines, its forms in JSON, Go and base64, and, if the string is base64, the decoded string.
     fn add_with_forms(&mut self, text: &str) {
         self.add(text);
         for line in text.lines().map(str::trim) {

@@ -190,7 +190,7 @@ impl Finder<'_> {
     }
 }
 
-/// Rejects file names that look like something else than what they would be read as.
+/// Rejects misleading file names: a misspelled `component.yaml`, a file for kustomize, or a misspelled extension.
 fn check_name(entry: &DirEntry, name: &str) -> Result<(), Diagnostic> {
     let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
     if name != PAGE && stem.eq_ignore_ascii_case("component") && is_near_yaml(extension) {
@@ -210,7 +210,7 @@ fn check_name(entry: &DirEntry, name: &str) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// Returns whether an extension is `yaml` or `yml`, perhaps misspelt.
+/// Returns whether an extension is `yaml` or `yml`, or a misspelling of one of them.
 fn is_near_yaml(extension: &str) -> bool {
     let extension = extension.to_lowercase();
     let is_near = |known| strsim::damerau_levenshtein(&extension, known) <= 1;

@@ -192,7 +192,8 @@ impl Collector<'_> {
     fn add_creation(&mut self, object: &Object, resource: &Text) {
         let id = &object.id;
         let may_recreate = self.needs.may_recreate(id);
-        // RBAC knows no names in a POST, but in a server-side apply.
+        // The URL of a POST has no name, so RBAC cannot limit `create` to a name. The URL of a server-side apply has
+        // one.
         if object.is_create_only() || may_recreate {
             self.add_unnamed(&id.namespace, (id.group.as_str().into(), resource.clone()), "create");
         } else {
@@ -213,7 +214,7 @@ impl Collector<'_> {
         }
     }
 
-    /// Adds the rights that an object grants onward: the API server lets a user grant only rights that the user has.
+    /// Adds the rights that a role or binding grants: the API server lets a user grant only rights that the user has.
     fn add_onward(&mut self, index: usize, object: &Object) -> Result<(), Diagnostic> {
         let ObjectId { group, kind, namespace, .. } = &object.id;
         match (group.as_str(), kind.as_str()) {
@@ -250,8 +251,8 @@ impl Collector<'_> {
     }
 }
 
-/// Returns the index of each rendered role, by kind, namespace and name. A controller sets the rules of an aggregated
-/// role, so that it is not one of them.
+/// Returns the index of each rendered role, by kind, namespace and name. Leaves out aggregated ClusterRoles, because a
+/// controller sets their rules.
 fn roles(plan: &Plan) -> HashMap<(&str, &str, &str), usize> {
     let mut roles = HashMap::new();
     for (index, object) in plan.objects.iter().enumerate() {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::include::{UnknownCapability, capabilities, include_with};
+use super::cvo_filters::{UnknownCapability, capabilities, include_with};
 use crate::language::Filters;
 use crate::object::Annotations;
 use crate::payload::{Manifest, Payload};

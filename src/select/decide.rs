@@ -45,7 +45,7 @@ impl<'a> Selected<'a> {
         &self.expanded.view.payload
     }
 
-    /// Fails if the profile selects nothing: a misspelt cluster profile excludes every manifest.
+    /// Fails if the profile selects nothing: a misspelled cluster profile excludes every manifest.
     pub(crate) fn require_any(&self) -> Result<(), Diagnostics> {
         if !self.selection.components.is_empty() {
             return Ok(());

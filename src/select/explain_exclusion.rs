@@ -5,8 +5,8 @@ use crate::payload::{Manifest, Payload};
 use crate::yaml::Sources;
 
 impl Selection {
-    /// Returns the manifests that the profile excludes, with the reasons. Those of objects in the other cluster of the
-    /// topology are not among them.
+    /// Returns the manifests that the profile excludes, with the reasons. Does not return manifests whose objects are
+    /// in the other cluster of the topology.
     pub(crate) fn excluded<'s>(
         &'s self,
         payload: &'s Payload,
@@ -19,7 +19,7 @@ impl Selection {
     }
 }
 
-/// Returns a note about a manifest that would be what is missing, if the profile did not exclude it.
+/// Returns a note about an excluded manifest whose object would match, with the reason for the exclusion.
 pub(crate) fn would_match(manifest: &Manifest, exclusion: &Exclusion, sources: &Sources) -> String {
     let place = sources.show(manifest.root.mark);
     let reason = &exclusion.message;

@@ -29,8 +29,8 @@ pub(super) struct LeaveOut<'a> {
     pub(super) fragment_placements: &'a BTreeMap<String, Vec<FragmentPlacement>>,
 }
 
-/// Returns the manifests that a profile leaves out and whose kind and name another manifest has as well. With them, names
-/// in pages are resolved as if only one of several variants existed.
+/// Returns the manifests that a profile leaves out and that have the same kind and name as another manifest. Names in
+/// pages then refer to the other manifest.
 pub(crate) fn variants_left_out(view: &View<'_>) -> Result<BTreeSet<ManifestId>, Diagnostics> {
     let mut by_name: BTreeMap<(&str, &str), Vec<&Manifest>> = BTreeMap::new();
     for manifest in &view.payload.manifests {

@@ -1,9 +1,9 @@
 //! Decides for each manifest whether a profile includes it, and why not.
 
 mod capability;
+mod cvo_filters;
 mod decide;
 mod explain_exclusion;
-mod include;
 mod left_out;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
@@ -12,9 +12,9 @@ use crate::payload::Payload;
 
 pub(crate) use capability::for_update;
 pub use capability::implicitly_enabled;
+pub use cvo_filters::{Exclusion, ExclusionFilter, include};
 pub(crate) use decide::{Selected, Selection, select};
 pub(crate) use explain_exclusion::would_match;
-pub use include::{Exclusion, ExclusionFilter, include};
 pub(crate) use left_out::variants_left_out;
 
 /// Returns for each manifest of a payload the reason why the filters exclude it; `None` if they include it.
@@ -32,7 +32,7 @@ pub(crate) fn filters_at_load(filters: &Filters) -> Filters {
 /// Reports filters without effect: an unknown feature set, or an override for no manifest.
 pub(crate) fn check(filters: &Filters, payload: &Payload) -> Result<(), Diagnostics> {
     let mut errors = Diagnostics::default();
-    let known = include::FEATURE_SETS;
+    let known = cvo_filters::FEATURE_SETS;
     if let Some(set) = filters.feature_set.as_deref().filter(|set| !set.is_empty() && !known.contains(set)) {
         errors.0.push(
             Diagnostic::error(format!("there is no feature set `{set}`"))

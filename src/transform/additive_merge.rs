@@ -1,5 +1,5 @@
 //! Merges an addition into an object: maps merge, list items with the same name merge, other lists get the items that they
-//! do not have. A field that already has a different value is an error. Null is no value.
+//! do not have. A field that already has a different value is an error. A field that is null is not set.
 
 use super::conflict::Conflict;
 use crate::diagnostic::{Diagnostic, Location};
@@ -262,7 +262,7 @@ fn is_same_item(other: &Node, item: &Node) -> bool {
     other.get(key) == item.get(key) && !differs("kind") && !differs("namespace")
 }
 
-/// Returns a field that has a value. Null is no value.
+/// Returns a field that is set. A field that is null is not set.
 fn present(field: Option<&Node>) -> Option<&Node> {
     field.filter(|node| node.value != Value::Null)
 }

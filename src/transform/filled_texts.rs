@@ -1,5 +1,5 @@
-//! Numbers and booleans that were filled into texts with `${…}`: they become text where the field must be text. If nothing is
-//! known about the field, the quotes of the template decide.
+//! Converts a number or boolean that `${…}` inserted to a string, if the field must be a string. If the type of the
+//! field is not known, converts it if the file has quotes around it: `"${name}"`.
 
 use crate::expand::View;
 use crate::language::template::filled_as_text;

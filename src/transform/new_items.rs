@@ -1,4 +1,4 @@
-//! Refuses list items that a strategic merge patch creates and does not declare. A misspelt name would otherwise create a
+//! Refuses list items that a strategic merge patch creates and does not declare. A misspelled name would otherwise create a
 //! container without an image, or a volume without a source.
 
 use std::collections::BTreeSet;

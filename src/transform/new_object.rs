@@ -106,7 +106,7 @@ fn position(
     PayloadPosition { manifest, relative_position: RelativePosition::AfterManifest, sequence }
 }
 
-/// Returns the manifest of an object. Of several manifests for it, that is the one which the profile includes.
+/// Returns the manifest of an object. If there are several, returns the manifest that the profile includes.
 fn manifest_of(id: &ObjectId, component: &ComponentContext<'_>, objects: &[Object]) -> Option<usize> {
     let included = objects.iter().find(|object| object.id == *id && object.manifest.is_some());
     let mut manifests = component.view().payload.of_component(component.name);

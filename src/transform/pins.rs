@@ -5,8 +5,8 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::expand::View;
 use crate::object::{Cause, Object};
 
-/// Sets the pinned fields of a profile. A pin for an object that the payload does not have is an error. If the payload
-/// has the object, the profile excludes it or another cluster has it, so the pin has no effect here.
+/// Sets the pinned fields of a profile. A pin for an object that the payload does not have is an error. A pin for an
+/// object that this profile does not render, because it excludes the manifest or another cluster has it, has no effect.
 pub(super) fn apply(objects: &mut [Object], view: &View<'_>) -> Result<(), Diagnostics> {
     let mut errors = Diagnostics::default();
     for (selector, fields) in &view.profile.pins.0 {

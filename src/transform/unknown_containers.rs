@@ -1,4 +1,4 @@
-//! Refuses additions to containers that do not exist. A misspelt name would otherwise add a container without an image.
+//! Refuses additions to containers that do not exist. A misspelled name would otherwise add a container without an image.
 
 use std::collections::BTreeSet;
 

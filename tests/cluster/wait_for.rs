@@ -179,7 +179,7 @@ fn credentials_are_never_printed(cluster: &ControlPlane) {
             "cannot use the kubeconfig: it is not a valid kubeconfig in YAML",
         ),
         (format!("    token: {CANARY}\n"), 1, "the API server rejects the request: Unauthorized"),
-        (plugin, 2, "the credential plugin of the kubeconfig fails: exit status: 1"),
+        (plugin, 2, "the credential plugin of the kubeconfig failed: exit status: 1"),
     ] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("kubeconfig");

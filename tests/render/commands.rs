@@ -56,7 +56,7 @@ fn fmt_warns_about_duplicate_keys() {
         run.stderr,
         "\
 warning: <stdin>:2:1: duplicate key `a`: the last value is used
-  note: the value at <stdin>:1:1 is ignored, as kubectl does
+  note: transship ignores the value at <stdin>:1:1, as kubectl does
   help: remove one of them
 "
     );

@@ -73,10 +73,10 @@ fn fragments_that_need_workloads_of_each_other_are_an_error() {
             r"
             error: payload/op/component.yaml:4:23: the component has no `Deployment/b`
               note: the fragment `b` brings it, but its use at payload/op/component.yaml:4:39 fails as well
-              help: fragments cannot need objects of each other in a circle
+              help: remove the cycle: two fragments cannot need objects of each other
             error: payload/op/component.yaml:4:54: the component has no `Deployment/a`
               note: the fragment `a` brings it, but its use at payload/op/component.yaml:4:8 fails as well
-              help: fragments cannot need objects of each other in a circle
+              help: remove the cycle: two fragments cannot need objects of each other
             2 errors
             ",
         );

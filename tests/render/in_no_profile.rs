@@ -179,7 +179,7 @@ fn an_include_annotation_that_is_not_the_text_true_is_reported() {
           help: correct its annotations, or leave it out with `ignore` or `omit` and a reason
         warning[misspelled-annotation]: payload/op/0000_50_op_2.yaml:7:5: the annotation `include.release.openshift.io/ha` must be text, not a boolean
           object: ConfigMap/out in ns
-          note: the cluster-version-operator then sees no annotations, and excludes the manifest
+          note: the cluster-version-operator then ignores all annotations, and excludes the manifest
           help: put the value in quotes: `"true"`
         warning[misspelled-annotation]: payload/op/0000_50_op_2.yaml:8:5: the annotation `include.release.openshift.io/hypershift` must be `"true"`
           object: ConfigMap/out in ns

@@ -37,7 +37,7 @@ fn a_token_with_a_control_character_is_refused() {
                 project.run(&[command, &on_cluster].concat()).refusal(),
                 "error: kubeconfig: cannot use the kubeconfig: the field `token` of the user `admin` contains a line break or another control character\n  \
                  note: transship sends it in a header of each request\n  \
-                 help: remove line breaks and other control characters; a block text in YAML (`|`) ends with a line break\n"
+                 help: remove line breaks and other control characters; a YAML block scalar (`|`) ends with a line break\n"
             );
         }
         let message = wait_for(&project).refusal();
@@ -123,7 +123,7 @@ fn an_unknown_scheme_of_a_proxy_is_refused() {
             wait_for(&project(&cluster, "token: t")).refusal(),
             format!(
                 "error: kubeconfig: cannot use the kubeconfig: the field `proxy-url` {problem}\n  \
-                 note: transship never connects directly if a proxy is given\n  help: use http, https, socks5 or socks5h\n"
+                 note: transship does not connect directly if a proxy is configured\n  help: use http, https, socks5 or socks5h\n"
             )
         );
     }

@@ -189,7 +189,7 @@ fn an_identity_that_can_grant_rights_says_which() {
     let undeclared = "\
 warning[undeclared-grants]: payload/op/0000_10_op_a.yaml:1:1: `op` can create clusterroles, clusterrolebindings, but no page says which
   object: ServiceAccount/op in ns
-  note: an identity can grant only rights that it holds, which nothing checks here
+  note: an identity can grant only rights that it holds, and transship cannot check that without `grants`
   note: found in test
   help: name the roles that it creates and binds under `grants` in `needs` of its page
 ";

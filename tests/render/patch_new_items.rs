@@ -21,7 +21,7 @@ fn pod_spec(project: &TestProject) -> Value {
 }
 
 #[test]
-fn a_misspelt_container_is_an_error() {
+fn a_misspelled_container_is_an_error() {
     patched("", "{containers: [{name: sidecr, tty: true}]}").assert_render_error(
         "test",
         r"
@@ -34,7 +34,7 @@ fn a_misspelt_container_is_an_error() {
 }
 
 #[test]
-fn a_container_in_the_wrong_list_and_a_misspelt_volume_are_errors() {
+fn a_container_in_the_wrong_list_and_a_misspelled_volume_are_errors() {
     patched("", "{initContainers: [{name: op, tty: true}], volumes: [{name: lts, emptyDir: {}}]}")
         .assert_render_error(
             "test",

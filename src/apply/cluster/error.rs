@@ -81,8 +81,8 @@ impl fmt::Display for ClusterError {
     }
 }
 
-/// Converts the error of a request with an object. Masks sensitive values of the object that the API server quotes. If
-/// they are too short to be found in its message, the message is not shown.
+/// Converts the error of a request that sends an object. Masks sensitive values of the object in the message of the API
+/// server. If a value is too short to search for, leaves the message of the API server out.
 pub(crate) fn error_about(error: &RequestError, object: &Object) -> ObjectError {
     let texts = SensitiveTexts::of([&object.root]);
     match object_error(error, &object.id) {

@@ -75,8 +75,8 @@ impl InventoryStore {
         &self.initial
     }
 
-    /// Leaves out entries of the guest's inventory that do not count, from the start on. Returns what was left out, in
-    /// words.
+    /// Removes entries of the guest's inventory that transship ignores, as if they had never been there. Returns a
+    /// message for each reason.
     pub(crate) fn check_guest_entries(
         &mut self,
         is_rendered: impl Fn(&ObjectId) -> bool,
@@ -90,18 +90,19 @@ impl InventoryStore {
         let entry = ("entry", "entries");
         let mut notices = Vec::new();
         if let Some(InvalidLines { first, count }) = self.stored().invalid {
-            let reason = format!("that cannot be read, starting at line {first}");
+            let reason = format!("that it cannot read; the first is line {first}");
             notices.push(ignores(count, ("line", "lines"), reason));
         }
         let entries = std::mem::take(&mut self.initial.entries);
         let GuestEntries { kept, ghosts, surplus } = check_entries(entries, is_rendered, may_be_ours);
         if let Some(first) = ghosts.first() {
-            let reason =
-                format!("without a rendered object or an object with its label, starting with {first}");
+            let reason = format!(
+                "whose object is not rendered and does not exist with transship's label; the first is {first}"
+            );
             notices.push(ignores(ghosts.len(), entry, reason));
         }
         if surplus > 0 {
-            notices.push(ignores(surplus, entry, "because it is too large".to_owned()));
+            notices.push(ignores(surplus, entry, "because the inventory is too large".to_owned()));
         }
         self.initial.entries = kept;
         notices

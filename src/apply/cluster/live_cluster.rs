@@ -63,7 +63,7 @@ pub(crate) struct LiveCluster<'a> {
     existing: HashSet<ObjectId>,
     /// Resources whose objects cannot be listed completely. They are read one by one.
     unlistable: HashSet<ServedResource>,
-    /// Which entries of the guest's inventory are left out, in words.
+    /// Messages about entries of the guest's inventory that transship ignores.
     notices: Vec<String>,
 }
 
@@ -73,7 +73,7 @@ pub(crate) struct LabelledObjects {
     pub(crate) objects: BTreeMap<ObjectId, Value>,
     /// The memory that the objects need.
     pub(crate) memory: HeldMemory,
-    /// Whether these are all. The others are read one by one.
+    /// Whether the list is complete. If it is not, transship reads the other objects one by one.
     complete: bool,
 }
 
@@ -114,7 +114,7 @@ impl<'a> LiveCluster<'a> {
         Ok(cluster)
     }
 
-    /// Leaves out entries of the guest's inventory that do not count.
+    /// Removes entries of the guest's inventory that transship ignores.
     fn check_inventory(&mut self, objects: &[Object]) {
         let rendered: HashSet<&ObjectId> = objects.iter().map(|object| &object.id).collect();
         let mut unknown_kinds = HashSet::new();
@@ -245,7 +245,8 @@ impl<'a> LiveCluster<'a> {
         join_all(lists).await.into_iter().flatten().collect()
     }
 
-    /// Returns the objects of a collection that exist. Keeps no page in memory.
+    /// Returns the objects of a collection that exist, or all of them if the list is incomplete. Keeps no page in
+    /// memory.
     async fn filter_existing(&self, path: &CollectionPath, ids: &[&ObjectId]) -> Vec<ObjectId> {
         let mut existing = Vec::new();
         let read_page = |page: Response| {
@@ -256,7 +257,7 @@ impl<'a> LiveCluster<'a> {
         };
         match self.list_pages(|params| path.list_metadata(params), ListParams::default(), read_page).await {
             Ok(Listed::Completely) => existing,
-            // The list failed or is incomplete.
+            // The list failed or is incomplete, so each of the objects may exist.
             _ => ids.iter().map(|id| (*id).clone()).collect(),
         }
     }

@@ -1,5 +1,5 @@
-//! The guest's inventory as untrusted input. Its administrator can add entries for objects that transship never applied.
-//! Such an entry deletes nothing, but it would count as an object to prune and fill the inventory up.
+//! The guest's inventory as untrusted input. The guest's administrator can add entries for objects that transship never
+//! applied. transship never deletes such an object, but the entry would count as an object to prune and take up space.
 
 use crate::apply::decide::inventory::InventoryEntry;
 use crate::object::ObjectId;
@@ -18,8 +18,8 @@ pub(crate) struct GuestEntries {
     pub(crate) surplus: usize,
 }
 
-/// Decides which entries of a guest's inventory count. `may_be_ours` returns whether an object exists with transship's
-/// label, or whether that is unknown.
+/// Decides which entries of a guest's inventory transship uses and which it ignores. `may_be_ours` returns true if an
+/// object with transship's label exists, or if transship does not know that.
 pub(crate) fn check_entries(
     entries: Vec<InventoryEntry>,
     is_rendered: impl Fn(&ObjectId) -> bool,

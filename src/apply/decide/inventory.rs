@@ -30,7 +30,7 @@ const EMPTY: &str = "-";
 /// The largest list of objects. An API server accepts about 1 MiB in one object.
 const MAX_SIZE: usize = 900 * 1024;
 
-/// The longest revision. A digest is shorter.
+/// The longest revision or render digest that transship reads. Those that transship writes are shorter.
 const MAX_DIGEST: usize = 1024;
 
 /// The namespace and name of an inventory's `ConfigMap`.
@@ -281,8 +281,8 @@ impl Inventory {
     }
 }
 
-/// Reads the lines of an inventory. A line beyond the largest size is invalid. Of several lines for one object, only the
-/// first counts.
+/// Reads the lines of an inventory. A line beyond [`MAX_SIZE`] is invalid. If several lines name one object, uses only
+/// the first of them.
 fn parse_lines(text: &str) -> (Vec<InventoryEntry>, Option<InvalidLines>) {
     let (mut entries, mut ids) = (Vec::new(), HashSet::new());
     let mut invalid: Option<InvalidLines> = None;

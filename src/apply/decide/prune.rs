@@ -13,8 +13,9 @@ const MAX_UNAPPROVED: usize = 2;
 /// Without approval, transship prunes at most one in this many objects of a cluster with a larger inventory.
 const UNAPPROVED_DIVISOR: usize = 5;
 
-/// The objects that the user approved with `--approve-prune`. Numbers count for each cluster by itself, so that what the
-/// guest's administrator writes into the guest's inventory does not matter in the management cluster.
+/// The objects that the user approved with `--approve-prune`. A number applies to each cluster separately, so the
+/// guest's administrator cannot change what transship prunes in the management cluster by editing the guest's
+/// inventory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Approval {
     /// Nothing. transship prunes only a few objects, and none whose deletion cascades.

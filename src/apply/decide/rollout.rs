@@ -175,7 +175,7 @@ impl<'a> Rollout<'a> {
         for edge in object::dependencies(&objects) {
             let reason = DependencyReason::SameCluster(edge.reason);
             let [on, dependent] = [edge.prerequisite, edge.dependent].map(|index| step_of_object[index]);
-            // With the right to bind a role, its binding can come first.
+            // A user with the right to bind a role can create the binding before the role.
             let comes_later = self.step(on).stage > self.step(dependent).stage;
             if edge.reason != object::DependencyReason::Role || !comes_later {
                 self.steps[dependent.0].add_dependency(Dependency { on, reason });

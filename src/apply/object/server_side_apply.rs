@@ -117,8 +117,8 @@ async fn recover(
         check_recreate(task, error)?;
         return Ok(Some(Recovery::Recreate));
     }
-    // A CRD can be established some time before its resource is served. And an API server decides about a binding with a
-    // copy of all roles, which may not contain a new one yet.
+    // A CRD can be established some time before its resource is served. To authorize a binding, the API server looks up
+    // the role in a cache, which may not contain a new role yet.
     let not_served_yet = error.code == 404 && (error.status.reason.is_empty() || error.is_role_missing());
     // Another client wrote the object at the same time.
     let overtaken = error.code == 409 && attempt < MAX_ATTEMPTS;

@@ -111,8 +111,9 @@ pub struct WaitProgress<'a> {
 }
 
 /// Waits until all objects exist, and reports each change of their state. Returns the objects that do not exist at the
-/// deadline, with their last state. Ends before the deadline if an answer is too large. Fails at once for an object that can never exist: its name has a namespace although
-/// its kind is cluster-scoped, or the other way round.
+/// deadline, with their last state. Ends before the deadline if an answer is too large. Fails at once for an object
+/// that can never exist: it has a namespace although its kind is cluster-scoped, or no namespace although its kind is
+/// namespaced.
 pub async fn wait_for(
     client: &Client,
     objects: &[WaitTarget],

@@ -32,7 +32,7 @@ const WRITE_TIMEOUT_QUERY: &str = "timeout=12s";
 /// The shortest time limit of an attempt. It holds even after the deadline, so that transship can still write the
 /// inventory.
 const LAST_REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
-/// How much larger than its content a vector can be that grows.
+/// The largest ratio of a growing vector's capacity to its length.
 const GROWTH: usize = 2;
 
 /// A successful response with its JSON body.

@@ -1,5 +1,5 @@
-//! Runs a credential plugin (`exec` of a kubeconfig). kube runs it three times, waits for it without a limit, and blocks
-//! everything else meanwhile.
+//! Runs a credential plugin (`exec` of a kubeconfig). transship does not use kube's code for this: kube runs a plugin
+//! three times, waits for it without a timeout, and blocks the thread while it waits.
 
 use std::fmt;
 use std::io::{IsTerminal, Read};
@@ -15,10 +15,10 @@ use tokio::time::sleep;
 
 /// The largest output of a plugin.
 const MAX_OUTPUT: u64 = 1 << 20;
-/// How often to ask whether a plugin ended that has closed its output.
+/// How often to check whether a plugin has exited after it closed its output.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Why a plugin provides no credential. The message never contains its output, which may contain one.
+/// Why a plugin provides no credential. The message never contains the output of the plugin, which may be a credential.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PluginError {
     NoCommand,
@@ -33,7 +33,7 @@ impl fmt::Display for PluginError {
         match self {
             Self::NoCommand => f.write_str("the credential plugin of the kubeconfig has no command"),
             Self::NotStarted(error) => write!(f, "cannot start the credential plugin of the kubeconfig: {error}"),
-            Self::Failed(status) => write!(f, "the credential plugin of the kubeconfig fails: {status}"),
+            Self::Failed(status) => write!(f, "the credential plugin of the kubeconfig failed: {status}"),
             Self::InvalidOutput => {
                 f.write_str("the credential plugin of the kubeconfig does not print an ExecCredential")
             }

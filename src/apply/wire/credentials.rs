@@ -19,7 +19,7 @@ use crate::apply::wire::kubeconfig::{InvalidField, read_token};
 
 /// How often a token file is read again.
 const FILE_INTERVAL: Duration = Duration::from_secs(60);
-/// How long before the end of a token the plugin is run again.
+/// How long before a token expires transship runs the plugin again.
 const EARLY: Duration = Duration::from_secs(60);
 
 /// Why there are no credentials.
@@ -44,7 +44,8 @@ struct Token {
     refresh_at: Option<Instant>,
 }
 
-/// Replaces the token file or the credential plugin of a user by what it provides: a certificate, or a token that changes.
+/// Reads the token file or runs the credential plugin of a user. Sets the certificate of the user, and returns the
+/// token, which can change.
 pub(crate) async fn resolve(user: &mut AuthInfo) -> Result<Option<Arc<ChangingToken>>, CredentialError> {
     let has_token = user.auth_provider.is_some() || user.token.is_some() || user.username.is_some();
     let (file, plugin) = (user.token_file.take(), user.exec.take());

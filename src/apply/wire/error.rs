@@ -44,7 +44,7 @@ pub(crate) struct ApiError {
 const IMMUTABLE: [&str; 2] = ["field is immutable", "may not be changed in an update"];
 /// The number of bytes that a message quotes from a response that is not a `Status`.
 const QUOTED_BYTES: usize = 200;
-/// How many characters of the message of a `Status` a message quotes.
+/// The number of characters that a message quotes from the message of a `Status`.
 const QUOTED_CHARACTERS: usize = 10_000;
 
 impl ApiError {
@@ -145,7 +145,7 @@ impl RequestError {
         matches!(self, Self::Connection(_) | Self::Timeout(_) | Self::DeadlineExceeded | Self::NotJson)
     }
 
-    /// Returns whether the API server answers more than transship reads.
+    /// Returns whether a response, or all responses together, exceed transship's limits.
     pub(crate) fn is_too_large(&self) -> bool {
         matches!(self, Self::TooLarge(_) | Self::TooMuchMemory(_))
     }

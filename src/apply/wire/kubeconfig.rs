@@ -1,5 +1,5 @@
-//! Checks what a kubeconfig puts into headers and URLs. The dependencies that send them panic if a header or a URL is
-//! invalid, or connect in another way than the kubeconfig says.
+//! Checks the fields of a kubeconfig that transship sends in headers and URLs. If a header or URL is invalid, the
+//! libraries that send it panic, or connect in a way that the kubeconfig does not ask for.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -61,7 +61,7 @@ impl InvalidField {
                 "transship sends it in a header of each request"
             }
             Problem::NotHttp | Problem::TooLong => "transship sends all requests to this URL",
-            Problem::ProxyScheme(_) => "transship never connects directly if a proxy is given",
+            Problem::ProxyScheme(_) => "transship does not connect directly if a proxy is configured",
             Problem::Provider => "kubectl does not support it either",
         }
     }
@@ -69,7 +69,7 @@ impl InvalidField {
     fn help(&self) -> &'static str {
         match self.problem {
             Problem::ControlCharacter => {
-                "remove line breaks and other control characters; a block text in YAML (`|`) ends with a line break"
+                "remove line breaks and other control characters; a YAML block scalar (`|`) ends with a line break"
             }
             Problem::Empty | Problem::Unreadable(_) => "write the token into the file",
             Problem::NotHttp => "write a URL such as https://api.example.com:6443",

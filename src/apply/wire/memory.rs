@@ -9,8 +9,8 @@ use crate::apply::wire::error::RequestError;
 /// The memory for all answers of one API server together.
 pub(crate) const MAX_MEMORY: usize = 512 << 20;
 
-/// What parts of a JSON text cost as a `serde_json::Value`: a map allocates a node for eleven entries, of which at least
-/// five are used.
+/// The bytes that each part of a JSON document needs as a `serde_json::Value`. A map allocates nodes for eleven entries
+/// each, and uses at least five entries of a node.
 const MAP_COST: usize = 640;
 const ENTRY_COST: usize = 160;
 const LIST_COST: usize = 64;
@@ -82,7 +82,7 @@ impl HeldMemory {
     }
 }
 
-/// Estimates the memory that a JSON text needs as a `serde_json::Value`, from above.
+/// Returns an upper bound for the memory that a JSON document needs as a `serde_json::Value`.
 pub(crate) fn estimate(text: &[u8]) -> usize {
     let (mut cost, mut in_string, mut is_escaped) = (text.len(), false, false);
     let mut before = b' ';

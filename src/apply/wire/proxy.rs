@@ -8,8 +8,8 @@ use kube::Config;
 
 use crate::apply::wire::kubeconfig::{InvalidField, is_local};
 
-/// Returns the proxy for the cluster of a kubeconfig. Fails if there is a proxy that transship cannot use, because a direct
-/// connection would be another one than the user asked for.
+/// Returns the proxy for the cluster of a kubeconfig. Fails if transship cannot use the proxy: it never connects
+/// directly if the user configured a proxy.
 pub(crate) fn find(config: &Config) -> Result<Option<Intercept>, InvalidField> {
     let cluster = &config.cluster_url;
     let Some(proxy) = &config.proxy_url else { return Ok(None) };
@@ -21,7 +21,7 @@ pub(crate) fn find(config: &Config) -> Result<Option<Intercept>, InvalidField> {
         return Ok(None);
     }
     match Matcher::from_env().intercept(cluster) {
-        // The variable is for another scheme than that of the cluster.
+        // The proxy variable is for `https`, but the URL of the cluster has another scheme.
         None if cluster.scheme_str() != Some("https") => Ok(None),
         found => check("HTTPS_PROXY", proxy, found).map(Some),
     }

@@ -19,11 +19,11 @@ use rights::rights_of;
 /// A path from one cluster to the other.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ReachPath {
-    /// The end at which someone can use the path.
+    /// Where the path starts: who can use it.
     pub(crate) from: ReachEnd,
-    /// What carries it: a Secret, a token, a URL or a parameter.
+    /// The Secret, token, URL or parameter that carries the credential or value.
     pub(crate) through: String,
-    /// The end that it reaches.
+    /// Where the path ends.
     pub(crate) to: ReachEnd,
     /// What the path allows there.
     pub(crate) allows: String,

@@ -50,7 +50,7 @@ impl NameChecker<'_> {
                 self.errors.ok_or_record(check_input(name, &input.value, value, Visibility::Shown, sources));
             }
         }
-        // A misspelt input is also missing; one error is enough.
+        // A misspelled input is also missing; one error is enough.
         if has_unknown {
             return;
         }

@@ -15,7 +15,8 @@ type Verbs = BTreeSet<Text>;
 type Names = Option<BTreeSet<Text>>;
 
 impl Rights {
-    /// Returns rules that grant the same rights: without those that others include, and as few as share a group.
+    /// Returns rules that grant these rights. Leaves out rights that a broader right includes, and merges rights in one
+    /// API group that have the same verbs.
     pub(crate) fn rules(&self) -> Vec<RoleRule> {
         let needed: BTreeSet<&Right> = self.0.iter().filter(|right| !self.includes(right)).collect();
         let mut rules = resource_rules(&needed);
@@ -50,7 +51,7 @@ fn resource_rules(needed: &BTreeSet<&Right>) -> Vec<RoleRule> {
             ..RoleRule::default()
         });
     }
-    // A reader looks for a resource.
+    // Sorted by resource, because readers look for a resource.
     rules.sort();
     rules
 }

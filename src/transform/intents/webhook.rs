@@ -1,4 +1,5 @@
-//! `webhook`: a webhook, conversion or aggregated API whose Service lives in another cluster of the topology.
+//! `webhook`: a webhook, conversion or aggregated API whose Service lives in another cluster of the topology. This file finds
+//! the call and removes the Service from it. The fragment that the profile names, such as `webhook-url`, adds the URL.
 
 use super::{DetectedIntent, IntentHandler, Obstacle, RemoteServices, reference_to, text};
 use crate::language::Intent;

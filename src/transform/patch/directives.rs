@@ -118,7 +118,7 @@ impl<'p> ElementOrder<'p> {
     /// Returns the key that identifies the items of the list, if it is merged by one.
     pub(super) fn key<'s>(&self, schema: Schema<'s>) -> Result<Option<&'s str>> {
         let schema = schema.field(self.field).ok_or_else(|| {
-            let message = format!("the kind has no field `{}` whose order could be set", self.field);
+            let message = format!("cannot set the order of `{}`: the kind has no such field", self.field);
             PatchError::new(self.entry.mark, message)
         })?;
         Ok(match schema.list_strategy() {

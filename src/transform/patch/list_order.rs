@@ -20,7 +20,7 @@ pub enum ItemPosition {
 pub(super) struct Positions(BTreeMap<String, usize>);
 
 impl Positions {
-    /// Returns the positions of the items of a list. Of items with the same identity, the first counts.
+    /// Returns the positions of the items of a list. If several items have the same identity, uses the first position.
     pub(super) fn of(items: &[Node], key: Option<&str>) -> Self {
         let mut positions = Self(BTreeMap::new());
         for (index, item) in items.iter().enumerate() {

@@ -48,7 +48,7 @@ fn duplicate_keys_in_yaml_are_read_as_kubectl_reads_them_and_reported() {
         run.stderr,
         "\
 warning: payload/x.yaml:6:3: duplicate key `k`: the last value is used
-  note: the value at payload/x.yaml:5:3 is ignored, as kubectl does
+  note: transship ignores the value at payload/x.yaml:5:3, as kubectl does
   help: remove one of them
 "
     );
@@ -70,7 +70,7 @@ fn duplicate_keys_in_json_are_read_as_kubectl_reads_them_and_reported() {
         run.stderr,
         "\
 warning: payload/x.json:3:3: duplicate key `k`: the last value is used
-  note: the value at payload/x.json:2:9 is ignored, as kubectl does
+  note: transship ignores the value at payload/x.json:2:9, as kubectl does
   help: remove one of them
 "
     );

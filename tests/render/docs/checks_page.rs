@@ -1,4 +1,4 @@
-//! The table of checks in `docs/checks.md`, from the codes and descriptions in `src/language/checks.rs` and the messages that
+//! The table of checks in `docs/checks.md`, from the codes and descriptions in `src/language/check_code.rs` and the messages that
 //! the tests expect.
 
 use std::fmt::Write;

@@ -36,7 +36,7 @@ fn every_case_of_the_table_holds() {
     assert_eq!(cases.len(), 105);
 }
 
-/// A misspelt key would make a case useless.
+/// A misspelled key would make a case useless.
 #[test]
 fn every_case_has_the_right_keys() {
     let mut names = std::collections::BTreeSet::new();

@@ -67,7 +67,7 @@ fn invented_lines_do_not_affect_the_management_cluster(bed: &TestBed) {
     let number = before.lines().count() + 1;
     let notices = [
         format!(
-            "transship ignores 1 line of the inventory, {INVENTORY_NAME}, that cannot be read, starting at line {number}"
+            "transship ignores 1 line of the inventory, {INVENTORY_NAME}, that it cannot read; the first is line {number}"
         ),
         format!(
             "transship ignores 1 entry of the inventory, {INVENTORY_NAME}, without a rendered object or an object \

@@ -1,5 +1,5 @@
-//! Manifests and components that no profile of the project includes. Only all profiles with all parameter sets together can
-//! tell, so each profile returns its decisions, and they are judged at the end.
+//! Manifests and components that no profile of the project includes. One profile cannot decide that, so [`decisions`]
+//! collects the decisions of each profile with each parameter set, and [`judge`] compares them at the end.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,7 +34,7 @@ struct Decided {
 /// Why a profile excludes a manifest.
 struct Reason {
     text: String,
-    /// Whether someone gave the reason: with `omit`, `ignore`, `when`, an override, or an annotation of the manifest.
+    /// Whether someone excludes the manifest on purpose: with `omit`, `ignore`, `when`, an override or an annotation.
     is_given: bool,
 }
 
@@ -95,7 +95,7 @@ pub(crate) fn decisions(rendered: &Rendered<'_>) -> ProfileSelection {
     ProfileSelection { profile: view.profile.name.clone(), manifests }
 }
 
-/// Reports the manifests and components that none of the profiles includes, and misspelt annotations.
+/// Reports the manifests and components that none of the profiles includes, and misspelled annotations.
 pub(crate) fn judge(selections: &[ProfileSelection], checks: &Checks) -> Checked {
     let mut manifests: BTreeMap<Mark, Manifest<'_>> = BTreeMap::new();
     for selection in selections {
