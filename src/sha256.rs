@@ -35,7 +35,9 @@ impl Hasher {
     /// Adds the number of texts that follow, and then each of them.
     pub(crate) fn add_all(&mut self, texts: &[&str]) {
         self.update(&(texts.len() as u64).to_be_bytes());
-        texts.iter().for_each(|text| self.add(text));
+        for text in texts {
+            self.add(text);
+        }
     }
 
     pub(crate) fn finish(self) -> Sha256 {

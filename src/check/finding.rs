@@ -149,7 +149,7 @@ fn without_quotes(text: &str) -> String {
     let mut pieces = text.split('`');
     let mut out = pieces.next().unwrap_or_default().to_owned();
     while let Some(_quoted) = pieces.next() {
-        out += &format!("`{HIDDEN}`");
+        out.extend(["`", HIDDEN, "`"]);
         out += pieces.next().unwrap_or_default();
     }
     out

@@ -89,7 +89,7 @@ impl<'a> Grants<'a> {
         self.granted_everywhere.contains(cluster_role)
     }
 
-    /// Returns whether RoleBindings grant a ClusterRole and no ClusterRoleBinding does. Returns false for a ClusterRole
+    /// Returns whether a `RoleBinding` grants a ClusterRole and no ClusterRoleBinding does. Returns false for a ClusterRole
     /// without a binding, because someone may bind it in the whole cluster later.
     pub(super) fn is_granted_only_in_namespaces(&self, cluster_role: &str) -> bool {
         self.granted_in_namespaces.contains(cluster_role) && !self.is_granted_everywhere(cluster_role)

@@ -265,8 +265,8 @@ impl Path {
 
     fn matching_item(&self, items: &[Node], key: &str, value: &str) -> Result<Vec<PathStep>> {
         let nodes: Vec<Option<&Node>> = items.iter().map(|item| item.get(key)).collect();
-        let is_match = |node: &Option<&Node>| node.and_then(scalar_text).as_deref() == Some(value);
-        let matches: Vec<usize> = (0..items.len()).filter(|index| is_match(&nodes[*index])).collect();
+        let is_match = |node: Option<&Node>| node.and_then(scalar_text).as_deref() == Some(value);
+        let matches: Vec<usize> = (0..items.len()).filter(|index| is_match(nodes[*index])).collect();
         match matches[..] {
             [index] => Ok(vec![PathStep::Index(index)]),
             [] => {

@@ -83,15 +83,17 @@ fn place(error: &Diagnostic) -> (Option<&str>, Option<u32>, Option<u32>) {
 
 /// Returns findings in the Static Analysis Results Interchange Format, version 2.1.0.
 pub(crate) fn sarif(findings: &[Finding], sources: &Sources) -> String {
-    sarif_log(findings.iter().map(|finding| sarif_result(finding, sources)).collect())
+    let results: Vec<Json> = findings.iter().map(|finding| sarif_result(finding, sources)).collect();
+    sarif_log(&results)
 }
 
 /// Returns errors of invalid input in the same format.
 pub(crate) fn errors_sarif(errors: &Diagnostics) -> String {
-    sarif_log(errors.0.iter().map(sarif_error).collect())
+    let results: Vec<Json> = errors.0.iter().map(sarif_error).collect();
+    sarif_log(&results)
 }
 
-fn sarif_log(results: Vec<Json>) -> String {
+fn sarif_log(results: &[Json]) -> String {
     let mut rules: Vec<Json> = Check::all().map(sarif_rule).collect();
     rules.push(json!({
         "id": INVALID_INPUT,

@@ -13,8 +13,7 @@ fn is_hostile(character: char) -> bool {
 /// Creates a project with hostile characters in names, keys and values. Object names, which the API server restricts, are
 /// those of RBAC, where it does not.
 fn project() -> TestProject {
-    let escapes: String =
-        HOSTILE.iter().map(|character| format!("\\U{:08x}", u32::from(*character))).collect();
+    let escapes = HOSTILE.map(|character| format!("\\U{:08x}", u32::from(character))).concat();
     let text = format!("\"x{escapes}y\"");
     let body = format!("data: {{{text}: {text}, list: 'plain'}}\nextra: [{{name: {text}, a: 1}}]\n");
     let role = format!(

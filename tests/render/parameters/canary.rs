@@ -64,12 +64,12 @@ adds:
 ";
 
 /// A Secret of the payload, with values where `kubectl apply` copies them and where they do not belong.
-const SECRET: &str = r#"
+const SECRET: &str = "
 data: {password: enE3Y2FuYXJ5LXBheWxvYWQ=}
 stringData: {other: zq7canary-string}
 extra: zq7canary-extra
 nested: [{deep: zq7canary-deep}]
-"#;
+";
 
 fn project(page: &str) -> TestProject {
     let declared: Vec<String> = PARAMETERS
