@@ -64,6 +64,12 @@ impl Project {
         Ok(project)
     }
 
+    /// Returns the digest of everything that a render depends on: the payload, the pages, the patches, the images, the
+    /// profiles, the fragments, the parameters and the version of transship. The values of secret parameters do not count.
+    pub fn render_digest(&self) -> String {
+        self.context().render_digest().to_string()
+    }
+
     /// Returns the input of a rendering.
     pub fn context(&self) -> Context<'_> {
         Context {

@@ -98,7 +98,7 @@ impl Apply {
             ..self.clusters.options()
         };
         block_on(async {
-            let targets = self.clusters.targets(&profiles, &plans).await?;
+            let targets = self.clusters.targets(&project, &profiles, &plans).await?;
             if self.dry_run {
                 let summary = apply::dry_run(targets, &options, |event| self.clusters.print(event)).await?;
                 return self.clusters.finish(&summary);

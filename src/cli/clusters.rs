@@ -69,15 +69,17 @@ impl Clusters {
     /// Returns the clusters of the profiles, with the objects that are rendered for them.
     pub(super) async fn targets<'a>(
         &self,
+        project: &Project,
         profiles: &[&'a Profile],
         plans: &'a [Plan],
     ) -> Result<Vec<TargetCluster<'a>>, Diagnostics> {
         self.check_flags(profiles)?;
+        let render_digest = project.render_digest();
         let mut targets = Vec::new();
         for (profile, plan) in profiles.iter().zip(plans) {
             let endpoint = self.endpoint(profile.cluster)?;
             let client = endpoint.connect(|warning| output::warn(&[warning])).await?;
-            targets.push(TargetCluster { client, profile, plan });
+            targets.push(TargetCluster { client, profile, plan, render_digest: render_digest.clone() });
         }
         Ok(targets)
     }

@@ -94,7 +94,7 @@ impl Diff {
             show::find(name, &plans[0], &context.view(profiles[0]))?;
         }
         block_on(async {
-            let targets = self.clusters.targets(&profiles, &plans).await?;
+            let targets = self.clusters.targets(&project, &profiles, &plans).await?;
             let mut failed = false;
             let adoption = if self.adopt { Adoption::On } else { Adoption::Off };
             let options = Options { adoption, ..self.clusters.options() };

@@ -23,8 +23,6 @@ pub struct Plan {
     pub stages: Vec<Stage>,
     /// The namespace of the profile, if it has one.
     pub namespace: Option<String>,
-    /// The digest of everything that the objects depend on.
-    pub render_digest: String,
     /// Warnings about the objects.
     pub warnings: Vec<Diagnostic>,
 }
@@ -64,14 +62,7 @@ pub struct Chunk {
 /// Orders the objects of a profile by run level. Expects them in the order of the payload: by file, then by document.
 pub(crate) fn plan(rendered: Rendered<'_>) -> Plan {
     let Rendered { view, objects, namespace, warnings, .. } = rendered;
-    Plan {
-        profile: view.profile.name.clone(),
-        stages: stages(&objects),
-        objects,
-        namespace,
-        render_digest: view.context.render_digest().to_string(),
-        warnings,
-    }
+    Plan { profile: view.profile.name.clone(), stages: stages(&objects), objects, namespace, warnings }
 }
 
 /// Groups objects into stages.

@@ -31,7 +31,7 @@ pub(crate) fn assemble(selected: Selected<'_>) -> Result<Assembled<'_>, Diagnost
     for (component, own) in &expanded.contributions {
         contributions.extend(own.iter().map(|contribution| (component.as_str(), contribution.clone())));
     }
-    let contributions = contribute::by_owner(contributions.into_iter(), view);
+    let contributions = contribute::by_owner(contributions, view);
     let components = parallel::map(MIN_COMPONENTS_PER_THREAD, &selection.components, |name: &String| {
         let mut objects = selected_objects(view, name, &selection, &images)?;
         let tombstones = tombstones::tombstones(view, name, &selection)?;
@@ -39,7 +39,7 @@ pub(crate) fn assemble(selected: Selected<'_>) -> Result<Assembled<'_>, Diagnost
             let context = ComponentContext { name, expanded: &expanded, scopes: &scopes };
             contribute::apply(&mut objects, contributions, &context)?;
         }
-        filled_texts::convert(&mut objects, view);
+        filled_texts::convert(&mut objects, view, name);
         objects.extend(tombstones);
         Ok(Component { name: name.clone(), objects })
     });

@@ -15,12 +15,15 @@ use crate::yaml::{Mark, Sources, Value};
 /// Groups contributions by the component whose objects they change. That is the component with the manifest of the
 /// object, which need not be the component whose page contributes.
 pub(super) fn by_owner<'c>(
-    contributions: impl Iterator<Item = (&'c str, Contribution)>,
+    contributions: Vec<(&'c str, Contribution)>,
     view: &View<'_>,
 ) -> BTreeMap<String, Vec<Contribution>> {
     let mut owners: HashMap<&ObjectId, Vec<&str>> = HashMap::new();
-    for manifest in &view.payload.manifests {
-        owners.entry(&manifest.id).or_default().push(&view.payload.file(manifest).component);
+    // A profile of a large payload may have no such contribution, and the index takes time.
+    if contributions.iter().any(|(_, contribution)| contribution.target == ContributionTarget::Object) {
+        for manifest in &view.payload.manifests {
+            owners.entry(&manifest.id).or_default().push(&view.payload.file(manifest).component);
+        }
     }
     let mut by_owner: BTreeMap<String, Vec<Contribution>> = BTreeMap::new();
     for (component, contribution) in contributions {

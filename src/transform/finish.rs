@@ -100,7 +100,7 @@ fn policy_and_patches(
         parallel::map(MIN_COMPONENTS_PER_THREAD, &mut components, |component: &mut Component| {
             issued::create_secrets(&mut component.objects, view.context.sources)?;
             apply_policy(component, view, &without_context, |object| !has_pods(&object.id.kind))?;
-            filled_texts::convert(&mut component.objects, view);
+            filled_texts::convert(&mut component.objects, view, &component.name);
             Ok(())
         });
     let context = pod_context(&components, view, known.selection);
@@ -140,7 +140,7 @@ fn policy_for_pods_and_patches(
         return Err(errors);
     }
     page_patches::apply(&mut component.objects, view, &component.name, known.selection, uses)?;
-    filled_texts::convert(&mut component.objects, view);
+    filled_texts::convert(&mut component.objects, view, &component.name);
     refuse_late_intents(&component, view, known.detected)?;
     Ok(component.objects)
 }

@@ -183,7 +183,7 @@ fn add_replacements(
         }
     }
     errors.into_result(())?;
-    let by_owner = contribute::by_owner(contributions.into_iter(), &expanded.view);
+    let by_owner = contribute::by_owner(contributions, &expanded.view);
     let mut errors = Diagnostics::default();
     for component in components {
         if let Some(contributions) = by_owner.get(&component.name) {

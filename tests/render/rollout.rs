@@ -121,7 +121,6 @@ fn an_empty_plan_has_no_steps() {
         objects: Vec::new(),
         stages: Vec::new(),
         namespace: None,
-        render_digest: String::new(),
         warnings: Vec::new(),
     };
     assert_eq!(graph(&standalone(&empty)), [""; 0]);

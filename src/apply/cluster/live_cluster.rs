@@ -42,6 +42,8 @@ pub struct TargetCluster<'a> {
     pub profile: &'a Profile,
     /// The objects that are rendered for the cluster.
     pub plan: &'a Plan,
+    /// The digest of everything that the objects depend on, which the inventory records.
+    pub render_digest: String,
 }
 
 /// A live cluster, as it was seen at the start of a command.
@@ -87,7 +89,7 @@ enum Listed {
 impl<'a> LiveCluster<'a> {
     /// Reads the state of a cluster: two requests for discovery, one for the inventory, and one list per kind.
     pub(crate) async fn read(target: &TargetCluster<'a>, options: &Options) -> Result<Self, ClusterError> {
-        let TargetCluster { client, profile, plan } = target;
+        let TargetCluster { client, profile, plan, render_digest } = target;
         let location = InventoryLocation::of(profile, plan);
         let (apply_set, namespace) = (location.apply_set_id(), location.namespace.clone());
         let server = ApiServer::new(client.clone(), options.retry_timeout, options.deadline());
@@ -97,7 +99,7 @@ impl<'a> LiveCluster<'a> {
             cluster: profile.cluster,
             inventory: InventoryStore::load(Arc::clone(&server), location, profile.cluster).await?,
             server,
-            render_digest: plan.render_digest.clone(),
+            render_digest: render_digest.clone(),
             field_rules: FieldRules::new(profile, &plan.objects, apply_set.clone()),
             namespace,
             apply_set,

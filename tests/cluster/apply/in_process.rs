@@ -37,7 +37,8 @@ impl Project {
             let (_, cluster) = clusters.iter().find(|(cluster, _)| *cluster == profile.cluster).unwrap();
             let kubeconfig = Some(cluster.kubeconfig().to_owned());
             let client = Endpoint { kubeconfig, ..Endpoint::default() }.connect(|_| {}).await.unwrap();
-            targets.push(TargetCluster { client, profile, plan });
+            let render_digest = self.of.render_digest();
+            targets.push(TargetCluster { client, profile, plan, render_digest });
         }
         let options = Options {
             wait: false,

@@ -70,8 +70,8 @@ fn invented_lines_do_not_affect_the_management_cluster(bed: &TestBed) {
             "transship ignores 1 line of the inventory, {INVENTORY_NAME}, that it cannot read; the first is line {number}"
         ),
         format!(
-            "transship ignores 1 entry of the inventory, {INVENTORY_NAME}, without a rendered object or an object \
-             with its label, starting with ConfigMap/ghost in kube-system"
+            "transship ignores 1 entry of the inventory, {INVENTORY_NAME}, whose object is not rendered \
+             and does not exist with transship's label; the first is ConfigMap/ghost in kube-system"
         ),
     ];
     let run = project.run_hosted(bed, "diff", &["--live"]);
