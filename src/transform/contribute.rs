@@ -14,8 +14,8 @@ use crate::yaml::{Mark, Sources, Value};
 
 /// Groups contributions by the component whose objects they change. That is the component with the manifest of the
 /// object, which need not be the component whose page contributes.
-pub(super) fn by_owner<'c>(
-    contributions: Vec<(&'c str, Contribution)>,
+pub(super) fn by_owner(
+    contributions: Vec<(&str, Contribution)>,
     view: &View<'_>,
 ) -> BTreeMap<String, Vec<Contribution>> {
     let mut owners: HashMap<&ObjectId, Vec<&str>> = HashMap::new();
