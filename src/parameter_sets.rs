@@ -81,7 +81,9 @@ impl EachParameterSet<'_> {
                 });
             }
             Ok(folders)
-        })?;
+        });
+        // An error that does not depend on the parameter set occurs once for each set.
+        let folders = folders.map_err(Diagnostics::dedup)?;
         Ok(folders.into_iter().flatten().collect())
     }
 
