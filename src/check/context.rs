@@ -26,7 +26,7 @@ pub(super) struct CheckContext<'a> {
     pub(super) labels: LabelIndex<'a>,
     /// The ServiceAccounts to which a binding of this cluster grants permissions.
     pub(super) bound_accounts: BoundAccounts<'a>,
-    /// What the bindings of this cluster grant.
+    /// The rights that the bindings of this cluster grant.
     pub(super) grants: Grants<'a>,
     pub(super) network_policies: NetworkPolicies<'a>,
     /// The fields in which objects of declared kinds reference other objects.

@@ -86,7 +86,7 @@ impl ReachFile {
     }
 }
 
-/// What is at the path of the file.
+/// The entry on disk at the path of the file.
 enum OnDisk {
     Nothing,
     /// The content of a regular file.

@@ -26,7 +26,7 @@ enum Field {
     Namespace,
 }
 
-/// What a field must be.
+/// The condition that the value of a field must meet.
 enum Rule {
     Exactly(String),
     Matching(TextPattern),

@@ -80,7 +80,7 @@ fn finish_cluster<'a>(cluster: WithIntents<'a>, uses: &mut PatchUses) -> Result<
     Ok(Rendered { view, selection, objects, namespace, warnings })
 }
 
-/// What the steps before found out about a cluster.
+/// The results of the earlier steps for a cluster.
 struct Known<'a> {
     detected: &'a Detected,
     selection: &'a Selection,

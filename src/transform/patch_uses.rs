@@ -1,4 +1,4 @@
-//! What the patches of pages did in the clusters of a topology. A patch must match an object and change it in at least one
+//! The effects of the patches of pages in the clusters of a topology. A patch must match an object and change it in at least one
 //! of them: an object that lives in one cluster is not in the other.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,7 +7,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::language::{Marked, PatchEntry};
 use crate::yaml::{Mark, Sources};
 
-/// What one entry of `patches` did in one profile.
+/// The effects of one entry of `patches` in one profile.
 pub(super) struct PatchUse {
     /// The component of the page.
     pub(super) component: String,
@@ -19,7 +19,7 @@ pub(super) struct PatchUse {
     pub(super) effects: Option<BTreeMap<Mark, PatchEffect>>,
 }
 
-/// What one patch did.
+/// The effect of one patch.
 #[derive(Default)]
 pub(super) struct PatchEffect {
     /// Whether it matches an object.
@@ -32,11 +32,11 @@ pub(super) struct PatchEffect {
     pub(super) created: BTreeSet<String>,
 }
 
-/// What the patches did in several profiles of one topology.
+/// The effects of all patches in several profiles of one topology.
 #[derive(Default)]
 pub(super) struct PatchUses(BTreeMap<Mark, EntryUses>);
 
-/// What one entry of `patches` did in several profiles.
+/// The effects of one entry of `patches` in several profiles.
 struct EntryUses {
     component: String,
     entry: PatchEntry,

@@ -33,7 +33,7 @@ pub(super) fn find_calls(guest: &[Object], management: &[Object], paths: &mut BT
     }
 }
 
-/// What a request reaches.
+/// The target that a request reaches.
 #[derive(Clone, Copy)]
 enum Called<'o> {
     /// A Service of the management cluster, by namespace and name.

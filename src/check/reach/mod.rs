@@ -25,7 +25,7 @@ pub(crate) struct ReachPath {
     pub(crate) through: String,
     /// Where the path ends.
     pub(crate) to: ReachEnd,
-    /// What the path allows there.
+    /// The rights or requests that the path allows there.
     pub(crate) allows: String,
 }
 
@@ -65,7 +65,7 @@ struct Finder<'a> {
     cluster: Cluster,
     other: Cluster,
     objects: &'a [Object],
-    /// What the bindings of the other cluster grant.
+    /// The rights that the bindings of the other cluster grant.
     grants: Grants<'a>,
 }
 

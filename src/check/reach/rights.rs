@@ -1,4 +1,4 @@
-//! What an identity may do, in one line.
+//! Describes the rights of an identity in one line.
 
 use std::collections::{BTreeMap, BTreeSet};
 
