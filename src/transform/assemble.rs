@@ -39,7 +39,10 @@ pub(crate) fn assemble(selected: Selected<'_>) -> Result<Assembled<'_>, Diagnost
             let context = ComponentContext { name, expanded: &expanded, scopes: &scopes };
             contribute::apply(&mut objects, contributions, &context)?;
         }
-        filled_texts::convert(&mut objects, view, name);
+        // Only a contribution, or a page with values, fills values into manifests.
+        if contributions.contains_key(name) || view.payload.page(name).is_some() {
+            filled_texts::convert(&mut objects, view);
+        }
         objects.extend(tombstones);
         Ok(Component { name: name.clone(), objects })
     });

@@ -6,22 +6,13 @@ use crate::language::template::filled_as_text;
 use crate::object::{Expected, Object, Schema};
 use crate::yaml::{Node, ScalarStyle, Value};
 
-/// Converts the values in the objects of a component.
-pub(super) fn convert(objects: &mut [Object], view: &View<'_>, component: &str) {
-    if !may_fill(view, component) {
-        return;
-    }
+/// Converts the values in objects.
+pub(super) fn convert(objects: &mut [Object], view: &View<'_>) {
     for object in objects.iter_mut().filter(|object| has_filled(&object.root)) {
         let api_version = object.root.get("apiVersion").and_then(Node::as_str).unwrap_or_default();
         let schema = view.schema(&object.id, api_version).unwrap_or(Schema::Unknown);
         convert_value(&mut object.root, schema);
     }
-}
-
-/// Returns whether something may fill values into the objects of a component.
-fn may_fill(view: &View<'_>, component: &str) -> bool {
-    let profile = view.profile;
-    view.payload.page(component).is_some() || !profile.policy.is_empty() || !profile.intents.0.is_empty()
 }
 
 /// Returns whether a number or boolean below a node was filled in.

@@ -100,7 +100,9 @@ fn policy_and_patches(
         parallel::map(MIN_COMPONENTS_PER_THREAD, &mut components, |component: &mut Component| {
             issued::create_secrets(&mut component.objects, view.context.sources)?;
             apply_policy(component, view, &without_context, |object| !has_pods(&object.id.kind))?;
-            filled_texts::convert(&mut component.objects, view, &component.name);
+            if may_fill(view, &component.name) {
+                filled_texts::convert(&mut component.objects, view);
+            }
             Ok(())
         });
     let context = pod_context(&components, view, known.selection);
@@ -140,9 +142,18 @@ fn policy_for_pods_and_patches(
         return Err(errors);
     }
     page_patches::apply(&mut component.objects, view, &component.name, known.selection, uses)?;
-    filled_texts::convert(&mut component.objects, view, &component.name);
+    if may_fill(view, &component.name) {
+        filled_texts::convert(&mut component.objects, view);
+    }
     refuse_late_intents(&component, view, known.detected)?;
     Ok(component.objects)
+}
+
+/// Returns whether policy, patches or the additions for intents may fill values into the objects of a component. Looking for
+/// them in every object takes time.
+fn may_fill(view: &View<'_>, component: &str) -> bool {
+    let profile = view.profile;
+    view.payload.page(component).is_some() || !profile.policy.is_empty() || !profile.intents.0.is_empty()
 }
 
 /// Applies the policy of the profile to those objects of a component that a filter selects.

@@ -117,3 +117,25 @@ fn a_number_that_is_written_stays_a_number() {
     let container = &deployment["spec"]["template"]["spec"]["containers"][0];
     assert_eq!(container["env"], json!([{"name": "A", "value": 8443}]));
 }
+
+/// The component with the object has no page, and the profile has no policy and handles no intents.
+#[test]
+fn a_number_that_the_page_of_another_component_adds_becomes_text() {
+    let objects = TestProject::standalone()
+        .manifest("a/1.yaml", &object("v1", "ConfigMap", "ns", "a", ""))
+        .manifest("b/2.yaml", &object("v1", "ConfigMap", "ns", "b", ""))
+        .page(
+            "a",
+            r#"
+            adds:
+            - objects:
+              - apiVersion: v1
+                kind: ConfigMap
+                metadata: {name: b, namespace: ns}
+                data: {port: "${port}", verbose: "${verbose}"}
+            "#,
+        )
+        .parameters(PARAMETERS)
+        .render("test");
+    assert_eq!(objects[1]["data"], json!({"port": "8443", "verbose": "true"}));
+}

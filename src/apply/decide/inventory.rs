@@ -428,6 +428,17 @@ rbac.authorization.k8s.io/v1 ClusterRole - a@b%20%C3%BC - cc - -
     }
 
     /// Returns an inventory whose list of objects has this many bytes.
+    #[test]
+    fn the_render_digest_is_recorded_only_with_another_change() {
+        let before = Inventory { render_digest: "old".into(), ..Inventory::default() };
+        let mut unchanged = Inventory::default();
+        unchanged.record_render("new", &before);
+        assert_eq!(unchanged, before);
+        let mut changed = Inventory { revision: "r".into(), ..Inventory::default() };
+        changed.record_render("new", &before);
+        assert_eq!(changed.render_digest, "new");
+    }
+
     fn inventory_of_size(size: usize) -> Inventory {
         let mut id = ObjectId {
             group: String::new(),
