@@ -137,6 +137,10 @@ fn a_standalone_cluster_is_applied_once(bed: &TestBed) {
     assert_there(cluster, "standalone");
     assert_nothing_else(cluster, "standalone");
     assert_related(cluster, "storage");
+    let inventory = "/api/v1/namespaces/openshift-config-managed/configmaps/transship-standalone";
+    let inventory = cluster.get(inventory).unwrap();
+    let project = transship::Project::load(repository()).unwrap();
+    assert_eq!(inventory["data"]["renderDigest"], project.render_digest());
     let mark = cluster.audit.mark();
     let run = run_standalone(cluster, repository(), "apply", &["--wait", "--timeout", "60s"]);
     assert_eq!(
