@@ -42,7 +42,7 @@ docs: ## Rewrite the generated pages of docs/, and the output of the commands in
 schema: ## Generate src/object/kubernetes.schema, the fields of Kubernetes' own kinds
 	cd tests/tools && go run ./schema $$(go list -m -f '{{.Version}} {{.Dir}}' k8s.io/kubernetes)/api/openapi-spec/v3 > ../../src/object/kubernetes.schema
 
-fuzz: ## Fuzz the readers of YAML, JSON, pages, patches, kubeconfigs, inventories and API answers for a minute each, and compare a million texts and 100,000 patches of each format with Kubernetes' Go code
+fuzz: ## Fuzz the readers of YAML, JSON, pages, patches, kubeconfigs, inventories and API responses for a minute each, and compare a million texts and 100,000 patches of each format with Kubernetes' Go code
 	@command -v cargo-fuzz > /dev/null || cargo install --locked cargo-fuzz
 	for folder in crates/kubernetes-yaml/fuzz fuzz; do \
 		for target in $$(ls $$folder/corpus); do \

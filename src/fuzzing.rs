@@ -15,7 +15,7 @@ use crate::project::Project;
 use crate::yaml::{self, Node, Sources, Value};
 
 #[cfg(feature = "apply")]
-pub use crate::apply::fuzzing::{answer, inventory, kubeconfig};
+pub use crate::apply::fuzzing::{inventory, kubeconfig, response};
 
 /// Reads a page, and renders and checks a small payload with it. Every error has a location.
 pub fn page(text: &str) {
@@ -222,6 +222,6 @@ mod tests {
     fn the_corpora_of_the_fuzz_targets_for_clusters_pass() {
         run_text("kubeconfig", super::kubeconfig);
         run_text("inventory", super::inventory);
-        run("answer", super::answer);
+        run("response", super::response);
     }
 }

@@ -49,7 +49,7 @@ pub fn kubeconfig(text: &str) {
     });
 }
 
-/// Sends a request through kube's layers to a server that answers nothing.
+/// Sends a request through kube's layers to a server that returns nothing.
 async fn send(config: &Config) {
     // The provider asks another server for a token.
     if config.auth_info.auth_provider.is_some() {
@@ -104,8 +104,8 @@ fn leads_to_its_object(entry: &InventoryEntry) {
     }
 }
 
-/// Reads an answer of an API server: as an error, as the output of a plugin, as discovery, as a list and as an object.
-pub fn answer(body: &[u8]) {
+/// Reads a response of an API server: as an error, as the output of a plugin, as discovery, as a list and as an object.
+pub fn response(body: &[u8]) {
     for code in [404, 409, 422, 500] {
         let error = ApiError::parse(code, None, body);
         assert!(error.message().chars().count() <= 10_000);

@@ -22,7 +22,7 @@
 //! | | `request` | the path of an object and the requests for it |
 //! | | `api_server` | sends requests, with limits of size and time |
 //! | | `request_retries` | the retry policy of requests |
-//! | | `memory` | how much memory the answers of an API server may need |
+//! | | `memory` | how much memory the responses of an API server may need |
 //! | | `throttle`, `backoff` | the number of requests in flight and the rate of retries; delays between attempts |
 //! | | `discovery` | which resources are served |
 //! | | `error` | why a request failed |

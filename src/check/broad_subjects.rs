@@ -37,9 +37,9 @@ pub(super) fn check(root: &Field<'_>, context: &CheckContext<'_>, report: &mut R
         };
         if is_broad {
             report.add(
-                Finding::new(Check::BroadSubject, &name, format!("the binding grants permissions to {who}"))
+                Finding::new(Check::BroadSubject, &name, format!("the binding grants rights to {who}"))
                     .note(consequence(is_anonymous, context.cluster()))
-                    .help("name the ServiceAccounts that need the permissions, or allow it for this binding with a reason"),
+                    .help("name the ServiceAccounts that need the rights, or allow it for this binding with a reason"),
             );
         }
     }
@@ -69,7 +69,7 @@ fn allows_more_than_reading(binding: &Field<'_>, grants: &Grants<'_>) -> bool {
     })
 }
 
-/// Returns whether a rule only lets a user ask for their own permissions.
+/// Returns whether a rule only lets a user ask for their own rights.
 fn is_about_oneself(rule: &RoleRule) -> bool {
     rule.resources.iter().all(|resource| resource.starts_with("self"))
         && rule.api_groups.iter().all(|group| group == "authorization.k8s.io")

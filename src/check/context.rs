@@ -24,7 +24,7 @@ pub(super) struct CheckContext<'a> {
     pub(super) kinds: ServedKinds<'a>,
     pub(super) scopes: Scopes,
     pub(super) labels: LabelIndex<'a>,
-    /// The ServiceAccounts to which a binding of this cluster grants permissions.
+    /// The ServiceAccounts to which a binding of this cluster grants rights.
     pub(super) bound_accounts: BoundAccounts<'a>,
     /// The rights that the bindings of this cluster grant.
     pub(super) grants: Grants<'a>,

@@ -99,7 +99,7 @@ fn check_skipped(field: &Field<'_>, report: &mut Report) {
     if field.node.value == Value::Bool(true) {
         report.add(
             insecure(field, format!("the certificate of the {} is not verified", target_of(field)))
-                .note("anyone who can answer in its place receives the requests and the credentials in them")
+                .note("anyone who can respond in its place receives the requests and the credentials in them")
                 .help("remove the field, and set the CA"),
         );
     }
@@ -116,7 +116,7 @@ fn check_text(field: &Field<'_>, report: &mut Report) {
     if skips_verification(text) || decode_base64(text).is_some_and(|decoded| skips_verification(&decoded)) {
         report.add(
             insecure(field, "a kubeconfig does not verify the certificate of the API server".to_owned())
-                .note("anyone who can answer in its place receives the credentials of the kubeconfig")
+                .note("anyone who can respond in its place receives the credentials of the kubeconfig")
                 .help("set `certificate-authority` or `certificate-authority-data`"),
         );
     }

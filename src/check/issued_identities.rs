@@ -34,7 +34,7 @@ pub(super) fn check(root: &Field<'_>, context: &CheckContext<'_>, report: &mut R
     );
     report.add(
         Finding::new(Check::MissingObject, root, message)
-            .note("the issuer cannot issue it, or issues it for an account without permissions")
+            .note("the issuer cannot issue it, or issues it for an account without rights")
             .help("add the ServiceAccount to the guest, or correct `as`"),
     );
 }

@@ -15,8 +15,8 @@
 //! | `references` | that the objects, keys and ports that an object references exist in the same cluster |
 //! | `service_dns` | that no text names a Service of the other cluster |
 //! | `selectors` | that label selectors match something, and that named ports exist |
-//! | `rbac` | that bindings are valid, and who gets permissions |
-//! | `permissions` | that no role or binding grants more than a workload needs |
+//! | `rbac` | that bindings are valid, and who gets rights |
+//! | `excessive_rights` | that no role or binding grants more than a workload needs |
 //! | `broad_subjects` | that no binding is for everyone |
 //! | `needs` | that ServiceAccounts hold the rights that pages declare, and those that they grant |
 //! | `pod_tokens` | that pods in the management cluster have no unneeded token, and that no token lives forever |
@@ -56,6 +56,7 @@ mod control_plane_secrets;
 mod credentials;
 mod declarations;
 mod duplicates;
+mod excessive_rights;
 mod exposure;
 mod field;
 mod fields;
@@ -79,7 +80,6 @@ mod node_access;
 mod node_scheduling;
 mod object_metadata;
 mod one_of;
-mod permissions;
 mod placeholders;
 mod pod_hardening;
 mod pod_security;
@@ -247,7 +247,7 @@ fn check_security(
         literal_secrets::check(pod, context, report);
     }
     pod_tokens::check_secret(root, context, report);
-    permissions::check(root, context, report);
+    excessive_rights::check(root, context, report);
     broad_subjects::check(root, context, report);
     exposure::check(root, context, report);
     redirects::check(root, context, report);

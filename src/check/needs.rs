@@ -57,7 +57,7 @@ impl<'a> NeedsCheck<'a> {
         let missing = held.rights.missing(&needed);
         if !missing.is_empty() {
             let message = format!("`{}` lacks rights that it uses{}", account.id.name, place(&scope));
-            let why = "the API server refuses its requests";
+            let why = "the API server rejects its requests";
             let lack = Lack { missing, held: &held, scope: &scope };
             self.report_lack(&lack, lack.finding(account, need.mark, &message, why), report);
         }
@@ -129,7 +129,7 @@ impl<'a> NeedsCheck<'a> {
         if !missing.is_empty() {
             let message =
                 format!("`{}` lacks rights to create `{}` and its bindings", account.id.name, role.value);
-            let why = "an identity can grant only rights that it holds, and the API server refuses the role";
+            let why = "an identity can grant only rights that it holds, and the API server rejects the role";
             let lack = Lack { missing, held: &held, scope: &scope };
             self.report_lack(&lack, lack.finding(account, role.mark, &message, why), report);
         }

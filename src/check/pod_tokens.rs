@@ -7,7 +7,7 @@ use crate::language::Check;
 use crate::object::{ALL_SERVICE_ACCOUNTS, Cluster};
 use crate::yaml::{Node, Value};
 
-/// Checks that a pod in the management cluster mounts a token only if its `ServiceAccount` has permissions.
+/// Checks that a pod in the management cluster mounts a token only if its `ServiceAccount` has rights.
 pub(super) fn check(pod: &Field<'_>, context: &CheckContext<'_>, report: &mut Report) {
     let Some(spec) = pod.get("spec") else { return };
     if context.cluster() != Cluster::Management {
@@ -21,10 +21,10 @@ pub(super) fn check(pod: &Field<'_>, context: &CheckContext<'_>, report: &mut Re
         _ => !context.here.disables_token_mount(namespace, account),
     };
     let all_of_namespace = (namespace, "");
-    let has_permissions = [(namespace, account), all_of_namespace, ALL_SERVICE_ACCOUNTS]
+    let has_rights = [(namespace, account), all_of_namespace, ALL_SERVICE_ACCOUNTS]
         .iter()
         .any(|subject| context.bound_accounts.contains(subject));
-    if has_permissions {
+    if has_rights {
         return;
     }
     if is_mounted {
@@ -53,8 +53,7 @@ pub(super) fn is_for_api_server(token: &Node) -> bool {
 }
 
 fn unneeded(field: &Field<'_>, account: &str) -> Finding {
-    let message =
-        format!("the pod mounts a token of the ServiceAccount `{account}`, which has no permissions");
+    let message = format!("the pod mounts a token of the ServiceAccount `{account}`, which has no rights");
     Finding::new(Check::UnneededToken, field, message).note("a token that is not mounted cannot be stolen")
 }
 

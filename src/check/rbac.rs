@@ -12,11 +12,11 @@ use crate::yaml::Node;
 
 const SUBJECT_KINDS: [&str; 3] = ["ServiceAccount", "User", "Group"];
 
-/// Namespace and name of the ServiceAccounts that have permissions. An empty name means all ServiceAccounts of the
+/// Namespace and name of the ServiceAccounts that have rights. An empty name means all ServiceAccounts of the
 /// namespace.
 pub(super) type BoundAccounts<'a> = HashSet<(&'a str, &'a str)>;
 
-/// Returns the ServiceAccounts to which the bindings of a cluster grant permissions.
+/// Returns the ServiceAccounts to which the bindings of a cluster grant rights.
 pub(super) fn bound_accounts(objects: &[Object]) -> BoundAccounts<'_> {
     let mut bound = HashSet::new();
     for object in objects.iter().filter(|object| is_binding(object) && !object.is_tombstone()) {
@@ -72,7 +72,7 @@ fn check_subject(subject: &Field<'_>, report: &mut Report) {
     }
 }
 
-/// Checks that no binding grants permissions to a user or group of ServiceAccounts in a namespace of the other cluster.
+/// Checks that no binding grants rights to a user or group of ServiceAccounts in a namespace of the other cluster.
 /// `references` checks this for subjects of the kind `ServiceAccount`.
 pub(super) fn check_users_of_other_cluster(
     root: &Field<'_>,
@@ -101,11 +101,11 @@ pub(super) fn subject_of_other_cluster(name: &Field<'_>, namespace: &str) -> Fin
     let message =
         format!("the subject is in the namespace `{namespace}`, which belongs to the other cluster");
     Finding::new(Check::WrongClusterSubject, name, message)
-        .note("anyone who can create this namespace in this cluster gets the permissions")
+        .note("anyone who can create this namespace in this cluster gets the rights")
         .help("use a subject of this cluster, or omit the binding in this profile")
 }
 
-/// Checks that no binding grants all permissions in the guest.
+/// Checks that no binding grants all rights in the guest.
 pub(super) fn check_guest_admin(root: &Field<'_>, context: &CheckContext<'_>, report: &mut Report) {
     if context.cluster() != Cluster::Guest || root.object.id.kind != "ClusterRoleBinding" {
         return;
@@ -115,9 +115,9 @@ pub(super) fn check_guest_admin(root: &Field<'_>, context: &CheckContext<'_>, re
     let rules = context.grants.rules(RoleName { namespace: "", name: role }).unwrap_or_default();
     if role == "cluster-admin" || rules.iter().any(allows_everything) {
         report.add(
-            Finding::new(Check::GuestAdmin, &field, format!("`{role}` grants all permissions in the guest"))
+            Finding::new(Check::GuestAdmin, &field, format!("`{role}` grants all rights in the guest"))
                 .note("anyone with a kubeconfig of this identity, and every pod that runs as it, controls the guest")
-                .help("grant only the permissions that are needed, or allow it for this binding with a reason"),
+                .help("grant only the rights that are needed, or allow it for this binding with a reason"),
         );
     }
 }

@@ -99,7 +99,7 @@ fn consequence(reference: &Reference<'_>) -> &'static str {
         }
         "Secret" | "ConfigMap" | "PersistentVolumeClaim" => POD_NEVER_STARTS,
         "ServiceAccount" => "nothing can run as a ServiceAccount that does not exist",
-        "Role" | "ClusterRole" => "the binding grants no permissions",
+        "Role" | "ClusterRole" => "the binding grants no rights",
         "Service" => "every request to it fails",
         _ => "the API server or a controller rejects the object",
     }

@@ -21,7 +21,7 @@ pub(super) fn check(root: &Field<'_>, report: &mut Report) {
             if has_any(rule.node, "apiGroups", &["*"]) && has_any(rule.node, "resources", &["*", "*/*"]) {
                 report.add(
                     Finding::new(Check::BlockingWebhook, &rule, "the webhook can block requests for all resources")
-                        .note("while it does not answer, the API server rejects the requests that would repair it, such as those for its own pods and leases")
+                        .note("while it does not respond, the API server rejects the requests that would repair it, such as those for its own pods and leases")
                         .help("name the resources, exclude namespaces with `namespaceSelector`, or set `failurePolicy: Ignore`"),
                 );
             }

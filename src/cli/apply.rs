@@ -110,7 +110,7 @@ impl Apply {
         })
     }
 
-    /// Rejects numbers for clusters that the topology does not have.
+    /// Refuses numbers for clusters that the topology does not have.
     fn check_approval(&self, profiles: &[&Profile]) -> Result<(), Diagnostic> {
         let Some(Approved(Approval::Clusters { management, guest })) = self.approve_prune else {
             return Ok(());

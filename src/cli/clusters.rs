@@ -84,7 +84,7 @@ impl Clusters {
         Ok(targets)
     }
 
-    /// Rejects flags for clusters that are not in the topology. The command would otherwise ignore them and use the default
+    /// Refuses flags for clusters that are not in the topology. The command would otherwise ignore them and use the default
     /// kubeconfig.
     fn check_flags(&self, profiles: &[&Profile]) -> Result<(), Diagnostic> {
         for (flag, cluster, is_given) in [

@@ -33,7 +33,7 @@ pub(super) fn given_inputs(
     Ok(given)
 }
 
-/// Rejects an empty list that the user wrote, because the use would do nothing. A list from a `${…}` may be empty.
+/// Refuses an empty list that the user wrote, because the use would do nothing. A list from a `${…}` may be empty.
 fn check_not_empty(name: &str, input: &Input, node: &Node, sources: &Sources) -> Result<(), Diagnostic> {
     let is_empty = node.as_list().is_some_and(<[Node]>::is_empty);
     if is_empty && (input.is_required() || !input.takes_list()) {

@@ -33,7 +33,7 @@ impl PodContext {
         self.config.insert((id.kind.clone(), id.namespace.clone(), id.name.clone()), root);
     }
 
-    /// Returns whether a binding in this cluster grants permissions to a `ServiceAccount`.
+    /// Returns whether a binding in this cluster grants rights to a `ServiceAccount`.
     pub(super) fn is_bound(&self, namespace: &str, account: &str) -> bool {
         // A binding can also name the group of all ServiceAccounts of a namespace, or of the cluster.
         [(namespace, account), (namespace, ""), ALL_SERVICE_ACCOUNTS]

@@ -58,7 +58,7 @@ string_enum! {
         "unfilled-placeholder" => UnfilledPlaceholder,
         /// Credentials, key material or a kubeconfig in the guest, whose users can read them.
         "secret-in-guest" => SecretInGuest,
-        /// Permissions for a subject in a namespace of the other cluster.
+        /// Rights for a subject in a namespace of the other cluster.
         "wrong-cluster-subject" => WrongClusterSubject,
         /// A privileged container in the management cluster, or one with a capability, SELinux type, view of `/proc` or SecurityContextConstraints that make it so.
         "privileged" => Privileged,
@@ -70,7 +70,7 @@ string_enum! {
         "unconfined" => Unconfined,
         /// A container in the management cluster that runs as root, or may gain privileges.
         "runs-as-root" => RunsAsRoot,
-        /// A pod in the management cluster that mounts a token without permissions.
+        /// A pod in the management cluster that mounts a token without rights.
         "unneeded-token" => UnneededToken,
         /// A Service, Ingress or Route that makes a part of the management cluster reachable from outside, or a Service with external addresses in any cluster.
         "exposed" => Exposed,
@@ -88,7 +88,7 @@ string_enum! {
         "finalizer" => Finalizer,
         /// A ConfigMap with the name of the inventory, which `apply` writes.
         "reserved-name" => ReservedName,
-        /// A binding that grants all permissions in the guest.
+        /// A binding that grants all rights in the guest.
         "guest-admin" => GuestAdmin,
         /// A rule or binding with which an identity can get the rights of others: `escalate`, `bind` or `impersonate`, tokens of any ServiceAccount, commands in any pod, or privileged SecurityContextConstraints.
         "escalation" => Escalation,

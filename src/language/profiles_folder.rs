@@ -157,7 +157,7 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, Diagnostic> {
     Ok(files)
 }
 
-/// Rejects a link that leaves the profiles folder. A file that cannot be opened is reported elsewhere.
+/// Refuses a link that leaves the profiles folder. A file that cannot be opened is reported elsewhere.
 fn check_inside(path: &Path, root: &Path) -> Result<(), Diagnostic> {
     match (std::fs::canonicalize(path), std::fs::canonicalize(root)) {
         (Ok(target), Ok(root)) if !target.starts_with(&root) => {

@@ -48,7 +48,7 @@ pub(crate) fn is_tombstone(root: &Node) -> bool {
 }
 
 /// Returns the value of a label or annotation as Kubernetes reads it: null is an empty string. Returns `None` for a value
-/// that Kubernetes refuses.
+/// that Kubernetes rejects.
 pub(crate) fn label_text(value: &Node) -> Option<&str> {
     match &value.value {
         Value::Null => Some(""),

@@ -1,4 +1,4 @@
-//! Sensitive values in texts that others wrote, such as the message with which an API server refuses an object.
+//! Sensitive values in texts that others wrote, such as the message with which an API server rejects an object.
 
 use std::collections::BTreeSet;
 

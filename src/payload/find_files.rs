@@ -176,7 +176,7 @@ impl Finder<'_> {
         Ok(file_type)
     }
 
-    /// Rejects a link that leaves the payload. A missing file is reported elsewhere.
+    /// Refuses a link that leaves the payload. A missing file is reported elsewhere.
     fn check_inside(&self, path: &Path) -> Result<(), Diagnostic> {
         match std::fs::canonicalize(path) {
             Ok(target) if !target.starts_with(&self.canonical) => {
@@ -190,7 +190,7 @@ impl Finder<'_> {
     }
 }
 
-/// Rejects misleading file names: a misspelled `component.yaml`, a file for kustomize, or a misspelled extension.
+/// Refuses misleading file names: a misspelled `component.yaml`, a file for kustomize, or a misspelled extension.
 fn check_name(entry: &DirEntry, name: &str) -> Result<(), Diagnostic> {
     let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
     if name != PAGE && stem.eq_ignore_ascii_case("component") && is_near_yaml(extension) {

@@ -6,7 +6,7 @@ use crate::language::{Marked, PatchEntry, PatchTarget, TextPattern};
 use crate::object::{ObjectId, metadata, metadata_text};
 use crate::yaml::{Node, Sources};
 
-/// The longest name that a regular expression can match, in bytes. API servers refuse longer names of most kinds.
+/// The longest name that a regular expression can match, in bytes. API servers reject longer names of most kinds.
 const MAX_TEXT_LENGTH: usize = 1024;
 
 /// Selects the objects that a patch applies to.

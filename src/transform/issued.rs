@@ -122,7 +122,7 @@ fn check_identity(
     }
     if service_account == "default" {
         return Err(Diagnostic::error(format!("the {kind} is for the ServiceAccount `default`"))
-            .note("every pod of the namespace that names no ServiceAccount runs as `default`, and would share the permissions")
+            .note("every pod of the namespace that names no ServiceAccount runs as `default`, and would share the rights")
             .help("set `serviceAccountName` in the workload, or name a ServiceAccount of its own in `as.serviceAccount`"));
     }
     if !service_account.split('.').all(DnsLabel::is_valid) {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// A request that was answered. For a watch, the start of the answer counts.
+/// A request that got a response. For a watch, the start of the response counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) verb: String,
@@ -49,7 +49,7 @@ pub(crate) struct Audit {
 struct Told {
     offset: u64,
     entries: Vec<Entry>,
-    /// Requests that arrived and are not answered yet.
+    /// Requests that arrived and have no response yet.
     open: BTreeSet<String>,
 }
 
@@ -63,13 +63,13 @@ impl Audit {
         Mark(self.settled(|told| told.entries.len()))
     }
 
-    /// Returns every request that was answered after a mark, in the order of the answers.
+    /// Returns every request whose response came after a mark, in the order of the responses.
     pub(crate) fn since(&self, mark: Mark) -> Vec<Entry> {
         self.settled(|told| told.entries[mark.0..].to_vec())
     }
 
-    /// Waits until all requests are answered. The API server logs the arrival of a request before it handles it, and
-    /// the end after it sent the answer. A killed API server never logs the end.
+    /// Waits until all requests have a response. The API server logs the arrival of a request before it handles it, and
+    /// the end after it sent the response. A killed API server never logs the end.
     fn settled<T>(&self, look: impl Fn(&Told) -> T) -> T {
         let deadline = Instant::now() + Duration::from_secs(2);
         let mut told = self.told.lock().unwrap();

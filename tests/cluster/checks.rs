@@ -84,8 +84,8 @@ fn the_api_server_agrees_with_the_checks(cluster: &ControlPlane) {
                 documents(&wrong).iter().zip(&right).filter(|(object, before)| object != before)
             {
                 let kind = text(before, &["kind"]);
-                let answer = apply(&client, object, true).await;
-                assert!(answer.is_err(), "the API server takes this {kind}: {}", text(case, &["with"]));
+                let response = apply(&client, object, true).await;
+                assert!(response.is_err(), "the API server takes this {kind}: {}", text(case, &["with"]));
                 assert!(
                     text(case, &["expect"]).contains(&format!("object: {kind}")),
                     "the finding is about the same object"

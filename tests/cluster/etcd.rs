@@ -44,18 +44,18 @@ pub(crate) async fn read(client: &Client, with_values: bool) -> BTreeMap<String,
         "range_end": BASE64.encode("/registry0"),
         "keys_only": !with_values,
     });
-    let answer = requests::send(client, "POST", "/v3/kv/range", &body).await.unwrap().ok().unwrap();
+    let response = requests::send(client, "POST", "/v3/kv/range", &body).await.unwrap().ok().unwrap();
     let text = |entry: &Value, key: &str| entry[key].as_str().unwrap_or_default().to_owned();
     let stored = |entry: &Value| {
         let key = String::from_utf8(BASE64.decode(text(entry, "key")).unwrap()).unwrap();
         (key, Stored { revision: text(entry, "mod_revision"), value: text(entry, "value") })
     };
-    answer["kvs"].as_array().map(|entries| entries.iter().map(stored).collect()).unwrap_or_default()
+    response["kvs"].as_array().map(|entries| entries.iter().map(stored).collect()).unwrap_or_default()
 }
 
 /// Applies changes in one revision, and returns it.
 pub(crate) async fn change(client: &Client, changes: &[Change]) -> String {
     let body = json!({"success": changes.iter().map(Change::request).collect::<Vec<_>>()});
-    let answer = requests::send(client, "POST", "/v3/kv/txn", &body).await.unwrap().ok().unwrap();
-    answer["header"]["revision"].as_str().unwrap().to_owned()
+    let response = requests::send(client, "POST", "/v3/kv/txn", &body).await.unwrap().ok().unwrap();
+    response["header"]["revision"].as_str().unwrap().to_owned()
 }

@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use crate::fault_rules::{Fault, Faults, RequestMatcher, SeenRequest};
-use crate::upstream::{AnswerBody, Broken, Upstream};
+use crate::upstream::{Broken, ResponseBody, Upstream};
 
 /// Before or after a request is forwarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -226,25 +226,25 @@ async fn serve_connection(shared: Arc<Shared>, stream: TcpStream) {
     let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
 }
 
-/// An error closes the connection without an answer.
-async fn handle(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Response<AnswerBody>, Broken> {
+/// An error closes the connection without a response.
+async fn handle(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Response<ResponseBody>, Broken> {
     let (seen, fault) = shared.meet(&request);
     shared.may_pass(&seen, When::Before).await;
     match &fault {
         Some(Fault::Delay(time)) => tokio::time::sleep(*time).await,
         Some(Fault::Cut) => return Err(Broken),
-        Some(Fault::Answer(reply)) => return Ok(AnswerBody::reply(reply)),
+        Some(Fault::Response(reply)) => return Ok(ResponseBody::reply(reply)),
         _ => {}
     }
-    let answer = shared.upstream.pass_on(request).await?;
-    let answer = match fault {
-        Some(Fault::CutAfter) => AnswerBody::discard(answer).await.and(Err(Broken)),
-        Some(Fault::AnswerAfter(reply)) => {
-            AnswerBody::discard(answer).await.map(|()| AnswerBody::reply(&reply))
+    let response = shared.upstream.pass_on(request).await?;
+    let response = match fault {
+        Some(Fault::CutAfter) => ResponseBody::discard(response).await.and(Err(Broken)),
+        Some(Fault::RespondAfter(reply)) => {
+            ResponseBody::discard(response).await.map(|()| ResponseBody::reply(&reply))
         }
-        Some(Fault::CutBody) => AnswerBody::half(answer, seen.path.contains("watch=")).await,
-        _ => Ok(answer.map(AnswerBody::Streamed)),
+        Some(Fault::CutBody) => ResponseBody::half(response, seen.path.contains("watch=")).await,
+        _ => Ok(response.map(ResponseBody::Streamed)),
     };
     shared.may_pass(&seen, When::After).await;
-    answer
+    response
 }

@@ -8,7 +8,7 @@ use kube::client::Body;
 use crate::TestBedCase;
 use crate::fault_proxy::When;
 use crate::fault_rules::{Fault, Reply, RequestMatcher};
-use crate::requests::{self, Answer, block_on};
+use crate::requests::{self, Response, block_on};
 use crate::test_bed::TestBed;
 use crate::test_cluster::TestCluster;
 
@@ -17,8 +17,8 @@ pub(crate) const CASES: &[TestBedCase] = &[
     ("fault_proxy::a_watch_is_streamed", a_watch_is_streamed),
     ("fault_proxy::faults_affect_only_matching_requests", faults_affect_only_matching_requests),
     ("fault_proxy::a_request_that_is_cut_never_arrives", a_request_that_is_cut_never_arrives),
-    ("fault_proxy::a_request_whose_answer_is_cut_arrives", a_request_whose_answer_is_cut_arrives),
-    ("fault_proxy::the_proxy_can_answer_itself", the_proxy_can_answer_itself),
+    ("fault_proxy::a_request_whose_response_is_cut_arrives", a_request_whose_response_is_cut_arrives),
+    ("fault_proxy::the_proxy_can_respond_itself", the_proxy_can_respond_itself),
     ("fault_proxy::a_truncated_body_is_an_error", a_truncated_body_is_an_error),
     ("fault_proxy::requests_stop_at_a_chosen_one", requests_stop_at_a_chosen_one),
     ("fault_proxy::the_proxy_can_refuse_connections", the_proxy_can_refuse_connections),
@@ -27,7 +27,7 @@ pub(crate) const CASES: &[TestBedCase] = &[
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
 /// Sends a request through the proxy.
-fn ask(cluster: &TestCluster, method: &str, path: &str, body: &str) -> Result<Answer, kube::Error> {
+fn ask(cluster: &TestCluster, method: &str, path: &str, body: &str) -> Result<Response, kube::Error> {
     block_on(async {
         let client = requests::client(cluster.kubeconfig(), "transship-test").await;
         requests::call(&client, method, path, "application/json", body.into()).await
@@ -35,7 +35,7 @@ fn ask(cluster: &TestCluster, method: &str, path: &str, body: &str) -> Result<An
 }
 
 /// Creates a `ConfigMap` through the proxy.
-fn create(cluster: &TestCluster, name: &str) -> Result<Answer, kube::Error> {
+fn create(cluster: &TestCluster, name: &str) -> Result<Response, kube::Error> {
     ask(cluster, "POST", MAPS, &format!(r#"{{"metadata": {{"name": "{name}"}}}}"#))
 }
 
@@ -63,7 +63,7 @@ fn a_watch_is_streamed(bed: &TestBed) {
     block_on(async {
         let client = requests::client(cluster.kubeconfig(), "transship-test").await;
         let request = Request::get(format!("{MAPS}?watch=true&fieldSelector=metadata.name%3Dit"));
-        let mut answer = client.send(request.body(Body::empty()).unwrap()).await.unwrap();
+        let mut response = client.send(request.body(Body::empty()).unwrap()).await.unwrap();
         for step in ["ADDED", "DELETED"] {
             match step {
                 "ADDED" => drop(
@@ -77,7 +77,7 @@ fn a_watch_is_streamed(bed: &TestBed) {
                         .unwrap(),
                 ),
             }
-            let frame = tokio::time::timeout(Duration::from_secs(5), answer.frame()).await.unwrap();
+            let frame = tokio::time::timeout(Duration::from_secs(5), response.frame()).await.unwrap();
             let event = frame.unwrap().unwrap().into_data().unwrap();
             assert!(String::from_utf8_lossy(&event).contains(step), "{event:?}");
         }
@@ -86,11 +86,11 @@ fn a_watch_is_streamed(bed: &TestBed) {
 
 fn faults_affect_only_matching_requests(bed: &TestBed) {
     let cluster = &bed.guest;
-    cluster.proxy.fault(RequestMatcher::Number(2), 1, Fault::Answer(Reply::status(500, "InternalError")));
+    cluster.proxy.fault(RequestMatcher::Number(2), 1, Fault::Response(Reply::status(500, "InternalError")));
     cluster.proxy.fault(
         RequestMatcher::matching(|it| it.method == "POST"),
         2,
-        Fault::Answer(Reply::status(429, "TooManyRequests")),
+        Fault::Response(Reply::status(429, "TooManyRequests")),
     );
     let codes =
         |count| (0..count).map(|_| ask(cluster, "GET", "/version", "").unwrap().code).collect::<Vec<_>>();
@@ -100,7 +100,7 @@ fn faults_affect_only_matching_requests(bed: &TestBed) {
     cluster.proxy.fault(
         RequestMatcher::All,
         usize::MAX,
-        Fault::Answer(Reply::status(503, "ServiceUnavailable")),
+        Fault::Response(Reply::status(503, "ServiceUnavailable")),
     );
     assert_eq!(codes(2), [503, 503]);
     cluster.proxy.clear_faults();
@@ -120,7 +120,7 @@ fn a_request_that_is_cut_never_arrives(bed: &TestBed) {
     assert!(crate::audit::writes(&cluster.audit.since(mark)).is_empty());
 }
 
-fn a_request_whose_answer_is_cut_arrives(bed: &TestBed) {
+fn a_request_whose_response_is_cut_arrives(bed: &TestBed) {
     let cluster = &bed.guest;
     let mark = cluster.audit.mark();
     cluster.proxy.fault(RequestMatcher::All, 1, Fault::CutAfter);
@@ -129,13 +129,13 @@ fn a_request_whose_answer_is_cut_arrives(bed: &TestBed) {
     assert_eq!(crate::audit::writes(&cluster.audit.since(mark)).len(), 1);
 }
 
-fn the_proxy_can_answer_itself(bed: &TestBed) {
+fn the_proxy_can_respond_itself(bed: &TestBed) {
     let cluster = &bed.guest;
     let reply = Reply::status(504, "Timeout").header("retry-after", "1");
-    cluster.proxy.fault(RequestMatcher::Number(1), 1, Fault::Answer(reply.clone()));
-    cluster.proxy.fault(RequestMatcher::Number(2), 1, Fault::AnswerAfter(reply));
-    let answer = create(cluster, "before").unwrap();
-    assert!(answer.code == 504 && answer.text.contains("Timeout"), "{answer:?}");
+    cluster.proxy.fault(RequestMatcher::Number(1), 1, Fault::Response(reply.clone()));
+    cluster.proxy.fault(RequestMatcher::Number(2), 1, Fault::RespondAfter(reply));
+    let response = create(cluster, "before").unwrap();
+    assert!(response.code == 504 && response.text.contains("Timeout"), "{response:?}");
     assert_eq!(create(cluster, "after").unwrap().code, 504);
     assert!(!is_there(cluster, "before") && is_there(cluster, "after"));
 }

@@ -38,19 +38,19 @@ impl RequestMatcher {
 pub(crate) enum Fault {
     /// It is forwarded late.
     Delay(Duration),
-    /// The connection is closed without an answer, and nothing is forwarded.
+    /// The connection is closed without a response, and nothing is forwarded.
     Cut,
-    /// The request is forwarded, and the connection is closed without an answer.
+    /// The request is forwarded, and the connection is closed without a response.
     CutAfter,
-    /// The head of the answer and half of its body are sent (for a watch: its first events).
+    /// The head of the response and half of its body are sent (for a watch: its first events).
     CutBody,
-    /// The proxy answers; nothing is forwarded.
-    Answer(Reply),
-    /// The request is forwarded, and the proxy answers.
-    AnswerAfter(Reply),
+    /// The proxy responds; nothing is forwarded.
+    Response(Reply),
+    /// The request is forwarded, and the proxy responds.
+    RespondAfter(Reply),
 }
 
-/// An answer of the proxy.
+/// A response of the proxy.
 #[derive(Clone, Debug)]
 pub(crate) struct Reply {
     pub(crate) code: u16,

@@ -50,7 +50,7 @@ const TEST_BED_CASES: [&[TestBedCase]; 19] = [
     apply::scenarios::network_failures::CASES,
     apply::scenarios::other_writers::CASES,
     apply::scenarios::seeds::CASES,
-    apply::scenarios::permissions::CASES,
+    apply::scenarios::missing_rights::CASES,
     apply::scenarios::immutable_fields::CASES,
     apply::scenarios::prune_and_delete::CASES,
     apply::scenarios::tombstones::CASES,

@@ -48,14 +48,14 @@ fn spawn(command: Command) -> Child {
     static SPAWNER: LazyLock<Sender<Order>> = LazyLock::new(|| {
         let (orders, inbox) = channel::<Order>();
         std::thread::spawn(move || {
-            for (mut command, answer) in inbox {
-                let _ = answer.send(command.spawn());
+            for (mut command, response) in inbox {
+                let _ = response.send(command.spawn());
             }
         });
         orders
     });
-    let (answer, child) = channel();
-    SPAWNER.send((command, answer)).unwrap();
+    let (response, child) = channel();
+    SPAWNER.send((command, response)).unwrap();
     child.recv().unwrap().unwrap()
 }
 

@@ -18,15 +18,15 @@ use tower::{BoxError, ServiceBuilder};
 /// The time after which a server counts as unreachable.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The answer of a server.
+/// The response of a server.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct Response {
     pub(crate) code: u16,
     pub(crate) text: String,
 }
 
-impl Answer {
-    /// Returns the body of a successful answer.
+impl Response {
+    /// Returns the body of a successful response.
     pub(crate) fn ok(self) -> Result<Value, String> {
         match self.code {
             200..=299 => Ok(serde_json::from_str(&self.text).unwrap_or(Value::Null)),
@@ -71,27 +71,27 @@ pub(crate) fn connector(config: &Config) -> impl Connect + Clone + Send + Sync +
     config.rustls_https_connector_with_connector(http).unwrap()
 }
 
-/// Sends a request. An error means that there was no answer.
+/// Sends a request. An error means that there was no response.
 pub(crate) async fn call(
     client: &Client,
     method: &str,
     path: &str,
     content_type: &str,
     body: Vec<u8>,
-) -> Result<Answer, kube::Error> {
+) -> Result<Response, kube::Error> {
     let request = Request::builder().method(method).uri(path).header("content-type", content_type);
     let request = request.body(Body::from(body)).unwrap();
     let exchange = async {
-        let answer = client.send(request).await?;
-        let code = answer.status().as_u16();
-        let text = answer.into_body().collect().await?.to_bytes();
-        Ok(Answer { code, text: String::from_utf8_lossy(&text).into_owned() })
+        let response = client.send(request).await?;
+        let code = response.status().as_u16();
+        let text = response.into_body().collect().await?.to_bytes();
+        Ok(Response { code, text: String::from_utf8_lossy(&text).into_owned() })
     };
     let late = |error: Elapsed| kube::Error::Service(error.into());
     tokio::time::timeout(PATIENCE, exchange).await.map_err(late)?
 }
 
-/// Sends a request that must be answered. Repeats it after a 429: the API server answers the first request for a
+/// Sends a request that must get a response. Repeats it after a 429: the API server responds to the first request for a
 /// custom resource with it.
 pub(crate) async fn call_with_retry(
     client: &Client,
@@ -99,12 +99,12 @@ pub(crate) async fn call_with_retry(
     path: &str,
     content_type: &str,
     body: Vec<u8>,
-) -> Answer {
+) -> Response {
     let deadline = Instant::now() + PATIENCE;
     loop {
-        let answer = call(client, method, path, content_type, body.clone()).await.unwrap();
-        if answer.code != 429 || Instant::now() > deadline {
-            return answer;
+        let response = call(client, method, path, content_type, body.clone()).await.unwrap();
+        if response.code != 429 || Instant::now() > deadline {
+            return response;
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
@@ -116,7 +116,7 @@ pub(crate) async fn send(
     method: &str,
     path: &str,
     body: &Value,
-) -> Result<Answer, kube::Error> {
+) -> Result<Response, kube::Error> {
     let content_type = match method {
         "PATCH" => "application/merge-patch+json",
         _ => "application/json",
@@ -125,6 +125,6 @@ pub(crate) async fn send(
 }
 
 /// Sends a GET request.
-pub(crate) async fn get(client: &Client, path: &str) -> Result<Answer, kube::Error> {
+pub(crate) async fn get(client: &Client, path: &str) -> Result<Response, kube::Error> {
     call(client, "GET", path, "application/json", Vec::new()).await
 }

@@ -14,7 +14,7 @@ pub(crate) struct Ports {
 }
 
 /// Logs every request except those of controllers and stand-ins. Logs also that a request arrived, so that a test
-/// knows when all answers are logged.
+/// knows when all responses are logged.
 pub(crate) const AUDIT_POLICY: &str = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n\
     - level: None\n  users: [system:apiserver, controllers, stand-in]\n\
     - level: Metadata\n";

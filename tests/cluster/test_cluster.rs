@@ -11,7 +11,7 @@ use crate::control_plane::{ADMIN, ControlPlane};
 use crate::credentials::{STAND_IN, kubeconfig};
 use crate::fault_proxy::Proxy;
 use crate::platform;
-use crate::requests::{self, Answer, block_on};
+use crate::requests::{self, Response, block_on};
 use crate::servers::Controllers;
 use crate::stand_in::StandIn;
 
@@ -63,8 +63,8 @@ impl TestCluster {
 
     /// Returns an object, if it exists.
     pub(crate) fn get(&self, path: &str) -> Option<Value> {
-        let answer = self.call("GET", path, "application/json", "");
-        if answer.code == 404 { None } else { Some(answer.ok().unwrap()) }
+        let response = self.call("GET", path, "application/json", "");
+        if response.code == 404 { None } else { Some(response.ok().unwrap()) }
     }
 
     /// Returns the objects of a list; empty if the kind is not served.
@@ -85,20 +85,20 @@ impl TestCluster {
 
     /// Deletes an object, if it exists.
     pub(crate) fn delete(&self, path: &str) {
-        let answer = self.call("DELETE", path, "application/json", "");
-        assert!(matches!(answer.code, 200..=299 | 404), "{answer:?}");
+        let response = self.call("DELETE", path, "application/json", "");
+        assert!(matches!(response.code, 200..=299 | 404), "{response:?}");
     }
 
     /// Sends any request.
-    pub(crate) fn call(&self, method: &str, path: &str, content_type: &str, body: &str) -> Answer {
+    pub(crate) fn call(&self, method: &str, path: &str, content_type: &str, body: &str) -> Response {
         block_on(async {
             let client = requests::client(&self.direct(), "test").await;
             requests::call_with_retry(&client, method, path, content_type, body.into()).await
         })
     }
 
-    /// Sends a request once. Returns `None` if there is no answer.
-    pub(crate) fn attempt(&self, method: &str, path: &str, body: &Value) -> Option<Answer> {
+    /// Sends a request once. Returns `None` if there is no response.
+    pub(crate) fn attempt(&self, method: &str, path: &str, body: &Value) -> Option<Response> {
         block_on(async {
             let client = requests::client(&self.direct(), "test").await;
             requests::send(&client, method, path, body).await.ok()
@@ -136,7 +136,7 @@ fn controllers_work(kubeconfig: &Path) {
             let list = requests::get(&client, path)
                 .await
                 .ok()
-                .and_then(|answer| answer.ok().ok())
+                .and_then(|response| response.ok().ok())
                 .unwrap_or_default();
             list["items"].as_array().map_or(0, Vec::len)
         };

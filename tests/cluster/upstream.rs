@@ -50,8 +50,8 @@ impl Upstream {
         let connector = crate::requests::connector(&config);
         let client = Client::builder(TokioExecutor::new()).build::<_, Incoming>(connector);
         let send: Passer = Box::new(move |request| {
-            let answer = client.request(request);
-            Box::pin(async { answer.await.ok() })
+            let response = client.request(request);
+            Box::pin(async { response.await.ok() })
         });
         Self { server: config.cluster_url, send }
     }
@@ -67,32 +67,32 @@ impl Upstream {
     }
 }
 
-/// The body of an answer.
-pub(crate) enum AnswerBody {
+/// The body of a response.
+pub(crate) enum ResponseBody {
     /// The real one, streamed.
     Streamed(Incoming),
     /// The proxy's own, or a part of the real one; and what to wait for before the connection breaks.
     Text { text: Option<Bytes>, breaks: Option<Pin<Box<Sleep>>> },
 }
 
-impl AnswerBody {
-    /// Creates an answer of the proxy.
+impl ResponseBody {
+    /// Creates a response of the proxy.
     pub(crate) fn reply(reply: &Reply) -> Response<Self> {
-        let mut answer = Response::builder().status(reply.code);
+        let mut response = Response::builder().status(reply.code);
         for (name, value) in &reply.headers {
-            answer = answer.header(*name, value);
+            response = response.header(*name, value);
         }
-        answer.body(Self::Text { text: Some(reply.body.clone().into()), breaks: None }).unwrap()
+        response.body(Self::Text { text: Some(reply.body.clone().into()), breaks: None }).unwrap()
     }
 
-    /// Reads a whole answer. Only then has the API server finished the request.
-    pub(crate) async fn discard(answer: Response<Incoming>) -> Result<(), Broken> {
-        answer.into_body().collect().await.map(drop).map_err(|_| Broken)
+    /// Reads a whole response. Only then has the API server finished the request.
+    pub(crate) async fn discard(response: Response<Incoming>) -> Result<(), Broken> {
+        response.into_body().collect().await.map(drop).map_err(|_| Broken)
     }
 
-    /// Returns half of an answer, or the first events of a watch. Then the connection breaks.
-    pub(crate) async fn half(answer: Response<Incoming>, endless: bool) -> Result<Response<Self>, Broken> {
-        let (mut head, mut body) = answer.into_parts();
+    /// Returns half of a response, or the first events of a watch. Then the connection breaks.
+    pub(crate) async fn half(response: Response<Incoming>, endless: bool) -> Result<Response<Self>, Broken> {
+        let (mut head, mut body) = response.into_parts();
         let text = if endless {
             let frame = body.frame().await.and_then(Result::ok).ok_or(Broken)?;
             frame.into_data().map_err(|_| Broken)?
@@ -109,7 +109,7 @@ impl AnswerBody {
     }
 }
 
-impl Body for AnswerBody {
+impl Body for ResponseBody {
     type Data = Bytes;
     type Error = Broken;
 

@@ -144,7 +144,7 @@ fn it_waits_for_an_api_server_that_starts_later(cluster: &ControlPlane) {
     assert_eq!(output.status.code(), Some(0), "{said}");
     assert_eq!(
         said,
-        "Namespace/default: the API server does not answer: Connection refused (os error 111)\n\
+        "Namespace/default: the API server does not respond: Connection refused (os error 111)\n\
          Namespace/default: exists\n"
     );
 }

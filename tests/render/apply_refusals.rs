@@ -10,7 +10,7 @@ const KUBECONFIG: &str = r#"
     users: [{name: it, user: {token: t}}]
     "#;
 
-/// Runs a command on a cluster that does not answer.
+/// Runs a command on a cluster that does not respond.
 fn refusal(project: &TestProject, command: &[&str]) -> String {
     let clusters = ["--topology", "test", "--kubeconfig", "kubeconfig"];
     project.run(&[command, &clusters].concat()).refusal()

@@ -404,7 +404,7 @@ fn the_conversion_webhook_of_a_crd_needs_a_target() {
 }
 
 #[test]
-fn a_token_is_needed_only_if_a_binding_grants_permissions() {
+fn a_token_is_needed_only_if_a_binding_grants_rights() {
     let subject = "name: sa, namespace: hosted";
     let bound = binding("ns", "kind: ClusterRole, name: view", subject);
     let deleted = bound.replace("{x: x}", "{release.openshift.io/delete: 'true'}");

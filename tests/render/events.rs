@@ -69,7 +69,7 @@ fn text_has_columns() {
         event(Cluster::Management, "50", Some("d"), EventKind::Waiting, "0 of 1 replicas are updated").line(),
         event(Cluster::Guest, "0000", Some("d"), EventKind::Released, "it existed before").line(),
         event(Cluster::Guest, "", Some("d"), EventKind::Held, "--prune deletes it").line(),
-        event(Cluster::Management, "", None, EventKind::Unreachable, "no answer").line(),
+        event(Cluster::Management, "", None, EventKind::Unreachable, "no response").line(),
     ];
     assert_eq!(
         lines,
@@ -78,7 +78,7 @@ fn text_has_columns() {
             "management   50 waiting     Deployment.apps/d in ns: 0 of 1 replicas are updated",
             "guest      0000 released    Deployment.apps/d in ns: it existed before",
             "guest           held        Deployment.apps/d in ns: --prune deletes it",
-            "management      unreachable no answer",
+            "management      unreachable no response",
         ]
     );
 }
@@ -157,9 +157,9 @@ fn a_summary_has_problems_if_an_event_is_one() {
 fn the_progress_line_shows_each_cluster_and_what_it_waits_for() {
     let mut line = ProgressLine::new([(Cluster::Management, 3), (Cluster::Guest, 2)]);
     assert_eq!(line.line(200), "management 0 of 3 · guest 0 of 2");
-    line.update(&event(Cluster::Guest, "", None, EventKind::Waiting, "no answer: Connection refused"));
-    assert_eq!(line.line(200), "management 0 of 3 · guest: no answer: Connection refused");
-    line.update(&event(Cluster::Guest, "", None, EventKind::Ready, "it answers"));
+    line.update(&event(Cluster::Guest, "", None, EventKind::Waiting, "no response: Connection refused"));
+    assert_eq!(line.line(200), "management 0 of 3 · guest: no response: Connection refused");
+    line.update(&event(Cluster::Guest, "", None, EventKind::Ready, "it responds"));
     assert_eq!(line.line(200), "management 0 of 3 · guest 0 of 2");
     line.update(&event(Cluster::Management, "50", Some("a"), EventKind::Created, ""));
     line.update(&event(
@@ -185,6 +185,6 @@ fn the_progress_line_shows_each_cluster_and_what_it_waits_for() {
     line.update(&event(Cluster::Management, "50", Some("a"), EventKind::Ready, ""));
     line.update(&event(Cluster::Management, "60", Some("b"), EventKind::Failed, "it is not ready after 5 s"));
     line.update(&event(Cluster::Management, "", Some("old"), EventKind::Pruned, ""));
-    line.update(&event(Cluster::Guest, "", None, EventKind::Unreachable, "no answer"));
+    line.update(&event(Cluster::Guest, "", None, EventKind::Unreachable, "no response"));
     assert_eq!(line.line(200), "management 2 of 3 at 60 · guest 1 of 2 at 10");
 }

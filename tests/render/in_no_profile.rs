@@ -245,7 +245,7 @@ fn a_finding_names_the_excluded_manifest_as_the_cause() {
           help: correct the selector or the labels; if someone else creates what it selects, allow it with a reason
         error[missing-object]: payload/op/0000_50_op_5.yaml:4:66: there is no Role `r` in the namespace `ns`
           object: RoleBinding.rbac.authorization.k8s.io/b in ns, at /roleRef/name
-          note: the binding grants no permissions
+          note: the binding grants no rights
           note: Role/r at payload/op/0000_50_op_4.yaml:1:1 would match, but the profile excludes it: include.release.openshift.io/ha unset
           note: found in test
           help: add it to the payload, or declare it under `externals` and say who creates it

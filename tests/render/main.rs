@@ -29,7 +29,7 @@ mod fragments;
 #[path = "../../benches/generate.rs"]
 mod generate;
 mod golden;
-mod hostile_answers;
+mod hostile_responses;
 mod in_no_profile;
 mod intent_edge_cases;
 mod intents;

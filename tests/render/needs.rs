@@ -41,7 +41,7 @@ const PODS: &str = "rules: [{apiGroups: [\"\"], resources: [pods], verbs: [get, 
 const LACKS_PODS: &str = "\
 error[missing-right]: payload/op/component.yaml:5:3: `op` lacks rights that it uses
   object: ServiceAccount/op in ns
-  note: the API server refuses its requests
+  note: the API server rejects its requests
   note: missing: - {apiGroups: [\"\"], resources: [pods], verbs: [get, list]}
   note: found in test
   help: add the rules to a role, and bind it to the ServiceAccount
@@ -152,7 +152,7 @@ fn an_identity_holds_what_it_grants() {
         "\
 error[missing-right]: payload/op/component.yaml:7:12: `op` lacks rights to create `ClusterRole/operand` and its bindings
   object: ServiceAccount/op in ns
-  note: an identity can grant only rights that it holds, and the API server refuses the role
+  note: an identity can grant only rights that it holds, and the API server rejects the role
   note: missing: - {apiGroups: [apps], resources: [deployments], verbs: [list]}
   note: found in test
   help: add the rules to ClusterRole.rbac.authorization.k8s.io/own
@@ -248,13 +248,13 @@ fn needs_are_checked_in_their_cluster() {
         "\
 error[missing-right]: payload/op/component.yaml:6:3: `op` lacks rights that it uses in the namespace `hcp`
   object: ServiceAccount/op in hcp
-  note: the API server refuses its requests
+  note: the API server rejects its requests
   note: missing: - {apiGroups: [\"\"], resources: [pods], verbs: [list]}
   note: found in mc
   help: add the rules to Role.rbac.authorization.k8s.io/r in hcp
 error[missing-right]: payload/op/component.yaml:9:3: `op` lacks rights that it uses in the namespace `ns`
   object: ServiceAccount/op in ns
-  note: the API server refuses its requests
+  note: the API server rejects its requests
   note: missing: - {apiGroups: [\"\"], resources: [secrets], verbs: [get]}
   note: found in guest
   help: add the rules to a role, and bind it to the ServiceAccount

@@ -128,7 +128,7 @@ management Deployment/clusters-a/op, container admin -> external Secret/admin-ku
 management Deployment/clusters-a/op, container main -> kubeconfig in Secret/op-kubeconfig -> guest ServiceAccount/op/op: 2 rules in the cluster, 1 rule in op, the rules of ClusterRole/view in op
 management Deployment/clusters-a/op, container main -> token minted by container minter -> guest ServiceAccount/op/cloud: everything that accepts tokens for the audience `cloud`
 management readers of Secret/clusters-a/root-kubeconfig -> kubeconfig -> guest ServiceAccount/other/root: cluster-admin
-management readers of Secret/clusters-a/spare-kubeconfig -> kubeconfig -> guest ServiceAccount/other/spare: no permissions
+management readers of Secret/clusters-a/spare-kubeconfig -> kubeconfig -> guest ServiceAccount/other/spare: no rights
 guest Infrastructure, /status/infrastructureName -> parameter cluster.name -> management rendered objects: a name of lower-case letters, digits, `-` and `.`
 guest Infrastructure, /status/platformStatus/aws/region -> parameter region -> management rendered objects: text that matches `[a-z0-9-]+`
 guest users of the API server -> APIService/v1.example.test -> management addresses outside of the guest: requests
@@ -235,7 +235,7 @@ fn a_new_path_is_a_difference_of_the_golden_file() {
     assert_eq!(project.run(&["golden", "update"]).code, 0);
     let path = |account: &str| {
         format!(
-            "management readers of Secret/clusters-a/kubeconfig -> kubeconfig -> guest ServiceAccount/op/{account}: no permissions\n"
+            "management readers of Secret/clusters-a/kubeconfig -> kubeconfig -> guest ServiceAccount/op/{account}: no rights\n"
         )
     };
     assert_eq!(project.read(REACH), format!("{HEADER}{}", path("one")));

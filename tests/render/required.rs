@@ -328,7 +328,7 @@ fn operators_get_the_kubeconfig_of_the_guest_as_a_flag() {
     }
 }
 
-/// The ServiceAccount has permissions in its own namespace.
+/// The ServiceAccount has rights in its own namespace.
 #[test]
 fn operators_keep_their_own_token() {
     for (name, _) in OPERATORS {

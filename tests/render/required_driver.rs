@@ -27,7 +27,7 @@ fn names_of(containers: &[Value]) -> Vec<&str> {
 }
 
 #[test]
-fn the_storage_operator_has_permissions_only_in_its_namespace() {
+fn the_storage_operator_has_rights_only_in_its_namespace() {
     let name = "cluster-storage-operator";
     let role = find(management(), "Role", name);
     assert_eq!(role["metadata"]["namespace"], HOSTED);
@@ -72,7 +72,7 @@ fn one_operator_is_an_admin_of_the_guest() {
 }
 
 #[test]
-fn permissions_in_the_guest_are_those_of_a_standalone_cluster() {
+fn rights_in_the_guest_are_those_of_a_standalone_cluster() {
     for (kind, name) in [
         ("ClusterRoleBinding", "cluster-storage-operator-role"),
         ("ClusterRole", "aws-ebs-csi-driver-operator-clusterrole"),
@@ -343,7 +343,7 @@ fn the_driver_is_the_same_in_every_cluster() {
 
 /// Outside their namespace they may only use the privileged security context constraint.
 #[test]
-fn node_pods_have_only_their_own_token_and_few_permissions() {
+fn node_pods_have_only_their_own_token_and_few_rights() {
     let name = "aws-ebs-csi-driver-node-sa";
     assert_eq!(pod(node(guest()))["serviceAccountName"], name);
     assert!(pod(node(guest())).get("automountServiceAccountToken").is_none());

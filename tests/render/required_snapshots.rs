@@ -193,7 +193,7 @@ fn snapshot_operands_have_access_to_the_guest_only() {
 }
 
 #[test]
-fn snapshot_operands_have_their_own_permissions_in_the_guest() {
+fn snapshot_operands_have_their_own_rights_in_the_guest() {
     for (name, binding, role, resource, verb) in [
         (
             "csi-snapshot-controller",

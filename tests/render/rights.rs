@@ -153,7 +153,7 @@ fn each_command_has_its_own_rights() {
 
 const JOB: &str = "spec: {template: {spec: {restartPolicy: Never, automountServiceAccountToken: false, containers: [{name: c, image: example.test/c}]}}}\n";
 
-/// The API server refuses to create a Role with rights that the user does not have, and a binding to such a Role.
+/// The API server rejects a request to create a Role with rights that the user does not have, and a binding to such a Role.
 #[test]
 fn rights_that_the_payload_grants_are_spelled_out() {
     let binding = |name: &str, kind: &str, role: &str| {

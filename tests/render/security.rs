@@ -327,7 +327,7 @@ fn a_kubeconfig_for_an_account_that_the_guest_does_not_have_is_found() {
         "\
 error[missing-object]: payload/op/component.yaml:9:5: the kubeconfig is for the ServiceAccount `op` in the namespace `hcp-namespace`, which the guest does not have
   object: Secret/kubeconfig in clusters-a
-  note: the issuer cannot issue it, or issues it for an account without permissions
+  note: the issuer cannot issue it, or issues it for an account without rights
   note: found in mc
   help: add the ServiceAccount to the guest, or correct `as`
 "

@@ -35,7 +35,7 @@ impl ClusterError {
         matches!(self, Self::Request(error) if error.is_transient())
     }
 
-    /// Returns whether the cluster does not answer.
+    /// Returns whether the cluster does not respond.
     pub(crate) fn is_unreachable(&self) -> bool {
         matches!(self, Self::Request(error) if error.is_unreachable())
     }

@@ -28,7 +28,7 @@ use crate::language::Profile;
 use crate::object::{Cluster, Object, ObjectId, is_tombstone};
 use crate::order::Plan;
 
-/// The number of objects in one answer to a list request.
+/// The number of objects in one response to a list request.
 const PAGE_SIZE: u32 = 500;
 /// The maximum number of pages that transship reads. No payload has more objects of one kind, but users of the guest
 /// can create more objects with the same label.
@@ -150,11 +150,11 @@ impl<'a> LiveCluster<'a> {
                     }
                 }
                 Err(error) => {
-                    let is_unusable = error.is_unreachable() && !self.is_answering().await;
+                    let is_unusable = error.is_unreachable() && !self.is_responding().await;
                     if is_unusable || error.is_too_large() {
                         return Err(error.into());
                     }
-                    // The permission is missing, or a conversion webhook is broken.
+                    // The right is missing, or a conversion webhook is broken.
                     let reason = error.message_without_values();
                     debug!(resource = resource.resource.plural, reason, "cannot list objects");
                     self.unlistable.insert(resource);
@@ -207,7 +207,7 @@ impl<'a> LiveCluster<'a> {
     ) -> Result<Listed, RequestError> {
         let mut params = params.limit(PAGE_SIZE);
         for _ in 0..MAX_PAGES {
-            // The answer is 404 if the kind is no longer served.
+            // The response is 404 if the kind is no longer served.
             let Some(page) = self.server.get(request(&params)?).await? else { return Ok(Listed::Completely) };
             if !page.value.is_object() {
                 return Ok(Listed::Partly);
@@ -282,15 +282,15 @@ impl<'a> LiveCluster<'a> {
         is_listable && !self.existing.contains(&object.id)
     }
 
-    /// Asks the API server whether it answers at all.
-    pub(crate) async fn is_answering(&self) -> bool {
-        discovery::is_answering(&self.server).await
+    /// Asks the API server whether it responds at all.
+    pub(crate) async fn is_responding(&self) -> bool {
+        discovery::is_responding(&self.server).await
     }
 
-    /// Checks an error that says that the cluster is unreachable: if the API server answers another request, returns a
+    /// Checks an error that says that the cluster is unreachable: if the API server responds to another request, returns a
     /// transient error instead.
     pub(crate) async fn reclassify(&self, error: ObjectError) -> ObjectError {
-        if error.is_cluster_unreachable() && self.is_answering().await {
+        if error.is_cluster_unreachable() && self.is_responding().await {
             return error.into_transient();
         }
         error
@@ -422,7 +422,7 @@ impl<'a> LiveCluster<'a> {
 /// Takes the items of a page. The items of a list have no `kind` and `apiVersion`, so they are added.
 pub(crate) fn take_items(mut page: Value, mut take: impl FnMut(Value)) {
     let kind = page["kind"].as_str().unwrap_or_default().trim_end_matches("List").to_owned();
-    // An index would panic if the answer is a text or a list.
+    // An index would panic if the response is a text or a list.
     let api_version = page.get_mut("apiVersion").map(Value::take).unwrap_or_default();
     let Some(Value::Array(items)) = page.get_mut("items").map(Value::take) else { return };
     for mut item in items {

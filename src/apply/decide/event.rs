@@ -51,7 +51,7 @@ pub enum EventKind {
     Failed,
     /// The object was not applied, because something that it needs failed.
     Blocked,
-    /// The cluster does not answer.
+    /// The cluster does not respond.
     Unreachable,
 }
 
@@ -206,7 +206,7 @@ mod tests {
         };
         let about_object = Event::for_object(Cluster::Guest, &id, EventKind::Pruned, "gone");
         assert_eq!(about_object.line(), "guest           pruned      ConfigMap/c in ns: gone");
-        let about_cluster = Event::for_cluster(Cluster::Guest, EventKind::Unreachable, "no answer");
-        assert_eq!(about_cluster.line(), "guest           unreachable no answer");
+        let about_cluster = Event::for_cluster(Cluster::Guest, EventKind::Unreachable, "no response");
+        assert_eq!(about_cluster.line(), "guest           unreachable no response");
     }
 }

@@ -59,7 +59,7 @@ pub(crate) enum ErrorClass {
     Permanent,
     /// Yes: someone else may create what is missing, or a server may recover.
     Transient,
-    /// Yes, once the cluster answers again. At the moment, no request can succeed.
+    /// Yes, once the cluster responds again. At the moment, no request can succeed.
     ClusterUnreachable,
 }
 
@@ -88,7 +88,7 @@ impl ObjectError {
         self.class() == ErrorClass::ClusterUnreachable
     }
 
-    /// Returns the error as a transient one, for a cluster that still answers other requests.
+    /// Returns the error as a transient one, for a cluster that still responds to other requests.
     pub(crate) fn into_transient(self) -> Self {
         match self {
             Self::Request { message, .. } => Self::Request { message, class: ErrorClass::Transient },
@@ -165,7 +165,7 @@ mod tests {
     use super::{ErrorClass, ObjectError, WaitHint};
 
     fn request(class: ErrorClass) -> ObjectError {
-        ObjectError::Request { message: "no answer".to_owned(), class }
+        ObjectError::Request { message: "no response".to_owned(), class }
     }
 
     fn missing_namespace(hint: WaitHint) -> ObjectError {
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_of_a_cluster_that_answers_is_transient() {
+    fn an_error_of_a_cluster_that_responds_is_transient() {
         assert_eq!(request(ClusterUnreachable).into_transient(), request(Transient));
         let not_ready = ObjectError::NotReady("it failed".to_owned());
         assert_eq!(not_ready.clone().into_transient(), not_ready);

@@ -13,7 +13,7 @@ struct ClusterProgress {
     total: usize,
     done: BTreeSet<ObjectId>,
     level: String,
-    /// Why the cluster does not answer; empty if it does.
+    /// Why the cluster does not respond; empty if it does.
     unreachable: String,
     waiting: BTreeMap<ObjectId, String>,
 }

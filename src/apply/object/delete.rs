@@ -91,7 +91,7 @@ pub(crate) async fn delete_entry(
 /// Deletes an object and waits until it is gone. Returns `false` if someone changed the object since it was read.
 async fn try_delete(deletion: &Deletion<'_>, live: &Value, attempt: usize) -> Result<bool, ObjectError> {
     let metadata = &live["metadata"];
-    // The API server refuses to delete a namespace twice.
+    // The API server rejects a request to delete a namespace twice.
     if is_being_deleted(live) {
         wait_until_gone(deletion, &metadata["uid"]).await?;
         return Ok(true);
@@ -154,7 +154,7 @@ impl Deletion<'_> {
         let params = DeleteParams::background().preconditions(preconditions);
         let request = self.path.delete(&params).map_err(|error| self.error(&error))?;
         match self.cluster.server.send(request).await {
-            // If the object still exists, the answer has a deletion timestamp. For some kinds, the answer is the object
+            // If the object still exists, the response has a deletion timestamp. For some kinds, the response is the object
             // that is already gone, without a deletion timestamp.
             Ok(response) if is_being_deleted(&response.value) => Ok(DeleteResponse::Deleting),
             Ok(_) => Ok(DeleteResponse::Gone),

@@ -16,7 +16,7 @@ use crate::apply::wire::error::RequestError;
 use crate::diagnostic::{Diagnostic, Location};
 use crate::object::Cluster;
 
-/// The delay before a cluster that does not answer is read again.
+/// The delay before a cluster that does not respond is read again.
 pub(crate) const RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// The message if a command stops because of another rollout.

@@ -19,7 +19,7 @@ use crate::object::{ObjectId, Scopes};
 
 const DEADLINE_PASSED: &str = "the timeout ended before it could be deleted";
 
-/// Deletes everything that the inventories list. A cluster that does not answer does not affect the others.
+/// Deletes everything that the inventories list. A cluster that does not respond does not affect the others.
 pub async fn delete(
     targets: Vec<TargetCluster<'_>>,
     options: &Options,
@@ -140,8 +140,8 @@ impl PhasedDeletion<'_> {
     }
 
     async fn reason_to_stop(&self, error: &ObjectError) -> Option<String> {
-        let is_unreachable = error.is_cluster_unreachable() && !self.cluster.is_answering().await;
-        is_unreachable.then(|| format!("its cluster does not answer: {error}"))
+        let is_unreachable = error.is_cluster_unreachable() && !self.cluster.is_responding().await;
+        is_unreachable.then(|| format!("its cluster does not respond: {error}"))
     }
 
     fn deleted_event(&self, id: &ObjectId, deleted: &EntryOutcome) -> Event {

@@ -9,7 +9,7 @@ use crate::apply::decide::rollout::StepId;
 
 /// The result of a rollout.
 pub(crate) struct RolloutResult<'a> {
-    /// The clusters that answered.
+    /// The clusters that responded.
     pub(crate) clusters: Vec<Option<Arc<LiveCluster<'a>>>>,
     /// The new entries of the inventory.
     pub(crate) entries: BTreeMap<StepId, InventoryEntry>,

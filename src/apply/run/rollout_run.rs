@@ -57,7 +57,7 @@ pub(crate) struct RolloutRun<'r, 'a> {
     targets: &'r [TargetCluster<'a>],
     options: &'r Options,
     on_event: &'r mut OnEvent<'r>,
-    /// The clusters, as soon as they answer.
+    /// The clusters, as soon as they respond.
     clusters: Vec<Option<Arc<LiveCluster<'a>>>>,
     /// Why a cluster cannot be used yet.
     cluster_errors: Vec<Option<ClusterError>>,
@@ -175,7 +175,7 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
         let error = match result {
             Ok(live) => {
                 if self.cluster_errors[id.0].is_some() {
-                    let message = "the cluster answers, and objects can be applied";
+                    let message = "the cluster responds, and objects can be applied";
                     (self.on_event)(Event::for_cluster(cluster, EventKind::Ready, message));
                 }
                 live.notices().for_each(&mut *self.on_event);
@@ -285,7 +285,7 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
         self.states.set(id, StepState::Failed);
         self.report(id, EventKind::Failed, error.to_string());
         if error.is_cluster_unreachable() {
-            let message = format!("its cluster does not answer: {error}");
+            let message = format!("its cluster does not respond: {error}");
             self.abandon_cluster(self.step(id).cluster, &message);
         }
     }

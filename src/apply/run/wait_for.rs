@@ -80,9 +80,9 @@ pub enum WaitState {
     KindNotServed,
     /// The API server rejects the request. The text is its message.
     Rejected(String),
-    /// The API server does not answer, or the answer cannot be read.
+    /// The API server does not respond, or the response cannot be read.
     Unreachable(String),
-    /// The answer of the API server is larger than transship reads.
+    /// The response of the API server is larger than transship reads.
     TooLarge(String),
 }
 
@@ -93,7 +93,7 @@ impl fmt::Display for WaitState {
             Self::NotFound => f.write_str("does not exist yet"),
             Self::KindNotServed => f.write_str("its kind is not served yet"),
             Self::Rejected(message) => write!(f, "the API server rejects the request: {message}"),
-            Self::Unreachable(reason) => write!(f, "the API server does not answer: {reason}"),
+            Self::Unreachable(reason) => write!(f, "the API server does not respond: {reason}"),
             Self::TooLarge(reason) => f.write_str(reason),
         }
     }
@@ -111,7 +111,7 @@ pub struct WaitProgress<'a> {
 }
 
 /// Waits until all objects exist, and reports each change of their state. Returns the objects that do not exist at the
-/// deadline, with their last state. Ends before the deadline if an answer is too large. Fails at once for an object
+/// deadline, with their last state. Ends before the deadline if a response is too large. Fails at once for an object
 /// that can never exist: it has a namespace although its kind is cluster-scoped, or no namespace although its kind is
 /// namespaced.
 pub async fn wait_for(
@@ -130,7 +130,7 @@ pub async fn wait_for(
         for (object, last) in &mut waiting {
             let state = match timeout_at(deadline, poll(&server, object)).await {
                 Ok(state) => state?,
-                Err(_) => WaitState::Unreachable("no answer before the deadline".to_owned()),
+                Err(_) => WaitState::Unreachable("no response before the deadline".to_owned()),
             };
             debug!(%object, ?state, "poll");
             if last.as_ref() != Some(&state) {
@@ -157,7 +157,7 @@ async fn poll(server: &ApiServer, object: &WaitTarget) -> Result<WaitState, Diag
     Ok(match found {
         Ok(true) => WaitState::Exists,
         Ok(false) => WaitState::NotFound,
-        // Someone may grant the permission or create the namespace later.
+        // Someone may grant the right or create the namespace later.
         Err(RequestError::Api(error)) if (400..500).contains(&error.code) => {
             WaitState::Rejected(error.message().to_owned())
         }

@@ -15,7 +15,7 @@ use tracing::{debug, info};
 
 use crate::apply::wire::client::root_cause;
 use crate::apply::wire::error::{ApiError, RequestError};
-use crate::apply::wire::memory::{AnswerMemory, Reservation, estimate};
+use crate::apply::wire::memory::{Reservation, ResponseMemory, estimate};
 use crate::apply::wire::request::{ApiRequest, with_query};
 use crate::apply::wire::request_retries::{PROBE_TIMEOUT, RequestRetries, retry_after};
 use crate::apply::wire::throttle::Throttle;
@@ -27,7 +27,7 @@ const MAX_RESPONSE_SIZE: usize = 64 << 20;
 /// The largest response that reports an error.
 const MAX_ERROR_SIZE: usize = 1 << 20;
 /// The query parameter that limits how long the API server works on a write. It is shorter than [`ATTEMPT_TIMEOUT`], so
-/// transship does not mistake a webhook that hangs for an API server that does not answer.
+/// transship does not mistake a webhook that hangs for an API server that does not respond.
 const WRITE_TIMEOUT_QUERY: &str = "timeout=12s";
 /// The shortest time limit of an attempt. It holds even after the deadline, so that transship can still write the
 /// inventory.
@@ -52,12 +52,12 @@ pub(crate) struct ApiServer {
     /// The deadline for all requests.
     deadline: Instant,
     /// The memory of all responses.
-    memory: AnswerMemory,
+    memory: ResponseMemory,
 }
 
 impl ApiServer {
     pub(crate) fn new(client: Client, retry_timeout: Duration, deadline: Instant) -> Self {
-        Self { client, throttle: Throttle::new(), retry_timeout, deadline, memory: AnswerMemory::default() }
+        Self { client, throttle: Throttle::new(), retry_timeout, deadline, memory: ResponseMemory::default() }
     }
 
     /// Sends a request and retries transient errors.
@@ -65,7 +65,7 @@ impl ApiServer {
         self.send_until(Instant::now() + self.retry_timeout, request).await
     }
 
-    /// Sends a GET request. Returns `None` if the API server answers 404.
+    /// Sends a GET request. Returns `None` if the API server returns 404.
     pub(crate) async fn get(&self, request: ApiRequest) -> Result<Option<Response>, RequestError> {
         match self.send(request).await {
             Ok(response) => Ok(Some(response)),

@@ -1,9 +1,9 @@
 //! Discovery: which resources an API server serves.
 //!
-//! kube's own `Discovery::run_aggregated` is not used, for three reasons. It reads answers of any size, and the guest's
-//! administrator decides what is in them. It has no timeout or retry. And it reads an answer that is not aggregated
+//! kube's own `Discovery::run_aggregated` is not used, for three reasons. It reads responses of any size, and the guest's
+//! administrator decides what is in them. It has no timeout or retry. And it reads a response that is not aggregated
 //! discovery as an empty list, so that every object would count as gone. This module sends the same two requests through
-//! [`ApiServer`], checks the answers and reads them into kube's types.
+//! [`ApiServer`], checks the responses and reads them into kube's types.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -21,7 +21,7 @@ use crate::apply::wire::api_server::ApiServer;
 use crate::apply::wire::error::RequestError;
 use crate::apply::wire::request::{CollectionPath, ObjectPath, get_path};
 
-/// Asks for all groups with their resources in one answer.
+/// Asks for all groups with their resources in one response.
 const ACCEPT_AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 const ACCEPT_JSON: &str = "application/json";
 const CORE_PATH: &str = "/api";
@@ -82,22 +82,22 @@ impl ServedResources {
     pub(crate) async fn discover(server: &ApiServer) -> Result<Self, RequestError> {
         let mut resources = Self::default();
         for path in [CORE_PATH, GROUPS_PATH] {
-            let answer = server.probe(get_path(path, ACCEPT_AGGREGATED)?).await?;
-            resources.read(path, answer.value)?;
-            answer.memory.keep();
+            let response = server.probe(get_path(path, ACCEPT_AGGREGATED)?).await?;
+            resources.read(path, response.value)?;
+            response.memory.keep();
         }
         debug!(kinds = resources.by_kind.len(), "discovery");
         Ok(resources)
     }
 
-    /// Reads the answer to a discovery request.
-    pub(crate) fn read(&mut self, path: &str, answer: Value) -> Result<(), RequestError> {
+    /// Reads the response to a discovery request.
+    pub(crate) fn read(&mut self, path: &str, response: Value) -> Result<(), RequestError> {
         let not_discovery = || RequestError::NotDiscovery { path: path.to_owned() };
-        // Every field of the list is optional, so another kind of answer would be read as an empty list.
-        if answer["kind"] != "APIGroupDiscoveryList" {
+        // Every field of the list is optional, so another kind of response would be read as an empty list.
+        if response["kind"] != "APIGroupDiscoveryList" {
             return Err(not_discovery());
         }
-        let list: APIGroupDiscoveryList = serde_json::from_value(answer).map_err(|_| not_discovery())?;
+        let list: APIGroupDiscoveryList = serde_json::from_value(response).map_err(|_| not_discovery())?;
         for group in list.items {
             let name = group.metadata.and_then(|metadata| metadata.name).unwrap_or_default();
             for version in group.versions {
@@ -140,8 +140,8 @@ impl ServedResources {
     }
 }
 
-/// Returns whether the API server answers anything at all.
-pub(crate) async fn is_answering(server: &ApiServer) -> bool {
+/// Returns whether the API server responds at all.
+pub(crate) async fn is_responding(server: &ApiServer) -> bool {
     match get_path(CORE_PATH, ACCEPT_AGGREGATED) {
         Ok(request) => !server.probe(request).await.is_err_and(|error| error.is_unreachable()),
         Err(_) => true,
@@ -187,8 +187,8 @@ async fn list_versions(server: &ApiServer, group: &str) -> Result<Vec<String>, R
         return Ok(vec!["v1".to_owned()]);
     }
     let path = format!("{GROUPS_PATH}/{group}");
-    let Some(answer) = server.get(get_path(&path, ACCEPT_JSON)?).await? else { return Ok(Vec::new()) };
-    let Ok(group) = serde_json::from_value::<APIGroup>(answer.value) else {
+    let Some(response) = server.get(get_path(&path, ACCEPT_JSON)?).await? else { return Ok(Vec::new()) };
+    let Ok(group) = serde_json::from_value::<APIGroup>(response.value) else {
         return Err(RequestError::NotDiscovery { path });
     };
     let mut versions: Vec<String> = group.versions.into_iter().map(|version| version.version).collect();
@@ -204,8 +204,8 @@ async fn list_resources(
     version: &str,
 ) -> Result<Option<APIResourceList>, RequestError> {
     let path = if group.is_empty() { format!("/api/{version}") } else { format!("/apis/{group}/{version}") };
-    let Some(answer) = server.get(get_path(&path, ACCEPT_JSON)?).await? else { return Ok(None) };
-    match serde_json::from_value(answer.value) {
+    let Some(response) = server.get(get_path(&path, ACCEPT_JSON)?).await? else { return Ok(None) };
+    match serde_json::from_value(response.value) {
         Ok(list) => Ok(Some(list)),
         Err(_) => Err(RequestError::NotDiscovery { path }),
     }
@@ -224,9 +224,9 @@ mod tests {
         json!({"version": version, "resources": [resource]})
     }
 
-    fn read(answer: Value) -> Result<ServedResources, RequestError> {
+    fn read(response: Value) -> Result<ServedResources, RequestError> {
         let mut resources = ServedResources::default();
-        resources.read("/apis", answer)?;
+        resources.read("/apis", response)?;
         Ok(resources)
     }
 
@@ -262,14 +262,14 @@ mod tests {
     }
 
     #[test]
-    fn other_answers_are_rejected() {
-        for answer in [
+    fn other_responses_are_rejected() {
+        for response in [
             json!({}),
             json!([]),
             json!({"kind": "APIGroupList", "groups": []}),
             json!({"kind": "APIGroupDiscoveryList", "items": 7}),
         ] {
-            assert!(matches!(read(answer), Err(RequestError::NotDiscovery { .. })));
+            assert!(matches!(read(response), Err(RequestError::NotDiscovery { .. })));
         }
     }
 }

@@ -13,9 +13,9 @@ pub(crate) enum RequestError {
     Api(Box<ApiError>),
     /// The connection failed. The text says why, in one line.
     Connection(String),
-    /// There was no answer within this time.
+    /// There was no response within this time.
     Timeout(Duration),
-    /// There was no answer before the deadline of the whole command.
+    /// There was no response before the deadline of the whole command.
     DeadlineExceeded,
     /// The response is not JSON.
     NotJson,
@@ -85,7 +85,7 @@ impl ApiError {
         self.causes().iter().any(|cause| cause.reason == "NamespaceTerminating")
     }
 
-    /// Returns the admission webhook that does not answer.
+    /// Returns the admission webhook that does not respond.
     pub(crate) fn failed_webhook(&self) -> Option<&str> {
         let (_, name) = self.message().split_once("failed calling webhook \"")?;
         Some(name.split_once('"')?.0)
@@ -115,7 +115,7 @@ impl ApiError {
 }
 
 impl RequestError {
-    /// Returns the HTTP status code, if the API server answered.
+    /// Returns the HTTP status code, if the API server responded.
     pub(crate) fn code(&self) -> Option<u16> {
         match self {
             Self::Api(error) => Some(error.code),
@@ -154,9 +154,9 @@ impl RequestError {
     pub(crate) fn message_without_values(&self) -> String {
         let Self::Api(error) = self else { return self.to_string() };
         if let Some(webhook) = error.failed_webhook() {
-            return format!("an admission webhook does not answer: `{webhook}`");
+            return format!("an admission webhook does not respond: `{webhook}`");
         }
-        let mut message = format!("the API server answers {} {}", error.code, error.status.reason);
+        let mut message = format!("the API server returns {} {}", error.code, error.status.reason);
         let fields: Vec<&str> = error
             .causes()
             .iter()
@@ -175,22 +175,22 @@ impl fmt::Display for RequestError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Api(error) => error.fmt(f),
-            Self::Connection(reason) => write!(f, "no answer: {reason}"),
-            Self::Timeout(limit) => write!(f, "no answer within {} s", limit.as_secs()),
-            Self::DeadlineExceeded => f.write_str("no answer before the timeout"),
-            Self::NotJson => f.write_str("the answer is not JSON"),
+            Self::Connection(reason) => write!(f, "no response: {reason}"),
+            Self::Timeout(limit) => write!(f, "no response within {} s", limit.as_secs()),
+            Self::DeadlineExceeded => f.write_str("no response before the timeout"),
+            Self::NotJson => f.write_str("the response is not JSON"),
             Self::TooLarge(limit) => write!(
                 f,
-                "an answer of the API server is larger than {} MiB, so transship stops reading it",
+                "a response of the API server is larger than {} MiB, so transship stops reading it",
                 limit >> 20
             ),
             Self::TooMuchMemory(limit) => write!(
                 f,
-                "the answers of the API server need more than {} MiB of memory, so transship stops reading them",
+                "the responses of the API server need more than {} MiB of memory, so transship stops reading them",
                 limit >> 20
             ),
             Self::NotDiscovery { path } => {
-                write!(f, "the answer to {path} is not aggregated discovery, which needs Kubernetes 1.30")
+                write!(f, "the response to {path} is not aggregated discovery, which needs Kubernetes 1.30")
             }
             Self::InvalidRequest(reason) => write!(f, "the request is invalid: {reason}"),
         }
@@ -201,12 +201,12 @@ impl fmt::Display for ApiError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let message = self.message();
         if self.failed_webhook().is_some() {
-            return write!(f, "an admission webhook does not answer: {message}");
+            return write!(f, "an admission webhook does not respond: {message}");
         }
         match self.code {
             403 => write!(f, "forbidden: {message}"),
-            code if message.is_empty() => write!(f, "the API server answers {code}"),
-            code => write!(f, "the API server answers {code}: {message}"),
+            code if message.is_empty() => write!(f, "the API server returns {code}"),
+            code => write!(f, "the API server returns {code}: {message}"),
         }
     }
 }
@@ -235,13 +235,13 @@ mod tests {
     fn messages_quote_the_api_server() {
         for (error, expected) in [
             (status(403, "not you"), "forbidden: not you"),
-            (status(422, "bad value"), "the API server answers 422: bad value"),
+            (status(422, "bad value"), "the API server returns 422: bad value"),
             (
                 error(502, "<html>bad gateway</html>\n"),
-                "the API server answers 502: <html>bad gateway</html>",
+                "the API server returns 502: <html>bad gateway</html>",
             ),
-            (error(502, ""), "the API server answers 502"),
-            (error(500, "[]"), "the API server answers 500: []"),
+            (error(502, ""), "the API server returns 502"),
+            (error(500, "[]"), "the API server returns 500: []"),
         ] {
             assert_eq!(error.to_string(), expected);
         }
@@ -254,9 +254,9 @@ mod tests {
         let invalid = error(422, &body.to_string());
         assert_eq!(
             invalid.message_without_values(),
-            "the API server answers 422 Invalid because of data[password]"
+            "the API server returns 422 Invalid because of data[password]"
         );
         let webhook = status(500, "failed calling webhook \"w\": s3cret");
-        assert_eq!(webhook.message_without_values(), "an admission webhook does not answer: `w`");
+        assert_eq!(webhook.message_without_values(), "an admission webhook does not respond: `w`");
     }
 }

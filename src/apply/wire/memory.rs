@@ -1,12 +1,12 @@
-//! Limits the memory that the answers of one API server occupy at the same time. The guest's administrator decides what the
-//! guest answers.
+//! Limits the memory that the responses of one API server occupy at the same time. The guest's administrator decides what the
+//! guest returns.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::apply::wire::error::RequestError;
 
-/// The memory for all answers of one API server together.
+/// The memory for all responses of one API server together.
 pub(crate) const MAX_MEMORY: usize = 512 << 20;
 
 /// The bytes that each part of a JSON document needs as a `serde_json::Value`. A map allocates nodes for eleven entries
@@ -17,45 +17,45 @@ const LIST_COST: usize = 64;
 const ITEM_COST: usize = 72;
 const STRING_COST: usize = 32;
 
-/// The memory of all answers that are being read or kept.
+/// The memory of all responses that are being read or kept.
 #[derive(Clone, Default)]
-pub(crate) struct AnswerMemory(Arc<AtomicUsize>);
+pub(crate) struct ResponseMemory(Arc<AtomicUsize>);
 
-impl AnswerMemory {
-    /// Starts to count the memory of an answer.
+impl ResponseMemory {
+    /// Starts to count the memory of a response.
     pub(crate) fn reserve(&self) -> Reservation {
         Reservation { used: self.clone(), bytes: 0 }
     }
 }
 
-/// The memory of one answer. Dropping it says that the answer is no longer in memory.
+/// The memory of one response. Dropping it says that the response is no longer in memory.
 #[derive(Default)]
 pub(crate) struct Reservation {
-    used: AnswerMemory,
+    used: ResponseMemory,
     bytes: usize,
 }
 
 impl Reservation {
-    /// Adds memory to the answer. Fails if all answers together would need too much.
+    /// Adds memory to the response. Fails if all responses together would need too much.
     pub(crate) fn grow(&mut self, bytes: usize) -> Result<(), RequestError> {
         let before = self.used.0.fetch_add(bytes, Ordering::Relaxed);
         self.bytes += bytes;
         if before + bytes > MAX_MEMORY { Err(RequestError::TooMuchMemory(MAX_MEMORY)) } else { Ok(()) }
     }
 
-    /// Removes memory from the answer.
+    /// Removes memory from the response.
     pub(crate) fn shrink(&mut self, bytes: usize) {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;
         self.used.0.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// Takes the memory, for an answer that others keep.
+    /// Takes the memory, for a response that others keep.
     pub(crate) fn take(&mut self) -> Self {
         Self { used: self.used.clone(), bytes: std::mem::take(&mut self.bytes) }
     }
 
-    /// Counts the answer until the end of the command.
+    /// Counts the response until the end of the command.
     pub(crate) fn keep(mut self) {
         self.bytes = 0;
     }
@@ -67,7 +67,7 @@ impl Drop for Reservation {
     }
 }
 
-/// The memory of several answers that are kept together.
+/// The memory of several responses that are kept together.
 #[derive(Default)]
 pub(crate) struct HeldMemory(Mutex<Vec<Reservation>>);
 
@@ -76,7 +76,7 @@ impl HeldMemory {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(reservation);
     }
 
-    /// Counts the answers until the end of the command.
+    /// Counts the responses until the end of the command.
     pub(crate) fn keep(self) {
         self.0.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().for_each(Reservation::keep);
     }
@@ -109,11 +109,11 @@ pub(crate) fn estimate(text: &[u8]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{AnswerMemory, HeldMemory, MAX_MEMORY, estimate};
+    use super::{HeldMemory, MAX_MEMORY, ResponseMemory, estimate};
 
     #[test]
-    fn all_answers_together_are_limited() {
-        let memory = AnswerMemory::default();
+    fn all_responses_together_are_limited() {
+        let memory = ResponseMemory::default();
         let (mut one, mut other) = (memory.reserve(), memory.reserve());
         one.grow(MAX_MEMORY - 10).unwrap();
         other.grow(10).unwrap();
@@ -127,7 +127,7 @@ mod tests {
         assert!(third.grow(1).is_err());
         drop(third);
         held.keep();
-        assert!(memory.reserve().grow(16).is_err(), "an answer that is kept counts to the end");
+        assert!(memory.reserve().grow(16).is_err(), "a response that is kept counts to the end");
     }
 
     #[test]

@@ -59,7 +59,7 @@ impl ApiError {
     fn is_transient(&self) -> bool {
         match self.code {
             408 | 429 | 502 | 503 | 504 => true,
-            // The API server also answers 500 if an applied field is not in the schema, or if managed fields have a
+            // The API server also returns 500 if an applied field is not in the schema, or if managed fields have a
             // version that is no longer served. Another attempt does not help then.
             500 => {
                 !self.message().starts_with("failed to create typed patch object")

@@ -68,7 +68,7 @@ impl Permit<'_> {
         if self.halvings == state.halvings {
             state.halvings += 1;
             state.limit = (state.limit / 2).max(1);
-            tracing::info!(limit = state.limit, "the API server answers 429: sending fewer requests at once");
+            tracing::info!(limit = state.limit, "the API server returns 429: sending fewer requests at once");
         }
     }
 }
@@ -163,11 +163,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn answers_increase_the_limit_again() {
+    async fn responses_increase_the_limit_again() {
         let throttle = Throttle::new();
         throttle.acquire().await.throttled();
-        for (answers, expected) in [(15, 8), (1, 9), (16, 10), (1000, MAX_IN_FLIGHT)] {
-            for _ in 0..answers {
+        for (responses, expected) in [(15, 8), (1, 9), (16, 10), (1000, MAX_IN_FLIGHT)] {
+            for _ in 0..responses {
                 throttle.acquire().await.not_throttled();
             }
             assert_eq!(limit(&throttle), expected);

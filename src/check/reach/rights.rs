@@ -35,7 +35,7 @@ pub(super) fn rights_of(grants: &Grants<'_>, namespace: &str, account: &str) -> 
         rights.push(format!("{} in {namespace}", rules(count)));
     }
     rights.extend(unknown);
-    if rights.is_empty() { "no permissions".to_owned() } else { rights.join(", ") }
+    if rights.is_empty() { "no rights".to_owned() } else { rights.join(", ") }
 }
 
 fn rules(count: usize) -> String {

@@ -1,4 +1,4 @@
-//! Crash tests: a run is interrupted before or after the answer to any request. The next run must end in the same
+//! Crash tests: a run is interrupted before or after the response to any request. The next run must end in the same
 //! state as an undisturbed one.
 
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ pub(crate) const WHOLE: &[TestBedCase] = &[
     ("apply::crash::whole_upgrade", whole_upgrade),
 ];
 
-/// The cluster at whose requests a run is interrupted, and whether before or after the answer.
+/// The cluster at whose requests a run is interrupted, and whether before or after the response.
 const MANAGEMENT: &[Cluster] = &[Cluster::Management];
 const GUEST: &[Cluster] = &[Cluster::Guest];
 const ALL: &[Cluster] = &[Cluster::Both, Cluster::Management, Cluster::Guest];

@@ -4,9 +4,9 @@ pub(crate) mod existing_objects;
 pub(crate) mod hostile_guest;
 pub(crate) mod immutable_fields;
 pub(crate) mod missing_prerequisites;
+pub(crate) mod missing_rights;
 pub(crate) mod network_failures;
 pub(crate) mod other_writers;
-pub(crate) mod permissions;
 pub(crate) mod prune_and_delete;
 pub(crate) mod secret_values;
 pub(crate) mod seeds;
@@ -20,7 +20,7 @@ use serde_json::Value;
 use super::Run;
 use super::fixture::INVENTORY;
 use crate::audit::{self, Mark};
-use crate::requests::Answer;
+use crate::requests::Response;
 use crate::test_cluster::TestCluster;
 
 /// Returns the part of a line after the event word, if the word matches.
@@ -90,7 +90,7 @@ pub(super) fn patch_as(cluster: &TestCluster, manager: &str, path: &str, change:
 }
 
 /// Creates an object under another field manager.
-pub(super) fn create(cluster: &TestCluster, manager: &str, collection: &str, object: &Value) -> Answer {
+pub(super) fn create(cluster: &TestCluster, manager: &str, collection: &str, object: &Value) -> Response {
     cluster.call(
         "POST",
         &format!("{collection}?fieldManager={manager}"),

@@ -122,10 +122,10 @@ async fn look(switches: &Switches, client: &Client) {
     operators::look(client, &version, switches.operators_fail.load(Ordering::SeqCst)).await;
 }
 
-/// Lists a kind; empty if it is not served or the server does not answer. The answer may be slightly old.
+/// Lists a kind; empty if it is not served or the server does not respond. The response may be slightly old.
 async fn list(client: &Client, path: &str) -> Vec<Value> {
-    let answer = requests::get(client, &format!("{path}?resourceVersion=0")).await.ok();
-    let list = answer.and_then(|answer| answer.ok().ok()).unwrap_or_default();
+    let response = requests::get(client, &format!("{path}?resourceVersion=0")).await.ok();
+    let list = response.and_then(|response| response.ok().ok()).unwrap_or_default();
     list["items"].as_array().cloned().unwrap_or_default()
 }
 

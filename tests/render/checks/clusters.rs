@@ -91,7 +91,7 @@ fn a_pattern_of_externals_does_not_hide_a_subject_of_the_other_cluster() {
         "\
 error[wrong-cluster-subject]: payload/op/0000_50_op_01.yaml:98:9: the subject is in the namespace `clusters-a`, which belongs to the other cluster
   object: ClusterRoleBinding.rbac.authorization.k8s.io/watcher, at /subjects/[name=system:serviceaccounts:clusters-a]/name
-  note: anyone who can create this namespace in this cluster gets the permissions
+  note: anyone who can create this namespace in this cluster gets the rights
   note: found in guest
   help: use a subject of this cluster, or omit the binding in this profile
 warning[unused-external]: profiles/checks.yaml:4:24: no object uses the external `Namespace/*`

@@ -169,23 +169,23 @@ fn wait_waits_for_the_namespace_of_the_inventory(bed: &TestBed) {
     let is_inventory =
         |seen: &SeenRequest| seen.method == "POST" && seen.path.contains("/openshift-config-managed/");
     let why = "cannot write the inventory: its namespace openshift-config-managed does not exist";
-    cluster.proxy.fault(RequestMatcher::matching(is_inventory), 1, Fault::Answer(reply.clone()));
+    cluster.proxy.fault(RequestMatcher::matching(is_inventory), 1, Fault::Response(reply.clone()));
     let run = project.apply(cluster, &[]);
     assert_code(&run, 3);
     assert!(run.stderr.contains(&format!("failed      {why}\n")), "{}", run.stderr);
     assert!(cluster.get("/api/v1/namespaces/openshift-op").is_none());
-    cluster.proxy.fault(RequestMatcher::matching(is_inventory), usize::MAX, Fault::Answer(reply.clone()));
+    cluster.proxy.fault(RequestMatcher::matching(is_inventory), usize::MAX, Fault::Response(reply.clone()));
     let run = project.apply(cluster, &["--wait", "--timeout", "3s"]);
     assert_code(&run, 3);
     assert!(run.stderr.contains(&format!("failed      {why}\n")), "{}", run.stderr);
     let blocked = format!("its cluster cannot be used: {why}");
     assert_eq!(message_of(&run, "blocked", "ConfigMap/settings in openshift-op").unwrap(), blocked);
     cluster.proxy.clear_faults();
-    cluster.proxy.fault(RequestMatcher::matching(is_inventory), 2, Fault::Answer(reply));
+    cluster.proxy.fault(RequestMatcher::matching(is_inventory), 2, Fault::Response(reply));
     let run = project.apply_ok(cluster, &["--wait"]);
     assert_eq!(run.stderr.matches(&format!("waiting     {why}\n")).count(), 1, "{}", run.stderr);
     assert!(
-        run.stderr.contains("ready       the cluster answers, and objects can be applied\n"),
+        run.stderr.contains("ready       the cluster responds, and objects can be applied\n"),
         "{}",
         run.stderr
     );
@@ -200,7 +200,7 @@ fn wait_waits_for_a_failing_webhook(bed: &TestBed) {
         "the fault proxy says InternalError",
         "Internal error occurred: failed calling webhook \\\"gate.example.test\\\": connection refused",
     );
-    cluster.proxy.fault(RequestMatcher::matching(is_map), usize::MAX, Fault::Answer(reply));
+    cluster.proxy.fault(RequestMatcher::matching(is_map), usize::MAX, Fault::Response(reply));
     let name = "ConfigMap/settings in openshift-op";
     let there = || cluster.get(WIDGET).is_some() && cluster.get(DEPLOYMENT_PATH).is_some();
     let run = applied_meanwhile(cluster, &project, there, || {
@@ -209,7 +209,7 @@ fn wait_waits_for_a_failing_webhook(bed: &TestBed) {
     });
     assert_code(&run, 0);
     let why = message_of(&run, "waiting", name).unwrap();
-    assert!(why.starts_with("an admission webhook does not answer: "), "{why}");
+    assert!(why.starts_with("an admission webhook does not respond: "), "{why}");
     assert_eq!(objects_with(&run, "created").len(), OBJECTS);
 }
 
@@ -229,7 +229,7 @@ fn wait_survives_an_outage_while_applying(bed: &TestBed) {
         cluster.proxy.refuse(false);
     });
     assert_code(&run, 0);
-    assert!(run.stderr.contains(": no answer: "), "{}", run.stderr);
+    assert!(run.stderr.contains(": no response: "), "{}", run.stderr);
     assert!(cluster.get(WIDGET).is_some() && cluster.get(DEPLOYMENT_PATH).is_some());
 }
 

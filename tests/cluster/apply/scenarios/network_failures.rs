@@ -28,16 +28,16 @@ pub(crate) const CASES: &[TestBedCase] = &[
         an_unreachable_guest_does_not_affect_the_management_cluster,
     ),
     (
-        "apply::network_failures::invalid_answers_of_the_guest_do_no_harm",
-        invalid_answers_of_the_guest_do_no_harm,
+        "apply::network_failures::invalid_responses_of_the_guest_do_no_harm",
+        invalid_responses_of_the_guest_do_no_harm,
     ),
     (
         "apply::network_failures::wait_applies_to_a_guest_that_starts_later",
         wait_applies_to_a_guest_that_starts_later,
     ),
     (
-        "apply::network_failures::a_guest_that_stops_answering_blocks_its_objects",
-        a_guest_that_stops_answering_blocks_its_objects,
+        "apply::network_failures::a_guest_that_stops_responding_blocks_its_objects",
+        a_guest_that_stops_responding_blocks_its_objects,
     ),
     (
         "apply::network_failures::delete_continues_without_an_unreachable_guest",
@@ -64,16 +64,16 @@ fn assert_settled(cluster: &TestCluster, project: &Project) {
 /// end, nothing is written too often, and there are not many more requests than usual.
 fn a_busy_api_server_gets_fewer_requests(bed: &TestBed) {
     let (cluster, project) = (&bed.guest, Project::new());
-    let busy = || Fault::Answer(Reply::status(429, "TooManyRequests").header("retry-after", "1"));
+    let busy = || Fault::Response(Reply::status(429, "TooManyRequests").header("retry-after", "1"));
     cluster.proxy.fault(RequestMatcher::matching(|seen| seen.method == "GET"), 2, busy());
     cluster.proxy.fault(RequestMatcher::matching(is_patch), 3, busy());
-    let away = Fault::Answer(Reply::status(503, "ServiceUnavailable"));
+    let away = Fault::Response(Reply::status(503, "ServiceUnavailable"));
     cluster.proxy.fault(RequestMatcher::matching(is_patch), 3, away);
-    let late = Fault::AnswerAfter(Reply::status(504, "Timeout"));
+    let late = Fault::RespondAfter(Reply::status(504, "Timeout"));
     cluster.proxy.fault(RequestMatcher::matching(|seen| seen.method != "GET"), 4, late);
     let mark = cluster.audit.mark();
     let run = project.apply_ok(cluster, &["--retry-timeout", "10s", "-v"]);
-    for logged in ["INFO retrying a request method=PATCH", "INFO the API server answers 429"] {
+    for logged in ["INFO retrying a request method=PATCH", "INFO the API server returns 429"] {
         assert!(run.stderr.contains(logged), "{logged} is not in {}", run.stderr);
     }
     let written = written_paths(cluster, mark);
@@ -84,7 +84,7 @@ fn a_busy_api_server_gets_fewer_requests(bed: &TestBed) {
     assert_settled(cluster, &project);
 }
 
-/// Every fifth request loses its connection: before it arrives, before it is answered, or in the middle of the answer.
+/// Every fifth request loses its connection: before it arrives, before the response, or in the middle of the response.
 fn broken_connections_are_retried(bed: &TestBed) {
     let (cluster, project) = (&bed.guest, Project::new());
     for (rest, fault) in [(0, Fault::Cut), (5, Fault::CutAfter), (10, Fault::CutBody)] {
@@ -127,9 +127,9 @@ fn a_crd_is_served_late(bed: &TestBed) {
         seen.path == "/apis/example.test/v1"
             && FIRST.get_or_init(Instant::now).elapsed() < Duration::from_secs(2)
     };
-    cluster.proxy.fault(RequestMatcher::matching(early), usize::MAX, Fault::Answer(missing.clone()));
+    cluster.proxy.fault(RequestMatcher::matching(early), usize::MAX, Fault::Response(missing.clone()));
     let of_kind = |seen: &SeenRequest| is_patch(seen) && seen.path.starts_with(WIDGET);
-    cluster.proxy.fault(RequestMatcher::matching(of_kind), 3, Fault::Answer(missing));
+    cluster.proxy.fault(RequestMatcher::matching(of_kind), 3, Fault::Response(missing));
     let run = project.apply_ok(cluster, &[]);
     assert_eq!(objects_with(&run, "failed"), Vec::<String>::new());
     assert_eq!(cluster.get(WIDGET).unwrap()["spec"]["size"], 1);
@@ -142,7 +142,7 @@ fn a_kind_that_cannot_be_listed_is_read_one_by_one(bed: &TestBed) {
     project.apply_ok(cluster, &[]);
     project.change("20_settings", "mode: one", "mode: two");
     let list = |seen: &SeenRequest| seen.method == "GET" && seen.path.starts_with("/api/v1/configmaps?");
-    let broken = Fault::Answer(Reply::status(500, "InternalError"));
+    let broken = Fault::Response(Reply::status(500, "InternalError"));
     cluster.proxy.fault(RequestMatcher::matching(list), usize::MAX, broken);
     let mark = cluster.audit.mark();
     let run = project.apply_ok(cluster, &[]);
@@ -151,7 +151,7 @@ fn a_kind_that_cannot_be_listed_is_read_one_by_one(bed: &TestBed) {
     assert_settled(cluster, &project);
 }
 
-/// A CRD of someone else does not have a field that we set. The API server answers 500, which is not retried in this
+/// A CRD of someone else does not have a field that we set. The API server returns 500, which is not retried in this
 /// case.
 fn an_unknown_field_is_not_retried(bed: &TestBed) {
     let (cluster, project) = (&bed.guest, Project::new());
@@ -174,7 +174,7 @@ fn an_unknown_field_is_not_retried(bed: &TestBed) {
     let run = project.apply(cluster, &[]);
     assert_code(&run, 3);
     let why = message_of(&run, "failed", "Gadget.others.test/one").unwrap();
-    assert!(why.contains("the API server answers 500: ") && why.contains(".spec.sise"), "{why}");
+    assert!(why.contains("the API server returns 500: ") && why.contains(".spec.sise"), "{why}");
     let tries =
         cluster.proxy.seen().iter().filter(|seen| is_patch(seen) && seen.path.contains("/gadgets/")).count();
     assert_eq!(tries, 1);
@@ -187,7 +187,7 @@ fn an_unreachable_guest_does_not_affect_the_management_cluster(bed: &TestBed) {
     let run = project.run_hosted(bed, "apply", &[]);
     assert_code(&run, 3);
     let lost = run.stderr.lines().find(|line| line.contains(" unreachable ")).unwrap();
-    assert!(lost.starts_with("guest") && lost.contains("no answer: "), "{lost}");
+    assert!(lost.starts_with("guest") && lost.contains("no response: "), "{lost}");
     assert!(
         run.stdout.starts_with(
             "management: 8 created, 0 changed, 1 unchanged, 0 pruned, 0 failed\nguest: 0 created"
@@ -202,8 +202,8 @@ fn an_unreachable_guest_does_not_affect_the_management_cluster(bed: &TestBed) {
     assert!(bed.guest.get(WIDGET).is_some());
 }
 
-/// The guest answers with invalid data. The management cluster is applied in time.
-fn invalid_answers_of_the_guest_do_no_harm(bed: &TestBed) {
+/// The guest returns invalid data. The management cluster is applied in time.
+fn invalid_responses_of_the_guest_do_no_harm(bed: &TestBed) {
     let list = |seen: &SeenRequest| seen.method == "GET" && seen.path.contains("labelSelector=");
     let first = |seen: &SeenRequest| seen.path == "/api";
     let body = |body: &str| Reply { body: body.to_owned(), ..Reply::status(200, "Nonsense") };
@@ -219,7 +219,7 @@ fn invalid_answers_of_the_guest_do_no_harm(bed: &TestBed) {
     ] {
         let project = Project::new();
         let what = format!("{reply:?}");
-        bed.guest.proxy.fault(which, usize::MAX, Fault::Answer(reply));
+        bed.guest.proxy.fault(which, usize::MAX, Fault::Response(reply));
         let began = Instant::now();
         let run = project.run_hosted(bed, "apply", &["--timeout", "6s"]);
         assert!(began.elapsed() < Duration::from_secs(40), "{what}");
@@ -252,16 +252,16 @@ fn wait_applies_to_a_guest_that_starts_later(bed: &TestBed) {
     assert!(bed.guest.get(WIDGET).is_some());
     let of_guest: Vec<&str> =
         run.stderr.lines().filter(|line| line.starts_with("guest ") && !line.contains('/')).collect();
-    assert!(of_guest[0].contains(" waiting     no answer: "), "{of_guest:?}");
+    assert!(of_guest[0].contains(" waiting     no response: "), "{of_guest:?}");
     assert!(
-        of_guest[1].ends_with(" ready       the cluster answers, and objects can be applied"),
+        of_guest[1].ends_with(" ready       the cluster responds, and objects can be applied"),
         "{of_guest:?}"
     );
     assert_eq!(of_guest.len(), 2, "{of_guest:?}");
 }
 
 /// The guest's API server stops after the first write. The remaining objects are reported as blocked.
-fn a_guest_that_stops_answering_blocks_its_objects(bed: &TestBed) {
+fn a_guest_that_stops_responding_blocks_its_objects(bed: &TestBed) {
     let project = Project::new();
     bed.guest.proxy.fault(
         RequestMatcher::matching(is_patch),
@@ -276,7 +276,7 @@ fn a_guest_that_stops_answering_blocks_its_objects(bed: &TestBed) {
     });
     assert_code(&run, 3);
     let why = message_of(&run, "blocked", "StorageClass.storage.k8s.io/fast").unwrap();
-    assert!(why.starts_with("its cluster does not answer: no answer: "), "{why}");
+    assert!(why.starts_with("its cluster does not respond: no response: "), "{why}");
     assert!(
         run.stdout.starts_with("management: 8 created, 0 changed, 1 unchanged, 0 pruned, 0 failed\n"),
         "{}",
@@ -287,7 +287,7 @@ fn a_guest_that_stops_answering_blocks_its_objects(bed: &TestBed) {
     assert!(bed.guest.get(WIDGET).is_some());
 }
 
-/// The API server accepts requests and does not answer. All commands end soon after the timeout.
+/// The API server accepts requests and does not respond. All commands end soon after the timeout.
 fn commands_end_soon_after_the_timeout(bed: &TestBed) {
     let (cluster, project) = (&bed.guest, Project::new());
     project.apply_ok(cluster, &[]);
@@ -307,7 +307,7 @@ fn commands_end_soon_after_the_timeout(bed: &TestBed) {
     }
 }
 
-/// A guest that does not answer does not stop the deletion in the management cluster.
+/// A guest that does not respond does not stop the deletion in the management cluster.
 fn delete_continues_without_an_unreachable_guest(bed: &TestBed) {
     let project = Project::new();
     assert_code(&project.run_hosted(bed, "apply", &[]), 0);

@@ -157,8 +157,8 @@ fn a_mutating_policy_does_not_cause_a_loop(bed: &TestBed) {
     );
     let is_rewritten = || {
         let probe = json!({"metadata": {"name": "settings"}, "data": {"mode": "x"}});
-        let answer = create(cluster, "test&dryRun=All", "/api/v1/namespaces/default/configmaps", &probe);
-        answer.ok().is_ok_and(|map| map["data"]["mode"] == "rewritten")
+        let response = create(cluster, "test&dryRun=All", "/api/v1/namespaces/default/configmaps", &probe);
+        response.ok().is_ok_and(|map| map["data"]["mode"] == "rewritten")
     };
     wait_until("a rewriting", is_rewritten);
     project.apply_ok(cluster, &[]);
@@ -182,15 +182,17 @@ fn put_webhook(cluster: &TestCluster, port: u16, seconds: usize) {
     ));
 }
 
-/// A webhook accepts connections and does not answer. Its objects fail, but the cluster does not count as unreachable.
+/// A webhook accepts connections and does not respond. Its objects fail, but the cluster does not count as unreachable.
 fn a_hanging_webhook_is_not_an_unreachable_cluster(bed: &TestBed) {
     let (cluster, project) = (&bed.guest, Project::new());
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     put_webhook(cluster, silent.local_addr().unwrap().port(), 10);
-    // After one second, the API server either answers or closes the connection.
+    // After one second, the API server either responds or closes the connection.
     let probe = "/api/v1/namespaces/default/configmaps?dryRun=All&timeout=1s";
     let map = json!({"metadata": {"name": "probe"}});
-    wait_until("a refusal", || cluster.attempt("POST", probe, &map).is_none_or(|answer| answer.code >= 500));
+    wait_until("a refusal", || {
+        cluster.attempt("POST", probe, &map).is_none_or(|response| response.code >= 500)
+    });
     let run = project.apply(cluster, &["--timeout", "60s"]);
     assert_code(&run, 3);
     let failed = ["ConfigMap/chosen in openshift-op", "ConfigMap/settings in openshift-op"];
@@ -206,8 +208,9 @@ fn a_failing_webhook_affects_only_its_objects(bed: &TestBed) {
     let name = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/closed";
     put_webhook(cluster, 1, 1);
     let probe = json!({"metadata": {"name": "probe"}});
-    let answers = || create(cluster, "test&dryRun=All", "/api/v1/namespaces/default/configmaps", &probe).code;
-    wait_until("a refusal", || answers() == 500);
+    let responses =
+        || create(cluster, "test&dryRun=All", "/api/v1/namespaces/default/configmaps", &probe).code;
+    wait_until("a refusal", || responses() == 500);
     let run = project.apply(cluster, &[]);
     assert_code(&run, 3);
     let failed = ["ConfigMap/chosen in openshift-op", "ConfigMap/settings in openshift-op"];
@@ -217,10 +220,10 @@ fn a_failing_webhook_affects_only_its_objects(bed: &TestBed) {
         assert!(why.contains("failed calling webhook \"closed.example.test\""), "{why}");
     }
     let why = message_of(&run, "failed", failed[1]).unwrap();
-    assert!(why.starts_with("an admission webhook does not answer: "), "{why}");
+    assert!(why.starts_with("an admission webhook does not respond: "), "{why}");
     assert!([DEPLOYMENT_PATH, SECRET, WIDGET, CLASS_PATH].iter().all(|path| cluster.get(path).is_some()));
     cluster.delete(name);
-    wait_until("an agreement", || answers() == 201);
+    wait_until("an agreement", || responses() == 201);
     project.apply_ok(cluster, &[]);
     assert_eq!(mode(cluster), "one");
 }

@@ -88,7 +88,7 @@ fn a_rejected_secret_is_not_quoted(bed: &TestBed) {
     };
     project.change("20_secret", "\ndata:\n", "\ntype: kubernetes.io/dockerconfigjson\ndata:\n");
     let why = refused("a value of another type");
-    assert!(why.starts_with("the API server answers 422 Invalid"), "{why}");
+    assert!(why.starts_with("the API server returns 422 Invalid"), "{why}");
     project.restore("20_secret");
     project.change("20_secret", "  password:", "  .dockerconfigjson:");
     project.change("20_secret", "\ndata:\n", "\ntype: kubernetes.io/dockerconfigjson\ndata:\n");
@@ -106,10 +106,10 @@ fn of_secret() -> RequestMatcher {
     RequestMatcher::matching(|seen| seen.path.starts_with(SECRET))
 }
 
-/// Answers with a message that quotes the Secret.
+/// Responses with a message that quotes the Secret.
 fn quoting(what: &str) -> Fault {
     let body = json!({"kind": "Status", "message": format!("{what} {CANARY_BASE64} {CANARY}")});
-    Fault::Answer(Reply { code: 500, headers: vec![], body: body.to_string() })
+    Fault::Response(Reply { code: 500, headers: vec![], body: body.to_string() })
 }
 
 /// A webhook fails and quotes the Secret, and the API server quotes the webhook.
@@ -121,7 +121,7 @@ fn a_webhook_error_does_not_quote_a_secret(bed: &TestBed) {
     assert_code(&run, 3);
     assert_eq!(
         message_of(&run, "failed", "Secret/credentials in openshift-op").unwrap(),
-        "an admission webhook does not answer: `w`"
+        "an admission webhook does not respond: `w`"
     );
 }
 
@@ -138,14 +138,14 @@ fn failed_requests_do_not_quote_a_secret(bed: &TestBed) {
     );
     let probe = json!({"metadata": {"name": "probe"}, "data": {"password": CANARY_BASE64}});
     wait_until("a refusal", || {
-        let answer = create(cluster, "test&dryRun=All", "/api/v1/namespaces/default/secrets", &probe);
-        answer.code == 422 && answer.text.contains(CANARY_BASE64)
+        let response = create(cluster, "test&dryRun=All", "/api/v1/namespaces/default/secrets", &probe);
+        response.code == 422 && response.text.contains(CANARY_BASE64)
     });
     assert_code(&quiet("a policy", project.apply(cluster, &[])), 3);
     cluster.delete("/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings/quotes");
     for fault in [quoting("it is"), Fault::Cut, Fault::CutAfter, Fault::CutBody] {
         cluster.proxy.fault(of_secret(), usize::MAX, fault);
-        assert_code(&quiet("no answer", project.apply(cluster, &["--retry-timeout", "1s", "-vvv"])), 3);
+        assert_code(&quiet("no response", project.apply(cluster, &["--retry-timeout", "1s", "-vvv"])), 3);
         cluster.proxy.clear_faults();
     }
     project.apply_ok(cluster, &[]);

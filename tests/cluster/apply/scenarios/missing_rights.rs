@@ -1,4 +1,4 @@
-//! A user who lacks one permission: the error names it, and everything else is applied.
+//! A user who lacks one right: the error names it, and everything else is applied.
 
 use serde_json::json;
 
@@ -9,9 +9,9 @@ use crate::test_bed::TestBed;
 use crate::test_cluster::TestCluster;
 
 pub(crate) const CASES: &[TestBedCase] = &[
-    ("apply::permissions::a_forbidden_write_fails_one_object", a_forbidden_write_fails_one_object),
-    ("apply::permissions::a_forbidden_list_is_replaced_by_reads", a_forbidden_list_is_replaced_by_reads),
-    ("apply::permissions::a_forbidden_read_is_reported", a_forbidden_read_is_reported),
+    ("apply::missing_rights::a_forbidden_write_fails_one_object", a_forbidden_write_fails_one_object),
+    ("apply::missing_rights::a_forbidden_list_is_replaced_by_reads", a_forbidden_list_is_replaced_by_reads),
+    ("apply::missing_rights::a_forbidden_read_is_reported", a_forbidden_read_is_reported),
 ];
 
 const JOB: &str = "Job.batch/migrate in openshift-op";
@@ -47,7 +47,7 @@ fn may(cluster: &TestCluster, verb: &str, resource: &str, group: &str) -> bool {
     create(cluster, "test", path, &review).ok().unwrap()["status"]["allowed"] == true
 }
 
-/// A kind cannot be written. The message of the API server is reported. With the permission, the object is applied.
+/// A kind cannot be written. The message of the API server is reported. With the right, the object is applied.
 fn a_forbidden_write_fails_one_object(bed: &TestBed) {
     let (cluster, project) = (&bed.guest, Project::new());
     allow(cluster, &["get", "list"]);

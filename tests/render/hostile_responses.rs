@@ -1,4 +1,4 @@
-//! API servers that answer as much as they can, or with texts that nobody should see. Each command ends, its memory stays
+//! API servers that send as much as they can, or with texts that nobody should see. Each command ends, its memory stays
 //! below a limit, and its output shows no secret and no characters that control a terminal.
 
 use std::io::Write;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::fake_server::FakeServer;
 use crate::support::{Run, TestProject, config_map, shell_in};
 
-/// The limit of the address space in KiB. Answers may need 512 MiB; the rest is for the allocator and the program.
+/// The limit of the address space in KiB. Responses may need 512 MiB; the rest is for the allocator and the program.
 const ADDRESS_SPACE: usize = 2 << 20;
 
 fn project(server: &FakeServer) -> TestProject {
@@ -51,13 +51,13 @@ fn discovery(path: &str) -> Value {
 }
 
 #[test]
-fn wait_for_does_not_read_an_endless_answer() {
+fn wait_for_does_not_read_an_endless_response() {
     let server = FakeServer::start(|_, body| {
         body.write_all(b"[")?;
         write_maps(body, usize::MAX)
     });
     let run = run(&project(&server), "wait-for Namespace/default");
-    let problem = "an answer of the API server is larger than 64 MiB, so transship stops reading it";
+    let problem = "a response of the API server is larger than 64 MiB, so transship stops reading it";
     assert_eq!(
         (run.code, run.stderr.replace("(after 1s)", "(after 0s)").as_str()),
         (
@@ -73,7 +73,7 @@ fn wait_for_does_not_read_an_endless_answer() {
 
 /// The text is small enough, but not the values in it.
 #[test]
-fn wait_for_does_not_read_an_answer_that_needs_much_memory() {
+fn wait_for_does_not_read_a_response_that_needs_much_memory() {
     let server = FakeServer::start(|_, body| {
         body.write_all(b"{\"resources\":[")?;
         write_maps(body, 7_000_000)?;
@@ -81,7 +81,7 @@ fn wait_for_does_not_read_an_answer_that_needs_much_memory() {
     });
     let run = run(&project(&server), "wait-for Namespace/default");
     let problem =
-        "the answers of the API server need more than 512 MiB of memory, so transship stops reading them";
+        "the responses of the API server need more than 512 MiB of memory, so transship stops reading them";
     assert_eq!(run.code, 3, "{}", run.stderr);
     assert!(
         run.stderr.ends_with(&format!("gave up on the cluster of kubeconfig: {problem}\n")),
@@ -92,19 +92,19 @@ fn wait_for_does_not_read_an_answer_that_needs_much_memory() {
 
 /// Texts and lists where an object is expected once made transship panic.
 #[test]
-fn answers_of_another_type_cause_no_panic() {
-    for answer in
+fn responses_of_another_type_cause_no_panic() {
+    for response in
         ["\"text\"", "[]", "[[{}]]", "7", "null", "true", "{\"items\":7}", "{\"items\":[7,[],\"a\"]}"]
     {
         let server = FakeServer::start(move |path, body| match path.split('?').next().unwrap_or_default() {
             path @ ("/api" | "/apis") => body.write_all(discovery(path).to_string().as_bytes()),
-            _ => body.write_all(answer.as_bytes()),
+            _ => body.write_all(response.as_bytes()),
         });
         let project = project(&server);
         for command in ["apply", "apply --dry-run", "diff --live", "delete"] {
             let run = run(&project, &format!("{command} --topology test --retry-timeout 1s --timeout 5s"));
-            assert!([0, 1, 2, 3].contains(&run.code), "{command} {answer}: {} {}", run.code, run.stderr);
-            assert!(!run.stderr.contains("panicked"), "{command} {answer}: {}", run.stderr);
+            assert!([0, 1, 2, 3].contains(&run.code), "{command} {response}: {} {}", run.code, run.stderr);
+            assert!(!run.stderr.contains("panicked"), "{command} {response}: {}", run.stderr);
         }
     }
 }
@@ -126,7 +126,7 @@ fn endless_pages_are_not_kept() {
     });
     let project = project(&server);
     let problem =
-        "the answers of the API server need more than 512 MiB of memory, so transship stops reading them";
+        "the responses of the API server need more than 512 MiB of memory, so transship stops reading them";
     let event = format!("cluster         failed      {problem}\n");
     for command in ["apply", "apply --dry-run", "diff --live", "delete"] {
         let run = run(&project, &format!("{command} --topology test --retry-timeout 1s"));
@@ -141,7 +141,7 @@ const CANARY: &str = "zq7canary-word";
 const HOSTILE_CHARACTERS: [char; 3] = ['\u{1b}', '\u{9b}', '\u{202e}'];
 const HOSTILE: &str = "\u{1b}[2J\u{9b}31m\u{202e}";
 
-/// Starts a server with one ConfigMap, whose data has hostile characters. It answers to an apply with the ConfigMap, or
+/// Starts a server with one ConfigMap, whose data has hostile characters. It responds to an apply with the ConfigMap, or
 /// refuses it with a message that quotes the value of the parameter.
 fn quoting_server(is_refused: bool) -> FakeServer {
     let is_apply = |path: &str| path.contains("/configmaps/c?");
@@ -161,7 +161,7 @@ fn quoting_server(is_refused: bool) -> FakeServer {
             }
         },
         move |path, body| {
-            let answer = match path {
+            let response = match path {
                 "/api" | "/apis" => discovery(path),
                 _ if is_inventory(path) => json!({"kind": "Status", "reason": "NotFound"}),
                 _ if path.starts_with("/api/v1/configmaps?") => {
@@ -175,7 +175,7 @@ fn quoting_server(is_refused: bool) -> FakeServer {
                 _ if is_apply(path) => config_map("c", json!({"other": "new", "word": CANARY})),
                 _ => config_map("transship-test", json!({})),
             };
-            body.write_all(answer.to_string().as_bytes())
+            body.write_all(response.to_string().as_bytes())
         },
     )
 }
@@ -220,7 +220,7 @@ fn a_live_object_cannot_show_a_secret_or_control_the_terminal() {
 
 #[test]
 fn a_refusal_cannot_show_a_secret_or_control_the_terminal() {
-    let refusal = "the API server answers 422: invalid: <hidden>  [2J 31m\\u{202e}\n";
+    let refusal = "the API server returns 422: invalid: <hidden>  [2J 31m\\u{202e}\n";
     let run = quoted(true, "diff --live");
     assert_eq!(
         (run.code, run.stdout),

@@ -27,11 +27,11 @@ const ROLES: &[&str] = &["admin", "cluster-admin", "edit"];
 const ADMINISTRATORS: &[&str] = &["cluster-admin", "kube:admin", "system:admin", "system:masters"];
 
 const ESCALATIONS: [Escalation; 12] = [
-    escalation(RBAC, "roles", &["escalate"], "write roles with permissions that they do not have"),
-    escalation(RBAC, "clusterroles", &["escalate"], "write roles with permissions that they do not have")
+    escalation(RBAC, "roles", &["escalate"], "write roles with rights that they do not have"),
+    escalation(RBAC, "clusterroles", &["escalate"], "write roles with rights that they do not have")
         .cluster_wide(),
-    escalation(RBAC, "roles", &["bind"], "bind roles with permissions that they do not have"),
-    escalation(RBAC, "clusterroles", &["bind"], "bind roles with permissions that they do not have")
+    escalation(RBAC, "roles", &["bind"], "bind roles with rights that they do not have"),
+    escalation(RBAC, "clusterroles", &["bind"], "bind roles with rights that they do not have")
         .even_if_named(ROLES),
     escalation("", "users", &["impersonate"], "act as other users")
         .even_if_named(ADMINISTRATORS)
@@ -189,7 +189,7 @@ fn check_bound_role(root: &Field<'_>, context: &CheckContext<'_>, report: &mut R
         let scope =
             if is_everywhere { RuleScope::Cluster } else { RuleScope::Namespace(&root.object.id.namespace) };
         let message =
-            format!("`{name}` grants nearly all permissions in {}, including all Secrets", scope.describe());
+            format!("`{name}` grants nearly all rights in {}, including all Secrets", scope.describe());
         report.add(broad(&field, message));
     }
 }
