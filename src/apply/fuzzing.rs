@@ -82,7 +82,7 @@ pub fn inventory(text: &str) {
     inventory.entries.iter().for_each(leads_to_its_object);
     let is_rendered = |id: &ObjectId| id.name.len().is_multiple_of(3);
     let may_be_ours = |id: &ObjectId| id.name.len() % 3 == 1;
-    let checked = check_entries(inventory.entries.clone(), is_rendered, may_be_ours);
+    let checked = check_entries(inventory.entries.to_vec(), is_rendered, may_be_ours);
     assert!(checked.kept.iter().all(|kept| inventory.find(&kept.id) == Some(kept)));
     assert!(checked.kept.iter().all(|kept| is_rendered(&kept.id) || may_be_ours(&kept.id)));
     assert_eq!(checked.kept.len() + checked.ghosts.len() + checked.surplus, inventory.entries.len());

@@ -9,7 +9,8 @@
 //! | | `decision` | what to do with an object: skip, create, apply or delete |
 //! | | `desired` | the desired state of an object, without fields that belong to others |
 //! | | `ownership`, `managed_fields`, `orphaned_fields` | who owns which fields; which fields adoption removes |
-//! | | `inventory`, `prune` | the objects that were applied; which of them may be pruned |
+//! | | `inventory`, `inventory_entries`, `inventory_entry` | the objects that were applied |
+//! | | `prune` | which of them may be pruned |
 //! | | `guest_inventory` | which entries of a guest's inventory count |
 //! | | `readiness` | whether an object is ready |
 //! | | `object_error` | why an object could not be applied or deleted |

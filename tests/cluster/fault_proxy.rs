@@ -233,7 +233,7 @@ async fn handle(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Respo
     match &fault {
         Some(Fault::Delay(time)) => tokio::time::sleep(*time).await,
         Some(Fault::Cut) => return Err(Broken),
-        Some(Fault::Response(reply)) => return Ok(ResponseBody::reply(reply)),
+        Some(Fault::Respond(reply)) => return Ok(ResponseBody::reply(reply)),
         _ => {}
     }
     let response = shared.upstream.pass_on(request).await?;

@@ -86,11 +86,11 @@ fn a_watch_is_streamed(bed: &TestBed) {
 
 fn faults_affect_only_matching_requests(bed: &TestBed) {
     let cluster = &bed.guest;
-    cluster.proxy.fault(RequestMatcher::Number(2), 1, Fault::Response(Reply::status(500, "InternalError")));
+    cluster.proxy.fault(RequestMatcher::Number(2), 1, Fault::Respond(Reply::status(500, "InternalError")));
     cluster.proxy.fault(
         RequestMatcher::matching(|it| it.method == "POST"),
         2,
-        Fault::Response(Reply::status(429, "TooManyRequests")),
+        Fault::Respond(Reply::status(429, "TooManyRequests")),
     );
     let codes =
         |count| (0..count).map(|_| ask(cluster, "GET", "/version", "").unwrap().code).collect::<Vec<_>>();
@@ -100,7 +100,7 @@ fn faults_affect_only_matching_requests(bed: &TestBed) {
     cluster.proxy.fault(
         RequestMatcher::All,
         usize::MAX,
-        Fault::Response(Reply::status(503, "ServiceUnavailable")),
+        Fault::Respond(Reply::status(503, "ServiceUnavailable")),
     );
     assert_eq!(codes(2), [503, 503]);
     cluster.proxy.clear_faults();
@@ -132,7 +132,7 @@ fn a_request_whose_response_is_cut_arrives(bed: &TestBed) {
 fn the_proxy_can_respond_itself(bed: &TestBed) {
     let cluster = &bed.guest;
     let reply = Reply::status(504, "Timeout").header("retry-after", "1");
-    cluster.proxy.fault(RequestMatcher::Number(1), 1, Fault::Response(reply.clone()));
+    cluster.proxy.fault(RequestMatcher::Number(1), 1, Fault::Respond(reply.clone()));
     cluster.proxy.fault(RequestMatcher::Number(2), 1, Fault::RespondAfter(reply));
     let response = create(cluster, "before").unwrap();
     assert!(response.code == 504 && response.text.contains("Timeout"), "{response:?}");

@@ -45,7 +45,7 @@ pub(crate) enum Fault {
     /// The head of the response and half of its body are sent (for a watch: its first events).
     CutBody,
     /// The proxy responds; nothing is forwarded.
-    Response(Reply),
+    Respond(Reply),
     /// The request is forwarded, and the proxy responds.
     RespondAfter(Reply),
 }

@@ -94,7 +94,8 @@ impl InventoryStore {
             notices.push(ignores(count, ("line", "lines"), reason));
         }
         let entries = std::mem::take(&mut self.initial.entries);
-        let GuestEntries { kept, ghosts, surplus } = check_entries(entries, is_rendered, may_be_ours);
+        let GuestEntries { kept, ghosts, surplus } =
+            check_entries(entries.into_vec(), is_rendered, may_be_ours);
         if let Some(first) = ghosts.first() {
             let reason = format!(
                 "whose object is not rendered and does not exist with transship's label; the first is {first}"
@@ -104,7 +105,7 @@ impl InventoryStore {
         if surplus > 0 {
             notices.push(ignores(surplus, entry, "because the inventory is too large".to_owned()));
         }
-        self.initial.entries = kept;
+        self.initial.entries = kept.into();
         notices
     }
 

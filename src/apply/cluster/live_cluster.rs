@@ -65,6 +65,8 @@ pub(crate) struct LiveCluster<'a> {
     existing: HashSet<ObjectId>,
     /// Resources whose objects cannot be listed completely. They are read one by one.
     unlistable: HashSet<ServedResource>,
+    /// The groups and kinds whose CRD this run created or changed.
+    changed_crds: Mutex<HashSet<(String, String)>>,
     /// Messages about entries of the guest's inventory that transship ignores.
     notices: Vec<String>,
 }
@@ -107,6 +109,7 @@ impl<'a> LiveCluster<'a> {
             labelled: HashMap::new(),
             existing: HashSet::new(),
             unlistable: HashSet::new(),
+            changed_crds: Mutex::default(),
             notices: Vec::new(),
         };
         cluster.read_labelled(&plan.objects).await?;
@@ -327,6 +330,19 @@ impl<'a> LiveCluster<'a> {
     /// Returns whether discovery knows a kind.
     pub(crate) fn is_known(&self, gvk: &GroupVersionKind) -> bool {
         self.served().find(gvk).is_some()
+    }
+
+    /// Records that this run created or changed a CRD.
+    pub(crate) fn record_changed_crd(&self, crd: &Value) {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let defined = (text(&crd["spec"]["group"]), text(&crd["spec"]["names"]["kind"]));
+        self.changed_crds.lock().unwrap_or_else(PoisonError::into_inner).insert(defined);
+    }
+
+    /// Returns whether this run created or changed the CRD of an object's kind.
+    pub(crate) fn has_changed_crd(&self, id: &ObjectId) -> bool {
+        let defined = (id.group.clone(), id.kind.clone());
+        self.changed_crds.lock().unwrap_or_else(PoisonError::into_inner).contains(&defined)
     }
 
     /// Adds a resource that is served since discovery ran.

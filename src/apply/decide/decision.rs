@@ -345,7 +345,7 @@ mod tests {
         let desired = Desired { pinned: Some(pinned.clone()), ..desired() };
         let live = live(SET, MANAGER, "Apply");
         let decide = |entry: InventoryEntry, adoption| {
-            let inventory = Inventory { entries: vec![entry], ..Inventory::default() };
+            let inventory = Inventory { entries: vec![entry].into(), ..Inventory::default() };
             let context = DecisionContext { inventory: &inventory, apply_set: SET, adoption };
             let input = DecisionInput { id: &id(), action: Action::Create, desired: &desired };
             match context.decide(&input, Some(&live)).unwrap() {

@@ -13,19 +13,14 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::apply::decide::url_segment::{escape, unescape};
+use crate::apply::decide::inventory_entries::InventoryEntries;
+pub(crate) use crate::apply::decide::inventory_entry::InventoryEntry;
 use crate::language::{INVENTORY_NAMESPACE, Profile};
 use crate::object::ObjectId;
 use crate::order::Plan;
 
 /// The label of every object that belongs to an `ApplySet`.
 pub(crate) const PART_OF: &str = "applyset.kubernetes.io/part-of";
-
-/// Marks an object that existed before transship applied it and was not adopted.
-const FOUND: &str = "found";
-
-/// Marks an empty column.
-const EMPTY: &str = "-";
 
 /// The largest list of objects. An API server accepts about 1 MiB in one object.
 const MAX_SIZE: usize = 900 * 1024;
@@ -81,99 +76,7 @@ pub(crate) struct Inventory {
     /// The render digest of the last rollout that changed something.
     pub(crate) render_digest: String,
     /// The objects, in the order in which they were applied.
-    pub(crate) entries: Vec<InventoryEntry>,
-}
-
-/// An entry of the inventory.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct InventoryEntry {
-    /// The object.
-    pub(crate) id: ObjectId,
-    /// The API version in which it was applied.
-    pub(crate) version: String,
-    /// Its uid; empty until it was applied.
-    pub(crate) uid: String,
-    /// A digest of its desired state.
-    pub(crate) desired_digest: String,
-    /// A digest of the values in transship's fields when it was applied.
-    pub(crate) live_digest: String,
-    /// Whether it existed before and was not adopted. transship never deletes it.
-    pub(crate) found: bool,
-}
-
-impl InventoryEntry {
-    /// Creates the entry of an object that will be applied.
-    pub(crate) fn planned(id: &ObjectId, version: &str) -> Self {
-        Self {
-            id: id.clone(),
-            version: version.to_owned(),
-            uid: String::new(),
-            desired_digest: String::new(),
-            live_digest: String::new(),
-            found: false,
-        }
-    }
-
-    /// Returns whether the object was applied at least once.
-    pub(crate) fn was_applied(&self) -> bool {
-        !self.uid.is_empty()
-    }
-
-    /// Reads a line of the inventory. Returns `None` if it does not name an object.
-    fn parse(line: &str) -> Option<Self> {
-        let columns: Vec<&str> = line.split(' ').collect();
-        let [api_version, kind, namespace, name, uid, desired_digest, live_digest, found] = columns[..]
-        else {
-            return None;
-        };
-        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-        let is_safe =
-            [version, kind, namespace, uid, desired_digest, live_digest].into_iter().all(is_safe_in_path)
-                && (group.is_empty() || is_safe_in_path(group));
-        if !is_safe || ![FOUND, EMPTY].contains(&found) {
-            return None;
-        }
-        Some(Self {
-            id: ObjectId {
-                group: group.to_owned(),
-                kind: kind.to_owned(),
-                namespace: from_column(namespace),
-                name: unescape(name)?,
-            },
-            version: version.to_owned(),
-            uid: from_column(uid),
-            desired_digest: from_column(desired_digest),
-            live_digest: from_column(live_digest),
-            found: found == FOUND,
-        })
-    }
-}
-
-impl fmt::Display for InventoryEntry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { id, version, uid, desired_digest, live_digest, found } = self;
-        if !id.group.is_empty() {
-            write!(f, "{}/", id.group)?;
-        }
-        let [namespace, uid, desired, live] =
-            [&id.namespace, uid, desired_digest, live_digest].map(|text| to_column(text));
-        let (name, found) = (escape(&id.name), if *found { FOUND } else { EMPTY });
-        write!(f, "{version} {} {namespace} {name} {uid} {desired} {live} {found}", id.kind)
-    }
-}
-
-fn to_column(text: &str) -> &str {
-    if text.is_empty() { EMPTY } else { text }
-}
-
-fn from_column(column: &str) -> String {
-    if column == EMPTY { String::new() } else { column.to_owned() }
-}
-
-/// Returns whether a column can be part of a URL path without leading to another path.
-fn is_safe_in_path(column: &str) -> bool {
-    let is_safe_byte = |byte: u8| byte.is_ascii_alphanumeric() || b".-_:".contains(&byte);
-    !column.is_empty() && column != ".." && column != "." && column.bytes().all(is_safe_byte)
+    pub(crate) entries: InventoryEntries,
 }
 
 /// The inventory as it is in its `ConfigMap`.
@@ -201,7 +104,7 @@ pub(crate) struct InventoryTooLarge(pub(crate) usize);
 impl Inventory {
     /// Returns the entry of an object.
     pub(crate) fn find(&self, id: &ObjectId) -> Option<&InventoryEntry> {
-        self.entries.iter().find(|entry| entry.id == *id)
+        self.entries.find(id)
     }
 
     /// Sets the render digest if anything else differs from the inventory before. A run that changes nothing writes nothing,
@@ -225,7 +128,7 @@ impl Inventory {
             installed: data("installed") == "true",
             revision: digest("revision"),
             render_digest: digest("renderDigest"),
-            entries,
+            entries: entries.into(),
         };
         ParsedInventory { inventory, invalid }
     }
@@ -233,7 +136,7 @@ impl Inventory {
     /// Formats the entries as lines, one per object.
     fn lines(&self) -> String {
         let mut lines = String::new();
-        for entry in &self.entries {
+        for entry in self.entries.iter() {
             let _ = writeln!(lines, "{entry}");
         }
         lines
@@ -323,7 +226,7 @@ rbac.authorization.k8s.io/v1 ClusterRole - a@b%20%C3%BC - cc - -
 
     #[test]
     fn lines_survive_a_round_trip() {
-        let inventory = Inventory { entries: entries(LINES), ..Inventory::default() };
+        let inventory = Inventory { entries: entries(LINES).into(), ..Inventory::default() };
         assert_eq!(inventory.entries.len(), 4);
         assert_eq!(inventory.entries[3].id.name, "a@b ü");
         assert_eq!(inventory.entries[1].id.namespace, "");
@@ -399,7 +302,7 @@ rbac.authorization.k8s.io/v1 ClusterRole - a@b%20%C3%BC - cc - -
             installed: true,
             revision: "r".into(),
             render_digest: "d".into(),
-            entries: entries(LINES),
+            entries: entries(LINES).into(),
         };
         let config_map = inventory.to_config_map(&location(), Some("7")).unwrap();
         assert_eq!(
@@ -448,7 +351,7 @@ rbac.authorization.k8s.io/v1 ClusterRole - a@b%20%C3%BC - cc - -
         };
         let line_without_name = "v1 K -  - - - -\n".len();
         id.name = "x".repeat(size - line_without_name);
-        Inventory { entries: vec![InventoryEntry::planned(&id, "v1")], ..Inventory::default() }
+        Inventory { entries: vec![InventoryEntry::planned(&id, "v1")].into(), ..Inventory::default() }
     }
 
     #[test]

@@ -6,6 +6,8 @@ pub(super) mod digest;
 pub(super) mod event;
 pub(super) mod guest_inventory;
 pub(super) mod inventory;
+pub(super) mod inventory_entries;
+pub(super) mod inventory_entry;
 pub(super) mod json_fields;
 pub(super) mod managed_fields;
 pub(super) mod object_error;

@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashSet;
 use std::fmt;
 
 use crate::apply::decide::inventory::{Inventory, InventoryEntry};
@@ -55,7 +56,7 @@ pub(crate) struct PruneCandidates<'a> {
     /// The inventory.
     pub(crate) inventory: &'a Inventory,
     /// The objects that are rendered.
-    pub(crate) rendered: &'a [ObjectId],
+    pub(crate) rendered: &'a HashSet<&'a ObjectId>,
 }
 
 /// Which objects of a cluster are pruned and which are held.

@@ -4,6 +4,7 @@ use kube::api::{Patch, PatchParams};
 use serde_json::Value;
 use tracing::debug;
 
+use crate::apply::cluster::crd::CRD;
 use crate::apply::cluster::live_cluster::LiveCluster;
 use crate::apply::cluster::options::Options;
 use crate::apply::decide::decision::{Decision, DecisionInput};
@@ -120,6 +121,9 @@ fn skip(task: &ObjectTask<'_>, action: Action, live: Option<Value>, digest: Stri
 /// Returns the result of a step with the new entry of the inventory.
 fn applied(task: &ObjectTask<'_>, written: Written, desired_digest: String, ownership: Ownership) -> Applied {
     let Written { kind, live } = written;
+    if task.object.id.kind == CRD && kind != EventKind::Unchanged {
+        task.cluster.record_changed_crd(&live);
+    }
     let found = ownership == Ownership::NotOurs;
     let entry = InventoryEntry {
         id: task.object.id.clone(),

@@ -120,9 +120,11 @@ async fn recover(
     // A CRD can be established some time before its resource is served. To authorize a binding, the API server looks up
     // the role in a cache, which may not contain a new role yet.
     let not_served_yet = error.code == 404 && (error.status.reason.is_empty() || error.is_role_missing());
+    // This run changed the CRD, and the API server may still use the previous schema.
+    let has_old_schema = error.is_unknown_field() && task.cluster.has_changed_crd(&task.object.id);
     // Another client wrote the object at the same time.
     let overtaken = error.code == 409 && attempt < MAX_ATTEMPTS;
-    Ok((not_served_yet || overtaken).then_some(Recovery::RepeatLater))
+    Ok((not_served_yet || has_old_schema || overtaken).then_some(Recovery::RepeatLater))
 }
 
 /// Asks the API server what an apply would do.

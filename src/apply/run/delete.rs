@@ -35,7 +35,7 @@ pub async fn delete(
     clusters.retain(|(_, cluster)| check_inventory(cluster, &mut on_event));
     for (index, (_, cluster)) in clusters.iter().enumerate() {
         let deadline = share_of_deadline(options.deadline(), clusters.len() - index);
-        let entries = cluster.inventory.initial().entries.clone();
+        let entries = cluster.inventory.initial().entries.to_vec();
         let deletion = PhasedDeletion { cluster, kind: EventKind::Deleted, deadline };
         let mut remaining = deletion.run(entries, &mut on_event).await;
         // `remaining` is in the order of deletion. The inventory lists objects in the order in which they were applied.
@@ -43,7 +43,10 @@ pub async fn delete(
         let result = if remaining.is_empty() {
             cluster.inventory.delete().await
         } else {
-            cluster.inventory.save_if_changed(&Inventory { entries: remaining, ..Inventory::default() }).await
+            cluster
+                .inventory
+                .save_if_changed(&Inventory { entries: remaining.into(), ..Inventory::default() })
+                .await
         };
         if let Err(error) = result {
             on_event(Event::for_cluster(cluster.cluster, EventKind::Failed, error.to_string()));

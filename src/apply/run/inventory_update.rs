@@ -1,5 +1,7 @@
 //! Updates the inventory before and after a rollout, so that it always lists every object that exists.
 
+use std::collections::HashSet;
+
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
@@ -31,7 +33,7 @@ pub(crate) async fn write_ahead(
 ) -> Result<(), ClusterError> {
     let mut ahead = Inventory { revision: revision(rollout, id), ..cluster.inventory.initial().clone() };
     for (_, step) in rollout.steps_of(id).filter(|(_, step)| step.action != Action::Delete) {
-        if ahead.find(&step.object.id).is_none() {
+        if cluster.inventory.initial().find(&step.object.id).is_none() {
             ahead.entries.push(InventoryEntry::planned(&step.object.id, version_of(step.object)));
         }
     }
@@ -56,16 +58,17 @@ pub(crate) fn decide_prune_after(
     approval: Approval,
     is_done: impl Fn(StepId) -> bool,
 ) -> PruneDecision {
-    let mut inventory = cluster.inventory.initial().clone();
-    let mut rendered = Vec::new();
+    let (mut rendered, mut deleted) = (HashSet::new(), HashSet::new());
     for (step_id, step) in rollout.steps_of(id) {
         let id = &step.object.id;
         match step.action {
-            Action::Delete if is_done(step_id) => inventory.entries.retain(|entry| entry.id != *id),
+            Action::Delete if is_done(step_id) => _ = deleted.insert(id),
             Action::Delete => {}
-            Action::Apply | Action::Create => rendered.push(id.clone()),
+            Action::Apply | Action::Create => _ = rendered.insert(id),
         }
     }
+    let mut inventory = cluster.inventory.initial().clone();
+    inventory.entries.retain(|entry| !deleted.contains(&entry.id));
     let candidates = PruneCandidates { cluster: cluster.cluster, inventory: &inventory, rendered: &rendered };
     decide_prune(&candidates, approval)
 }
@@ -89,7 +92,7 @@ impl RolloutEnd<'_, '_> {
         let mut inventory = Inventory {
             installed: cluster.inventory.initial().installed || is_complete,
             revision: revision(self.rollout, self.id),
-            entries: self.entries(),
+            entries: self.entries().into(),
             ..Inventory::default()
         };
         for held in decision.held {

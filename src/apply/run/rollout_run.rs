@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
 use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout_at};
 use tracing::{debug, info};
@@ -105,26 +105,34 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
             }
             self.start_polls();
             let Some(finished) = self.work.next().await else { break };
-            match finished {
-                Finished::ClusterRead(cluster, result) => self.cluster_read(cluster, *result),
-                Finished::StepApplied(step, result) => {
-                    let cluster = self.step(step).cluster;
-                    self.polls[cluster.0].restart();
-                    self.step_applied(step, *result);
-                }
-                Finished::CrdServed { step, announced, result: Ok(()) } => self.ready(step, announced),
-                Finished::CrdServed { step, result: Err(error), .. } => self.fail(step, &error),
-                Finished::Polled(poll) => self.polled(poll),
-                Finished::RetryDue(step) => {
-                    // The step may have failed meanwhile.
-                    if matches!(self.states.get(step), StepState::Retrying) {
-                        self.states.set(step, StepState::Pending);
-                    }
-                }
+            self.handle(finished);
+            // A search for steps that can start looks at all steps. So first handle everything else that is finished.
+            while let Some(Some(finished)) = self.work.next().now_or_never() {
+                self.handle(finished);
             }
             self.give_up_after_deadline();
         }
         RolloutResult { clusters: self.clusters, entries: self.entries, done: self.states.done() }
+    }
+
+    fn handle(&mut self, finished: Finished<'a>) {
+        match finished {
+            Finished::ClusterRead(cluster, result) => self.cluster_read(cluster, *result),
+            Finished::StepApplied(step, result) => {
+                let cluster = self.step(step).cluster;
+                self.polls[cluster.0].restart();
+                self.step_applied(step, *result);
+            }
+            Finished::CrdServed { step, announced, result: Ok(()) } => self.ready(step, announced),
+            Finished::CrdServed { step, result: Err(error), .. } => self.fail(step, &error),
+            Finished::Polled(poll) => self.polled(poll),
+            Finished::RetryDue(step) => {
+                // The step may have failed meanwhile.
+                if matches!(self.states.get(step), StepState::Retrying) {
+                    self.states.set(step, StepState::Pending);
+                }
+            }
+        }
     }
 
     fn step(&self, id: StepId) -> &'r Step<'a> {

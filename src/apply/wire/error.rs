@@ -103,6 +103,12 @@ impl ApiError {
         version.split_whitespace().next()
     }
 
+    /// Returns whether a field is not in the schema of its kind.
+    pub(crate) fn is_unknown_field(&self) -> bool {
+        let message = self.message();
+        message.contains("field not declared in schema") || message.contains("unknown field \"")
+    }
+
     /// Returns the immutable fields that the request would change.
     pub(crate) fn immutable_fields(&self) -> Vec<&str> {
         if self.code != 422 {

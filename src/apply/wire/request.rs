@@ -1,12 +1,17 @@
 //! The path of an object, and the requests for it, in kube's vocabulary.
 
-use http::header::ACCEPT;
+use std::fmt::Write;
+
+use http::header::{ACCEPT, CONTENT_TYPE};
 use kube::api::{DeleteParams, GetParams, ListParams, Patch, PatchParams, PostParams};
 use kube::core::Request;
 use serde_json::Value;
 
 use crate::apply::decide::url_segment::escape;
 use crate::apply::wire::error::RequestError;
+
+/// The content type of server-side apply.
+const APPLY_PATCH: &str = "application/apply-patch+yaml";
 
 /// A request that can be sent more than once.
 pub(crate) type ApiRequest = http::Request<Vec<u8>>;
@@ -75,7 +80,7 @@ impl ObjectPath {
         params: &PatchParams,
         patch: &Patch<&Value>,
     ) -> Result<ApiRequest, RequestError> {
-        Ok(self.collection.patch(&self.name, params, patch)?)
+        Ok(as_ascii(self.collection.patch(&self.name, params, patch)?))
     }
 
     pub(crate) fn patch_status(
@@ -83,12 +88,35 @@ impl ObjectPath {
         params: &PatchParams,
         patch: &Patch<&Value>,
     ) -> Result<ApiRequest, RequestError> {
-        Ok(self.collection.patch_subresource("status", &self.name, params, patch)?)
+        Ok(as_ascii(self.collection.patch_subresource("status", &self.name, params, patch)?))
     }
 
     pub(crate) fn delete(&self, params: &DeleteParams) -> Result<ApiRequest, RequestError> {
         Ok(self.collection.delete(&self.name, params)?)
     }
+}
+
+/// Escapes the characters of a server-side apply patch that are not printable ASCII. kube sends JSON, and the API server
+/// reads it as YAML. A YAML reader folds or rejects some characters that JSON allows in a text, such as U+0085 and U+007F.
+/// Outside of texts, JSON has only ASCII characters, so each of them is in a text.
+fn as_ascii(request: ApiRequest) -> ApiRequest {
+    let is_apply = request.headers().get(CONTENT_TYPE).is_some_and(|content| content == APPLY_PATCH);
+    let is_printable = |byte: &u8| byte.is_ascii() && *byte != 0x7f;
+    if !is_apply || request.body().iter().all(is_printable) {
+        return request;
+    }
+    request.map(|body| {
+        let mut escaped = String::with_capacity(body.len());
+        for char in String::from_utf8_lossy(&body).chars() {
+            match u32::from(char) {
+                0..=0x7e => escaped.push(char),
+                code @ 0x7f..=0xffff => _ = write!(escaped, "\\u{code:04x}"),
+                // JSON would need a surrogate pair, which YAML does not have.
+                code => _ = write!(escaped, "\\U{code:08x}"),
+            }
+        }
+        escaped.into_bytes()
+    })
 }
 
 /// Builds a GET request for a path that belongs to no object, such as discovery.
@@ -113,7 +141,7 @@ pub(crate) fn with_query(mut request: ApiRequest, parameter: &str) -> Result<Api
 
 #[cfg(test)]
 mod tests {
-    use kube::api::{DeleteParams, PostParams};
+    use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
     use serde_json::json;
 
     use super::{CollectionPath, with_query};
@@ -126,6 +154,18 @@ mod tests {
     fn names_are_escaped() {
         assert_eq!(path("a/b ü").get().unwrap().uri(), "/api/v1/namespaces/ns/configmaps/a%2Fb%20%C3%BC");
         assert!(path("").get().is_err(), "a list is not a get");
+    }
+
+    #[test]
+    fn apply_patches_are_printable_ascii() {
+        let text = json!({"a": "plain", "b": "\u{7f}\u{85}ü\u{2028}\u{fffe}😀\n"});
+        let body = |patch: &Patch<&serde_json::Value>| {
+            let request = path("a").patch(&PatchParams::apply("m"), patch).unwrap();
+            String::from_utf8(request.into_body()).unwrap()
+        };
+        let applied = r#"{"a":"plain","b":"\u007f\u0085\u00fc\u2028\ufffe\U0001f600\n"}"#;
+        assert_eq!(body(&Patch::Apply(&text)), applied);
+        assert_eq!(body(&Patch::Merge(&text)), text.to_string(), "the API server reads it as JSON");
     }
 
     #[test]

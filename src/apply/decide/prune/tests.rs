@@ -48,6 +48,7 @@ fn decide_in(
     rendered: &[ObjectId],
     approval: Approval,
 ) -> PruneDecision {
+    let rendered = &rendered.iter().collect();
     decide_prune(&PruneCandidates { cluster, inventory, rendered }, approval)
 }
 
@@ -153,8 +154,9 @@ fn the_version_is_not_part_of_the_identity() {
     ] {
         assert_eq!(counts(&known, &[other], Approval::Harmless), (1, 0, String::new()));
     }
-    let mut known = inventory(known);
-    known.entries[0].version = "v1beta1".to_owned();
+    let [known] = known;
+    let older = InventoryEntry { version: "v1beta1".to_owned(), ..entry(known) };
+    let known = Inventory { entries: vec![older].into(), ..Inventory::default() };
     let wanted = [id("apps", "Deployment", "ns", "d")];
     assert!(decide(&known, &wanted, Approval::All).prune.is_empty());
 }
@@ -209,7 +211,7 @@ proptest! {
     ) {
         let known = inventory(ids);
         let found = decide(&known, &wanted, approval);
-        for entry in &known.entries {
+        for entry in known.entries.iter() {
             let places = [
                 wanted.contains(&entry.id),
                 found.prune.contains(entry),

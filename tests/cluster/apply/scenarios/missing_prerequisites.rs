@@ -169,19 +169,19 @@ fn wait_waits_for_the_namespace_of_the_inventory(bed: &TestBed) {
     let is_inventory =
         |seen: &SeenRequest| seen.method == "POST" && seen.path.contains("/openshift-config-managed/");
     let why = "cannot write the inventory: its namespace openshift-config-managed does not exist";
-    cluster.proxy.fault(RequestMatcher::matching(is_inventory), 1, Fault::Response(reply.clone()));
+    cluster.proxy.fault(RequestMatcher::matching(is_inventory), 1, Fault::Respond(reply.clone()));
     let run = project.apply(cluster, &[]);
     assert_code(&run, 3);
     assert!(run.stderr.contains(&format!("failed      {why}\n")), "{}", run.stderr);
     assert!(cluster.get("/api/v1/namespaces/openshift-op").is_none());
-    cluster.proxy.fault(RequestMatcher::matching(is_inventory), usize::MAX, Fault::Response(reply.clone()));
+    cluster.proxy.fault(RequestMatcher::matching(is_inventory), usize::MAX, Fault::Respond(reply.clone()));
     let run = project.apply(cluster, &["--wait", "--timeout", "3s"]);
     assert_code(&run, 3);
     assert!(run.stderr.contains(&format!("failed      {why}\n")), "{}", run.stderr);
     let blocked = format!("its cluster cannot be used: {why}");
     assert_eq!(message_of(&run, "blocked", "ConfigMap/settings in openshift-op").unwrap(), blocked);
     cluster.proxy.clear_faults();
-    cluster.proxy.fault(RequestMatcher::matching(is_inventory), 2, Fault::Response(reply));
+    cluster.proxy.fault(RequestMatcher::matching(is_inventory), 2, Fault::Respond(reply));
     let run = project.apply_ok(cluster, &["--wait"]);
     assert_eq!(run.stderr.matches(&format!("waiting     {why}\n")).count(), 1, "{}", run.stderr);
     assert!(
@@ -200,7 +200,7 @@ fn wait_waits_for_a_failing_webhook(bed: &TestBed) {
         "the fault proxy says InternalError",
         "Internal error occurred: failed calling webhook \\\"gate.example.test\\\": connection refused",
     );
-    cluster.proxy.fault(RequestMatcher::matching(is_map), usize::MAX, Fault::Response(reply));
+    cluster.proxy.fault(RequestMatcher::matching(is_map), usize::MAX, Fault::Respond(reply));
     let name = "ConfigMap/settings in openshift-op";
     let there = || cluster.get(WIDGET).is_some() && cluster.get(DEPLOYMENT_PATH).is_some();
     let run = applied_meanwhile(cluster, &project, there, || {

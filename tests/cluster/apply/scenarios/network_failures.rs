@@ -3,7 +3,9 @@
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use super::super::fixture::{HOSTED, INVENTORY, OBJECTS, Project, WIDGET, map};
+use serde_json::json;
+
+use super::super::fixture::{HOSTED, INVENTORY, OBJECTS, Project, WIDGET, config_map, map};
 use super::{assert_code, count_of, inventory, message_of, objects_with, wait_until, written_paths};
 use crate::TestBedCase;
 use crate::fault_rules::{Fault, Reply, RequestMatcher, SeenRequest};
@@ -11,6 +13,11 @@ use crate::test_bed::TestBed;
 use crate::test_cluster::TestCluster;
 
 pub(crate) const CASES: &[TestBedCase] = &[
+    (
+        "apply::network_failures::a_new_field_of_a_crd_can_be_used_in_the_same_run",
+        a_new_field_of_a_crd_can_be_used_in_the_same_run,
+    ),
+    ("apply::network_failures::every_text_arrives_unchanged", every_text_arrives_unchanged),
     ("apply::network_failures::a_busy_api_server_gets_fewer_requests", a_busy_api_server_gets_fewer_requests),
     ("apply::network_failures::broken_connections_are_retried", broken_connections_are_retried),
     (
@@ -64,10 +71,10 @@ fn assert_settled(cluster: &TestCluster, project: &Project) {
 /// end, nothing is written too often, and there are not many more requests than usual.
 fn a_busy_api_server_gets_fewer_requests(bed: &TestBed) {
     let (cluster, project) = (&bed.guest, Project::new());
-    let busy = || Fault::Response(Reply::status(429, "TooManyRequests").header("retry-after", "1"));
+    let busy = || Fault::Respond(Reply::status(429, "TooManyRequests").header("retry-after", "1"));
     cluster.proxy.fault(RequestMatcher::matching(|seen| seen.method == "GET"), 2, busy());
     cluster.proxy.fault(RequestMatcher::matching(is_patch), 3, busy());
-    let away = Fault::Response(Reply::status(503, "ServiceUnavailable"));
+    let away = Fault::Respond(Reply::status(503, "ServiceUnavailable"));
     cluster.proxy.fault(RequestMatcher::matching(is_patch), 3, away);
     let late = Fault::RespondAfter(Reply::status(504, "Timeout"));
     cluster.proxy.fault(RequestMatcher::matching(|seen| seen.method != "GET"), 4, late);
@@ -127,9 +134,9 @@ fn a_crd_is_served_late(bed: &TestBed) {
         seen.path == "/apis/example.test/v1"
             && FIRST.get_or_init(Instant::now).elapsed() < Duration::from_secs(2)
     };
-    cluster.proxy.fault(RequestMatcher::matching(early), usize::MAX, Fault::Response(missing.clone()));
+    cluster.proxy.fault(RequestMatcher::matching(early), usize::MAX, Fault::Respond(missing.clone()));
     let of_kind = |seen: &SeenRequest| is_patch(seen) && seen.path.starts_with(WIDGET);
-    cluster.proxy.fault(RequestMatcher::matching(of_kind), 3, Fault::Response(missing));
+    cluster.proxy.fault(RequestMatcher::matching(of_kind), 3, Fault::Respond(missing));
     let run = project.apply_ok(cluster, &[]);
     assert_eq!(objects_with(&run, "failed"), Vec::<String>::new());
     assert_eq!(cluster.get(WIDGET).unwrap()["spec"]["size"], 1);
@@ -142,13 +149,47 @@ fn a_kind_that_cannot_be_listed_is_read_one_by_one(bed: &TestBed) {
     project.apply_ok(cluster, &[]);
     project.change("20_settings", "mode: one", "mode: two");
     let list = |seen: &SeenRequest| seen.method == "GET" && seen.path.starts_with("/api/v1/configmaps?");
-    let broken = Fault::Response(Reply::status(500, "InternalError"));
+    let broken = Fault::Respond(Reply::status(500, "InternalError"));
     cluster.proxy.fault(RequestMatcher::matching(list), usize::MAX, broken);
     let mark = cluster.audit.mark();
     let run = project.apply_ok(cluster, &[]);
     assert_eq!(run.stdout, "cluster: 0 created, 1 changed, 13 unchanged, 0 pruned, 0 failed\n");
     assert_eq!(written_paths(cluster, mark), [INVENTORY, map("settings").as_str(), INVENTORY]);
     assert_settled(cluster, &project);
+}
+
+/// One upgrade adds a field to a CRD and uses it. The API server still has the previous schema for a moment, and returns
+/// the 500 that means an unknown field.
+fn a_new_field_of_a_crd_can_be_used_in_the_same_run(bed: &TestBed) {
+    let (cluster, project) = (&bed.guest, Project::new());
+    project.apply_ok(cluster, &[]);
+    let size = "size: {type: integer}\n";
+    project.change("10_crd", size, &format!("{size}              color: {{type: string}}\n"));
+    project.change("50_widget", "size: 1", "size: 1\n  color: red");
+    let message = "failed to create typed patch object (/one; example.test/v1, Kind=Widget): .spec.color: field not declared in schema";
+    let mut reply = Reply::status(500, "InternalError");
+    reply.body = json!({"kind": "Status", "status": "Failure", "message": message, "code": 500}).to_string();
+    let is_widget = |seen: &SeenRequest| is_patch(seen) && seen.path.contains("/widgets/");
+    cluster.proxy.fault(RequestMatcher::matching(is_widget), 2, Fault::Respond(reply));
+    project.apply_ok(cluster, &[]);
+    assert_eq!(cluster.get(WIDGET).unwrap()["spec"]["color"], "red");
+    assert_settled(cluster, &project);
+}
+
+/// The API server reads an apply as YAML, which folds or rejects some characters of JSON.
+fn every_text_arrives_unchanged(bed: &TestBed) {
+    let (cluster, project) = (&bed.guest, Project::new());
+    for (escaped, text) in [
+        (r"next\Nline", "next\u{85}line"),
+        (r"a \Lb \Pc", "a \u{2028}b \u{2029}c"),
+        (r"\x7F\x80\x9F\uFFFE", "\u{7f}\u{80}\u{9f}\u{fffe}"),
+        (r"\U0001F600 ü", "😀 ü"),
+    ] {
+        project.write_manifest("20_settings", &config_map("settings", &format!("\"{escaped}\"")));
+        project.apply_ok(cluster, &[]);
+        assert_eq!(cluster.get(&map("settings")).unwrap()["data"]["mode"], text, "{escaped}");
+        assert_settled(cluster, &project);
+    }
 }
 
 /// A CRD of someone else does not have a field that we set. The API server returns 500, which is not retried in this
@@ -219,7 +260,7 @@ fn invalid_responses_of_the_guest_do_no_harm(bed: &TestBed) {
     ] {
         let project = Project::new();
         let what = format!("{reply:?}");
-        bed.guest.proxy.fault(which, usize::MAX, Fault::Response(reply));
+        bed.guest.proxy.fault(which, usize::MAX, Fault::Respond(reply));
         let began = Instant::now();
         let run = project.run_hosted(bed, "apply", &["--timeout", "6s"]);
         assert!(began.elapsed() < Duration::from_secs(40), "{what}");

@@ -109,7 +109,7 @@ fn of_secret() -> RequestMatcher {
 /// Responses with a message that quotes the Secret.
 fn quoting(what: &str) -> Fault {
     let body = json!({"kind": "Status", "message": format!("{what} {CANARY_BASE64} {CANARY}")});
-    Fault::Response(Reply { code: 500, headers: vec![], body: body.to_string() })
+    Fault::Respond(Reply { code: 500, headers: vec![], body: body.to_string() })
 }
 
 /// A webhook fails and quotes the Secret, and the API server quotes the webhook.

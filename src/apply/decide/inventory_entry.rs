@@ -1,0 +1,104 @@
+//! One line of an inventory: an object that was applied.
+
+use std::fmt;
+
+use crate::apply::decide::url_segment::{escape, unescape};
+use crate::object::ObjectId;
+
+/// Marks an object that existed before transship applied it and was not adopted.
+const FOUND: &str = "found";
+
+/// Marks an empty column.
+const EMPTY: &str = "-";
+
+/// An entry of the inventory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct InventoryEntry {
+    /// The object.
+    pub(crate) id: ObjectId,
+    /// The API version in which it was applied.
+    pub(crate) version: String,
+    /// Its uid; empty until it was applied.
+    pub(crate) uid: String,
+    /// A digest of its desired state.
+    pub(crate) desired_digest: String,
+    /// A digest of the values in transship's fields when it was applied.
+    pub(crate) live_digest: String,
+    /// Whether it existed before and was not adopted. transship never deletes it.
+    pub(crate) found: bool,
+}
+
+impl InventoryEntry {
+    /// Creates the entry of an object that will be applied.
+    pub(crate) fn planned(id: &ObjectId, version: &str) -> Self {
+        Self {
+            id: id.clone(),
+            version: version.to_owned(),
+            uid: String::new(),
+            desired_digest: String::new(),
+            live_digest: String::new(),
+            found: false,
+        }
+    }
+
+    /// Returns whether the object was applied at least once.
+    pub(crate) fn was_applied(&self) -> bool {
+        !self.uid.is_empty()
+    }
+
+    /// Reads a line of the inventory. Returns `None` if it does not name an object.
+    pub(crate) fn parse(line: &str) -> Option<Self> {
+        let columns: Vec<&str> = line.split(' ').collect();
+        let [api_version, kind, namespace, name, uid, desired_digest, live_digest, found] = columns[..]
+        else {
+            return None;
+        };
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        let is_safe =
+            [version, kind, namespace, uid, desired_digest, live_digest].into_iter().all(is_safe_in_path)
+                && (group.is_empty() || is_safe_in_path(group));
+        if !is_safe || ![FOUND, EMPTY].contains(&found) {
+            return None;
+        }
+        Some(Self {
+            id: ObjectId {
+                group: group.to_owned(),
+                kind: kind.to_owned(),
+                namespace: from_column(namespace),
+                name: unescape(name)?,
+            },
+            version: version.to_owned(),
+            uid: from_column(uid),
+            desired_digest: from_column(desired_digest),
+            live_digest: from_column(live_digest),
+            found: found == FOUND,
+        })
+    }
+}
+
+impl fmt::Display for InventoryEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { id, version, uid, desired_digest, live_digest, found } = self;
+        if !id.group.is_empty() {
+            write!(f, "{}/", id.group)?;
+        }
+        let [namespace, uid, desired, live] =
+            [&id.namespace, uid, desired_digest, live_digest].map(|text| to_column(text));
+        let (name, found) = (escape(&id.name), if *found { FOUND } else { EMPTY });
+        write!(f, "{version} {} {namespace} {name} {uid} {desired} {live} {found}", id.kind)
+    }
+}
+
+fn to_column(text: &str) -> &str {
+    if text.is_empty() { EMPTY } else { text }
+}
+
+fn from_column(column: &str) -> String {
+    if column == EMPTY { String::new() } else { column.to_owned() }
+}
+
+/// Returns whether a column can be part of a URL path without leading to another path.
+fn is_safe_in_path(column: &str) -> bool {
+    let is_safe_byte = |byte: u8| byte.is_ascii_alphanumeric() || b".-_:".contains(&byte);
+    !column.is_empty() && column != ".." && column != "." && column.bytes().all(is_safe_byte)
+}
