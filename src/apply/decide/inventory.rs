@@ -330,7 +330,6 @@ rbac.authorization.k8s.io/v1 ClusterRole - a@b%20%C3%BC - cc - -
         assert_eq!(broken.invalid, Some(InvalidLines { first: 1, count: 1 }));
     }
 
-    /// Returns an inventory whose list of objects has this many bytes.
     #[test]
     fn the_render_digest_is_recorded_only_with_another_change() {
         let before = Inventory { render_digest: "old".into(), ..Inventory::default() };
@@ -342,6 +341,7 @@ rbac.authorization.k8s.io/v1 ClusterRole - a@b%20%C3%BC - cc - -
         assert_eq!(changed.render_digest, "new");
     }
 
+    /// Returns an inventory whose list of objects has this many bytes.
     fn inventory_of_size(size: usize) -> Inventory {
         let mut id = ObjectId {
             group: String::new(),
