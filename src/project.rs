@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::diagnostic::Diagnostics;
+use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::expand::{self, Context};
-use crate::language::{DEFAULT_SET, ParameterSet, Parameters, Profiles, ValueSources};
+use crate::language::{DEFAULT_SET, ParameterSet, Parameters, Profile, Profiles, ValueSources, template};
 use crate::log;
 use crate::payload::Payload;
 use crate::yaml::Sources;
@@ -68,6 +68,27 @@ impl Project {
     /// profiles, the fragments, the parameters and the version of transship. The values of secret parameters do not count.
     pub fn render_digest(&self) -> String {
         self.context().render_digest().to_string()
+    }
+
+    /// Fails if a parameter that chooses the hosted control plane has only a default value. A command that writes must not
+    /// choose it by accident.
+    pub(crate) fn require_hosted_control_plane(&self, profiles: &[&Profile]) -> Result<(), Diagnostics> {
+        let mut errors = Diagnostics::default();
+        for namespace in profiles.iter().filter_map(|profile| profile.namespace.as_ref()) {
+            for name in template::names_in(&namespace.value) {
+                if self.profiles.declares(&name) && !self.parameters.is_given(&name) {
+                    let message =
+                        format!("the parameter `{name}` is not set, and it chooses the hosted control plane");
+                    errors.0.push(
+                        Diagnostic::error(message)
+                            .at(Location::of(namespace.mark, &self.sources))
+                            .note("its default is for `render` only")
+                            .help(format!("pass --set {name}=…, --params or --hosted-control-plane")),
+                    );
+                }
+            }
+        }
+        errors.into_result(())
     }
 
     /// Returns the input of a rendering.

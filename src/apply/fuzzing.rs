@@ -10,9 +10,9 @@ use kube::{Client, Config};
 use serde_json::{Value, json};
 use tower::{BoxError, ServiceBuilder, service_fn};
 
-use crate::apply::cluster::live_cluster;
+use crate::apply::cluster::listing;
 use crate::apply::decide::guest_inventory::check_entries;
-use crate::apply::decide::inventory::{Inventory, InventoryEntry, InventoryLocation};
+use crate::apply::decide::inventory::{InventoryEntry, InventoryLocation, ParsedInventory};
 use crate::apply::decide::readiness::readiness;
 use crate::apply::decide::{json_fields, managed_fields, orphaned_fields, ownership};
 use crate::apply::wire::credential_plugin;
@@ -72,12 +72,18 @@ async fn send(config: &Config) {
 /// object that it names, in the cluster that has the inventory.
 pub fn inventory(text: &str) {
     let (revision, objects) = text.split_once('\n').unwrap_or(("", text));
-    let config_map = json!({"data": {"installed": "true", "revision": revision, "objects": objects}});
-    let inventory = Inventory::from_config_map(&config_map).inventory;
+    let data = json!({
+        "installed": "true", "revision": revision, "shards": revision, "previousApplySets": revision,
+        "hostedControlPlane": revision, "history": objects, "objects": objects,
+    });
     let location = InventoryLocation { namespace: "ns".to_owned(), name: "inventory".to_owned() };
-    if let Ok(written) = inventory.to_config_map(&location, None) {
-        let again = Inventory::from_config_map(&written);
-        assert_eq!((&again.inventory, again.invalid), (&inventory, None));
+    let ParsedInventory { inventory, shards, .. } = ParsedInventory::read(&json!({"data": data}), &location);
+    assert!(shards.iter().all(|name| name.starts_with("inventory-")));
+    if let Ok(parts) = inventory.parts(&location, &shards, 200) {
+        let mut again = ParsedInventory::read(&parts.main, &location);
+        parts.shards.iter().for_each(|shard| again.add_shard(shard));
+        assert_eq!((&again.inventory.entries, again.invalid), (&inventory.entries, None));
+        assert_eq!(again.inventory.history, inventory.history);
     }
     inventory.entries.iter().for_each(leads_to_its_object);
     let is_rendered = |id: &ObjectId| id.name.len().is_multiple_of(3);
@@ -123,8 +129,8 @@ pub fn response(body: &[u8]) {
             _ = resource.object("ns", "name").get();
         }
     }
-    live_cluster::take_items(value.clone(), |item| {
-        _ = live_cluster::id_of(&item).to_string();
+    listing::take_items(value.clone(), |item| {
+        _ = listing::id_of(&item).to_string();
         live_object(&item);
     });
     live_object(&value);

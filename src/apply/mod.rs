@@ -55,18 +55,24 @@ mod run;
 mod wire;
 
 pub use crate::object::DependencyReason as SameClusterReason;
-pub use cluster::live_cluster::TargetCluster;
 pub use cluster::options::Options;
+pub use cluster::target::TargetCluster;
+pub use decide::binding::Rebinding;
 pub(crate) use decide::desired::as_applied;
+pub(crate) use decide::run_record::RunRecord;
 pub use decide::event::{Event, EventKind, Summary};
 pub use decide::ownership::Adoption;
 pub use decide::progress_line::ProgressLine;
 pub use decide::prune::Approval;
+pub use decide::release_version::Downgrade;
 pub use decide::rollout::{
     Action, ClusterId, ClusterPlan, Dependency, DependencyCycle, DependencyReason, Rollout, Step, StepId,
 };
 pub use run::apply::apply;
-pub use run::delete::delete;
+pub(crate) use run::delete::delete_dry_run;
+pub(crate) use run::history::{ClusterHistory, history};
+pub(crate) use run::move_inventory::{Moved, MovedFrom, move_inventories};
+pub use run::delete::{DeleteOutcome, delete};
 pub use run::diff_live::{LiveChange, diff_live};
 pub use run::dry_run::dry_run;
 pub use run::wait_for::{InvalidWaitTarget, WaitProgress, WaitState, WaitTarget, wait_for};

@@ -26,7 +26,7 @@ fn check_inventory(root: &Field<'_>, context: &CheckContext<'_>, report: &mut Re
     let is_inventory = id.kind == "ConfigMap"
         && id.group.is_empty()
         && id.namespace == namespace
-        && id.name == rendered.view.profile.inventory_name();
+        && id.name == rendered.view.profile.inventory_name(rendered.hosted_control_plane.as_deref());
     if is_inventory {
         let name = root.at("/metadata/name").unwrap_or(*root);
         report.add(

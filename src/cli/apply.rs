@@ -1,13 +1,11 @@
 //! `transship apply`
 
-use std::str::FromStr;
-
-use crate::apply::{self, Adoption, Approval, Options};
-use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::language::{Profile, Selector};
-use crate::object::Cluster;
+use crate::apply::{self, Adoption, Downgrade, Options, Rebinding};
+use crate::diagnostic::Diagnostics;
+use crate::language::Selector;
 use clap::Args;
 
+use super::approved::Approved;
 use super::clusters::{Clusters, block_on};
 use super::{Inputs, Outcome, output};
 
@@ -45,45 +43,19 @@ pub(super) struct Apply {
     /// Recreate these objects if an immutable field changes; repeatable. Jobs are always recreated
     #[arg(long, value_name = "KIND[/NAME]")]
     recreate: Vec<Selector>,
-}
-
-/// A number, numbers for clusters, or `all`
-#[derive(Clone, Copy)]
-struct Approved(Approval);
-
-impl FromStr for Approved {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let invalid = "write a number, management=NUMBER,guest=NUMBER or all";
-        if text == "all" {
-            return Ok(Self(Approval::All));
-        }
-        if let Ok(count) = text.parse() {
-            return Ok(Self(Approval::Count(count)));
-        }
-        let (mut management, mut guest) = (None, None);
-        for part in text.split(',') {
-            let (cluster, count) = part.split_once('=').ok_or(invalid)?;
-            let count = count.parse().map_err(|_| invalid)?;
-            let previous = match cluster {
-                "management" => management.replace(count),
-                "guest" => guest.replace(count),
-                _ => return Err(invalid),
-            };
-            if previous.is_some() {
-                return Err("a cluster has two numbers");
-            }
-        }
-        Ok(Self(Approval::Clusters { management, guest }))
-    }
+    /// Bind the hosted control plane to these clusters, although the inventories record others
+    #[arg(long)]
+    rebind: bool,
+    /// Apply a payload that is older than the one that was applied last
+    #[arg(long)]
+    allow_downgrade: bool,
 }
 
 impl Apply {
     pub(super) fn run(self) -> Result<Outcome, Diagnostics> {
         let project = self.inputs.load()?;
         let profiles = self.clusters.profiles(&project)?;
-        self.check_approval(&profiles)?;
+        self.approve_prune.unwrap_or_default().check("--approve-prune", &profiles)?;
         let plans = crate::render(&project.context(), &profiles)?;
         for plan in &plans {
             output::warn(&plan.warnings);
@@ -94,7 +66,9 @@ impl Apply {
             adoption: if self.adopt { Adoption::On } else { Adoption::Off },
             recreate: self.recreate.clone(),
             prune: self.prune,
-            approval: self.approve_prune.map_or_else(Approval::default, |approved| approved.0),
+            approval: self.approve_prune.unwrap_or_default().0,
+            rebinding: if self.rebind { Rebinding::On } else { Rebinding::Off },
+            downgrade: if self.allow_downgrade { Downgrade::Allow } else { Downgrade::Refuse },
             ..self.clusters.options()
         };
         block_on(async {
@@ -108,22 +82,5 @@ impl Apply {
             progress.clear();
             self.clusters.finish(&summary?)
         })
-    }
-
-    /// Refuses numbers for clusters that the topology does not have.
-    fn check_approval(&self, profiles: &[&Profile]) -> Result<(), Diagnostic> {
-        let Some(Approved(Approval::Clusters { management, guest })) = self.approve_prune else {
-            return Ok(());
-        };
-        for (cluster, count) in [(Cluster::Management, management), (Cluster::Guest, guest)] {
-            if count.is_some() && profiles.iter().all(|profile| profile.cluster != cluster) {
-                let name = cluster.name();
-                return Err(Diagnostic::error(format!(
-                    "--approve-prune names no cluster of this topology: {name}"
-                ))
-                .help("write only the number"));
-            }
-        }
-        Ok(())
     }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::Project;
-use crate::apply::{Adoption, Approval, Endpoint, Event, Options, Summary, TargetCluster};
+use crate::apply::{Endpoint, Event, Options, Summary, TargetCluster};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::language::Profile;
 use crate::object::Cluster;
@@ -47,6 +47,9 @@ pub(super) struct Clusters {
     /// How long to retry a request that fails transiently
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
     retry_timeout: Duration,
+    /// How long to wait for another command that writes to the same clusters
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
+    lock_timeout: Duration,
     /// The output format
     #[arg(short = 'o', value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -74,12 +77,15 @@ impl Clusters {
         plans: &'a [Plan],
     ) -> Result<Vec<TargetCluster<'a>>, Diagnostics> {
         self.check_flags(profiles)?;
+        project.require_hosted_control_plane(profiles)?;
         let render_digest = project.render_digest();
+        let payload_version = project.payload.version().unwrap_or_default().to_owned();
         let mut targets = Vec::new();
         for (profile, plan) in profiles.iter().zip(plans) {
             let endpoint = self.endpoint(profile.cluster)?;
             let client = endpoint.connect(|warning| output::warn(&[warning])).await?;
-            targets.push(TargetCluster { client, profile, plan, render_digest: render_digest.clone() });
+            let (render_digest, payload_version) = (render_digest.clone(), payload_version.clone());
+            targets.push(TargetCluster { client, profile, plan, render_digest, payload_version });
         }
         Ok(targets)
     }
@@ -127,14 +133,11 @@ impl Clusters {
     /// Returns the options with their defaults.
     pub(super) fn options(&self) -> Options {
         Options {
-            wait: false,
             timeout: self.timeout,
             retry_timeout: self.retry_timeout,
-            adoption: Adoption::Off,
-            recreate: Vec::new(),
-            prune: false,
-            approval: Approval::default(),
-            started: tokio::time::Instant::now(),
+            lock_timeout: self.lock_timeout,
+            author: author(),
+            ..Options::default()
         }
     }
 
@@ -163,6 +166,18 @@ impl Clusters {
             Format::Text => output::result(&summary.lines()),
         }?;
         Ok(if summary.has_problems() { Outcome::ClusterFailed } else { Outcome::Done })
+    }
+}
+
+/// Returns the user and the machine that run the command, for people who wait for it.
+fn author() -> String {
+    let user = std::env::var("USER").or_else(|_| std::env::var("LOGNAME")).unwrap_or_default();
+    let host = std::env::var("HOSTNAME").or_else(|_| std::fs::read_to_string("/proc/sys/kernel/hostname"));
+    let host = host.unwrap_or_default();
+    match (user.as_str(), host.trim()) {
+        ("", host) => host.to_owned(),
+        (user, "") => user.to_owned(),
+        (user, host) => format!("{user}@{host}"),
     }
 }
 

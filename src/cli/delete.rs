@@ -1,24 +1,28 @@
 //! `transship delete`
 
-use crate::apply;
+use crate::apply::{self, DeleteOutcome, Options};
 use crate::diagnostic::Diagnostics;
 use crate::object::Cluster;
 use clap::Args;
 
+use super::approved::Approved;
 use super::clusters::{Clusters, block_on};
-use super::{Inputs, Outcome};
+use super::{Inputs, Outcome, output};
 
 /// Delete the objects that the inventories of a topology list, in order
 #[derive(Args)]
 #[command(after_help = "\
-Example:
-  transship delete --topology hypershift --management-kubeconfig mc.kubeconfig --guest-kubeconfig guest.kubeconfig
+Examples:
+  transship delete --topology hypershift --management-kubeconfig mc.kubeconfig --guest-kubeconfig guest.kubeconfig --dry-run
+  transship delete --topology hypershift … --approve-delete management=45,guest=66
 
 Deleting a namespace deletes everything in it, and deleting a CRD deletes every object of its kind, including \
 objects that others created.
 
-If the guest does not respond, transship still deletes the objects in the management cluster. If the guest no longer \
-exists, use --without-guest.")]
+If the guest does not respond, transship still deletes the objects in the management cluster. If the guest rejects the \
+credentials, transship deletes nothing. If the guest no longer exists, use --without-guest.
+
+Exit code 1 means that there is no inventory.")]
 pub(super) struct Delete {
     #[command(flatten)]
     inputs: Inputs,
@@ -27,6 +31,13 @@ pub(super) struct Delete {
     /// Delete only from the management cluster, because the guest no longer exists
     #[arg(long, conflicts_with_all = ["guest_kubeconfig", "guest_context"])]
     without_guest: bool,
+    /// Print what `delete` would do, in order, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Approve deleting exactly this many objects in each cluster, or `management=NUMBER,guest=NUMBER`; needed for more than
+    /// two objects, and for namespaces, CRDs or volumes
+    #[arg(long = "approve-delete", value_name = "NUMBER|all")]
+    approved: Option<Approved>,
 }
 
 impl Delete {
@@ -35,13 +46,29 @@ impl Delete {
         let mut profiles = self.clusters.profiles(&project)?;
         profiles.retain(|profile| !(self.without_guest && profile.cluster == Cluster::Guest));
         let plans = crate::render_unchecked(&project.context(), &profiles)?;
+        let approved = self.approved.unwrap_or_default();
+        approved.check("--approve-delete", &profiles)?;
         block_on(async {
             let targets = self.clusters.targets(&project, &profiles, &plans).await?;
-            let mut progress = self.clusters.progress(&profiles, &plans);
-            let options = self.clusters.options();
-            let summary = apply::delete(targets, &options, |event| progress.report(event)).await;
-            progress.clear();
-            self.clusters.finish(&summary?)
+            let options = Options { approval: approved.0, ..self.clusters.options() };
+            let outcome = if self.dry_run {
+                apply::delete_dry_run(targets, &options, |event| self.clusters.print(event)).await?
+            } else {
+                let mut progress = self.clusters.progress(&profiles, &plans);
+                let outcome = apply::delete(targets, &options, |event| progress.report(event)).await;
+                progress.clear();
+                outcome?
+            };
+            match outcome {
+                DeleteOutcome::Done(summary) => self.clusters.finish(&summary),
+                DeleteOutcome::NothingFound(looked_in) => {
+                    output::note(&format!(
+                        "there is nothing to delete: no inventory in {}",
+                        looked_in.join(", ")
+                    ));
+                    Ok(Outcome::Found)
+                }
+            }
         })
     }
 }

@@ -3,6 +3,8 @@
 #[cfg(feature = "apply")]
 mod apply;
 #[cfg(feature = "apply")]
+mod approved;
+#[cfg(feature = "apply")]
 mod clusters;
 #[cfg(feature = "apply")]
 mod delete;
@@ -10,6 +12,10 @@ mod diff;
 mod explain;
 mod fmt;
 mod golden;
+#[cfg(feature = "apply")]
+mod history;
+#[cfg(feature = "apply")]
+mod inventory;
 mod lint;
 mod list;
 mod logging;
@@ -70,6 +76,10 @@ enum Command {
     Apply(apply::Apply),
     #[cfg(feature = "apply")]
     Delete(delete::Delete),
+    #[cfg(feature = "apply")]
+    History(history::History),
+    #[cfg(feature = "apply")]
+    Inventory(inventory::InventoryCommand),
     #[cfg(feature = "apply")]
     WaitFor(wait_for::WaitFor),
 }
@@ -216,6 +226,10 @@ pub fn run() -> ExitCode {
         Command::Apply(command) => command.run(),
         #[cfg(feature = "apply")]
         Command::Delete(command) => command.run(),
+        #[cfg(feature = "apply")]
+        Command::History(command) => command.run(),
+        #[cfg(feature = "apply")]
+        Command::Inventory(command) => command.run(),
         #[cfg(feature = "apply")]
         Command::WaitFor(command) => command.run(),
     };

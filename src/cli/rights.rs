@@ -142,7 +142,7 @@ impl Rights {
     }
 
     fn print(&self, profile: &Profile, roles: &[NeededRole]) -> Result<(), Diagnostics> {
-        let name = profile.inventory_name();
+        let name = profile.inventory_name(None);
         if self.format == Format::Text {
             return output::result(&show::roles(profile, &name, roles));
         }

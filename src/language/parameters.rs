@@ -1,6 +1,6 @@
 //! A `Parameters` file: declares parameters with their types. Under `sets/` it gives them values.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value as Json;
 
@@ -260,6 +260,8 @@ pub(crate) struct ParameterOfGuest<'a> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Parameters {
     values: BTreeMap<String, Lookup>,
+    /// The parameters whose value the user gave, in a flag, a file or an object.
+    given: BTreeSet<String>,
 }
 
 impl Parameters {
@@ -284,9 +286,14 @@ impl Parameters {
                 value.map(|value| FoundValue { value, sensitivity, source: None })
             };
             // Parameter sets and defaults are in the repository, so golden files may contain their values.
-            let mut found = given(given_values.remove(name), Sensitivity::Secret)
+            let from_user = given_values.remove(name);
+            let from_object = parameter.value.read_from(objects);
+            if from_user.is_some() || from_object.is_some() {
+                parameters.given.insert(name.clone());
+            }
+            let mut found = given(from_user, Sensitivity::Secret)
                 .or_else(|| given(set_values.remove(name), Sensitivity::Masked))
-                .or_else(|| parameter.value.read_from(objects))
+                .or(from_object)
                 .or_else(|| given(parameter.value.default.clone(), Sensitivity::Masked));
             if let (Some(found), true) = (&mut found, parameter.value.secret) {
                 found.value.protect(found.sensitivity);
@@ -326,6 +333,11 @@ impl Parameters {
     /// Returns all parameters with their values, sorted by name.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Lookup)> {
         self.values.iter().map(|(name, value)| (name.as_str(), value))
+    }
+
+    /// Returns whether the user gave the value of a parameter, in a flag, a file or an object.
+    pub(crate) fn is_given(&self, name: &str) -> bool {
+        self.given.contains(name)
     }
 
     /// Returns the names of all parameters, with or without a value.

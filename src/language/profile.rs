@@ -241,9 +241,15 @@ pub struct Profile {
 pub(crate) const INVENTORY_NAMESPACE: &str = "openshift-config-managed";
 
 impl Profile {
-    /// Returns the name of the ConfigMap in which `apply` lists the objects that it applied.
-    pub(crate) fn inventory_name(&self) -> String {
-        format!("transship-{}", self.topology)
+    /// Returns the name of the ConfigMap in which `apply` lists the objects that it applied. In a guest, it contains the
+    /// namespace of the hosted control plane.
+    pub(crate) fn inventory_name(&self, hosted_control_plane: Option<&str>) -> String {
+        match hosted_control_plane {
+            Some(namespace) if self.cluster == Cluster::Guest => {
+                format!("transship-{}-{namespace}", self.topology)
+            }
+            _ => format!("transship-{}", self.topology),
+        }
     }
 
     /// Returns the namespace of the management cluster for this profile's objects.

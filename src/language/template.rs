@@ -82,15 +82,22 @@ fn is_name(name: &str) -> bool {
     })
 }
 
+/// Returns the names in a text.
+pub(crate) fn names_in(text: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    for piece in pieces(text).unwrap_or_default() {
+        if let Piece::Name(name) = piece {
+            names.push(name.to_owned());
+        }
+    }
+    names
+}
+
 /// Collects every name in a tree, with its position.
 pub(crate) fn names(node: &Node, found: &mut Vec<(String, Mark)>) {
     match &node.value {
         Value::String(text) if text.contains("${") => {
-            for piece in pieces(text).unwrap_or_default() {
-                if let Piece::Name(name) = piece {
-                    found.push((name.to_owned(), node.mark));
-                }
-            }
+            found.extend(names_in(text).into_iter().map(|name| (name, node.mark)));
         }
         Value::List(items) => items.iter().for_each(|item| names(item, found)),
         Value::Map(map) => map.iter().for_each(|entry| names(&entry.value, found)),

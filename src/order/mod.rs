@@ -23,6 +23,8 @@ pub struct Plan {
     pub stages: Vec<Stage>,
     /// The namespace of the profile, if it has one.
     pub namespace: Option<String>,
+    /// The namespace of the hosted control plane, if the topology has one.
+    pub hosted_control_plane: Option<String>,
     /// Warnings about the objects.
     pub warnings: Vec<Diagnostic>,
 }
@@ -61,8 +63,9 @@ pub struct Chunk {
 
 /// Orders the objects of a profile by run level. Expects them in the order of the payload: by file, then by document.
 pub(crate) fn plan(rendered: Rendered<'_>) -> Plan {
-    let Rendered { view, objects, namespace, warnings, .. } = rendered;
-    Plan { profile: view.profile.name.clone(), stages: stages(&objects), objects, namespace, warnings }
+    let Rendered { view, objects, namespace, hosted_control_plane, warnings, .. } = rendered;
+    let (profile, stages) = (view.profile.name.clone(), stages(&objects));
+    Plan { profile, objects, stages, namespace, hosted_control_plane, warnings }
 }
 
 /// Groups objects into stages.

@@ -137,7 +137,7 @@ impl Collector<'_> {
             group: String::new(),
             kind: "ConfigMap".to_owned(),
             namespace,
-            name: profile.inventory_name(),
+            name: profile.inventory_name(plan.hosted_control_plane.as_deref()),
         };
         let resource = Text::from("configmaps");
         self.add_named(&inventory, resource.clone(), "get");

@@ -9,7 +9,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::expand::{PodContext, View, policy_uses_bindings, policy_uses_config};
 use crate::language::template::substitute_text;
 use crate::language::{DnsLabel, Marked};
-use crate::object::{Object, has_pods, mask};
+use crate::object::{Cluster, Object, has_pods, mask};
 use crate::parallel::{self, MIN_COMPONENTS_PER_THREAD};
 use crate::select::Selection;
 use crate::yaml::Sources;
@@ -24,6 +24,8 @@ pub(crate) struct Rendered<'a> {
     pub(crate) objects: Vec<Object>,
     /// The namespace of the profile, if it has one.
     pub(crate) namespace: Option<String>,
+    /// The namespace of the hosted control plane, if the topology has one.
+    pub(crate) hosted_control_plane: Option<String>,
     /// Warnings about the result.
     pub(crate) warnings: Vec<Diagnostic>,
 }
@@ -71,13 +73,14 @@ fn finish_cluster<'a>(cluster: WithIntents<'a>, uses: &mut PatchUses) -> Result<
         warnings = namespace::move_to(&target, &mut objects, &view.scopes(), view.context.sources)?;
         namespace = Some(target.value);
     }
+    let hosted_control_plane = hosted_control_plane(&view)?;
     strip_annotations::apply(&mut objects, &view.profile.strip);
     empty_metadata::remove(&mut objects, &view);
     // Policy and patches may have added values to Secrets.
     for object in &mut objects {
         mask::protect_secret(&mut object.root);
     }
-    Ok(Rendered { view, selection, objects, namespace, warnings })
+    Ok(Rendered { view, selection, objects, namespace, hosted_control_plane, warnings })
 }
 
 /// The results of the earlier steps for a cluster.
@@ -200,6 +203,14 @@ fn pod_context(components: &[Component], view: &View<'_>, selection: &Selection)
         }
     }
     context
+}
+
+/// Returns the namespace of the hosted control plane: that of the management cluster's profile in the same topology.
+fn hosted_control_plane(view: &View<'_>) -> Result<Option<String>, Diagnostic> {
+    let mut profiles = view.context.profiles.in_topology_of(view.profile);
+    let management = profiles.find(|profile| profile.cluster == Cluster::Management);
+    let Some(declared) = management.and_then(|profile| profile.namespace.as_ref()) else { return Ok(None) };
+    Ok(Some(target_namespace(declared, view)?.value))
 }
 
 /// Returns the profile's namespace with its parameters filled in.

@@ -121,6 +121,7 @@ fn an_empty_plan_has_no_steps() {
         objects: Vec::new(),
         stages: Vec::new(),
         namespace: None,
+        hosted_control_plane: None,
         warnings: Vec::new(),
     };
     assert_eq!(graph(&standalone(&empty)), [""; 0]);

@@ -1,63 +1,52 @@
 //! One live cluster during a command: what it serves, which of its objects belong to transship, and its inventory.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use futures_util::future::join_all;
-use kube::Client;
-use kube::api::ListParams;
 use kube::core::GroupVersionKind;
 use serde_json::Value;
 use tracing::debug;
 
+use crate::apply::cluster::contact::Contact;
 use crate::apply::cluster::error::{ClusterError, object_error};
 use crate::apply::cluster::inventory_store::InventoryStore;
+use crate::apply::cluster::listing::{self, LabelledObjects};
 use crate::apply::cluster::options::Options;
+use crate::apply::cluster::target::TargetCluster;
+use crate::apply::cluster::writer::Writer;
+use crate::apply::decide::binding::FoundIdentity;
 use crate::apply::decide::decision::DecisionContext;
 use crate::apply::decide::desired::{Desired, FieldRules, version_of};
 use crate::apply::decide::event::{Event, EventKind};
-use crate::apply::decide::inventory::{InventoryEntry, InventoryLocation, PART_OF};
+use crate::apply::decide::inventory::InventoryEntry;
+use crate::apply::decide::lost_inventory::restored_entry;
 use crate::apply::decide::object_error::ObjectError;
-use crate::apply::decide::ownership::{NotOurs, apply_set_of, reason_not_to_delete};
+use crate::apply::decide::ownership::{ApplySets, NotOurs, reason_not_to_delete};
 use crate::apply::wire::api_server::{ApiServer, Response};
 use crate::apply::wire::discovery::{self, ServedResource, ServedResources};
 use crate::apply::wire::error::RequestError;
 use crate::apply::wire::memory::HeldMemory;
-use crate::apply::wire::request::{ApiRequest, CollectionPath, ObjectPath};
-use crate::language::Profile;
+use crate::apply::wire::request::{ApiRequest, ObjectPath};
 use crate::object::{Cluster, Object, ObjectId, is_tombstone};
-use crate::order::Plan;
-
-/// The number of objects in one response to a list request.
-const PAGE_SIZE: u32 = 500;
-/// The maximum number of pages that transship reads. No payload has more objects of one kind, but users of the guest
-/// can create more objects with the same label.
-const MAX_PAGES: usize = 20;
-
-/// A cluster to apply to, or to delete from.
-pub struct TargetCluster<'a> {
-    /// The client.
-    pub client: Client,
-    /// The profile.
-    pub profile: &'a Profile,
-    /// The objects that are rendered for the cluster.
-    pub plan: &'a Plan,
-    /// The digest of everything that the objects depend on, which the inventory records.
-    pub render_digest: String,
-}
 
 /// A live cluster, as it was seen at the start of a command.
 pub(crate) struct LiveCluster<'a> {
     pub(crate) cluster: Cluster,
     pub(crate) server: Arc<ApiServer>,
+    pub(crate) identity: FoundIdentity,
     pub(crate) inventory: InventoryStore,
+    pub(crate) writer: Writer,
     /// The digest of everything that the rendered objects depend on.
     pub(crate) render_digest: String,
+    /// The version of the payload; empty if it has none.
+    pub(crate) payload_version: String,
     pub(crate) field_rules: FieldRules<'a>,
     /// The namespace of the inventory.
     namespace: String,
-    /// The ID of the `ApplySet`.
-    apply_set: String,
+    apply_sets: ApplySets,
+    /// Whether the inventory was lost, so that its entries were restored from the labels of the objects.
+    pub(crate) is_restored: bool,
     served: Mutex<ServedResources>,
     /// The objects that carried the label of this or another `ApplySet` at the start.
     labelled: HashMap<ObjectId, Value>,
@@ -67,56 +56,76 @@ pub(crate) struct LiveCluster<'a> {
     unlistable: HashSet<ServedResource>,
     /// The groups and kinds whose CRD this run created or changed.
     changed_crds: Mutex<HashSet<(String, String)>>,
+    /// The objects that are as desired, if nothing is to be written.
+    unchanged: OnceLock<HashSet<ObjectId>>,
+    /// Why the inventory cannot be written. Until it can, only objects that it lists already can be applied.
+    held_back: Mutex<Option<ClusterError>>,
     /// Messages about entries of the guest's inventory that transship ignores.
     notices: Vec<String>,
 }
 
-/// The labelled objects of a kind.
-#[derive(Default)]
-pub(crate) struct LabelledObjects {
-    pub(crate) objects: BTreeMap<ObjectId, Value>,
-    /// The memory that the objects need.
-    pub(crate) memory: HeldMemory,
-    /// Whether the list is complete. If it is not, transship reads the other objects one by one.
-    complete: bool,
-}
-
-/// Whether all pages of a list were read.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Listed {
-    Completely,
-    Partly,
-}
-
 impl<'a> LiveCluster<'a> {
-    /// Reads the state of a cluster: two requests for discovery, one for the inventory, and one list per kind.
-    pub(crate) async fn read(target: &TargetCluster<'a>, options: &Options) -> Result<Self, ClusterError> {
-        let TargetCluster { client, profile, plan, render_digest } = target;
-        let location = InventoryLocation::of(profile, plan);
-        let (apply_set, namespace) = (location.apply_set_id(), location.namespace.clone());
-        let server = ApiServer::new(client.clone(), options.retry_timeout, options.deadline());
-        let server = Arc::new(server);
+    /// Reads the state of a cluster after the first contact: two requests for discovery, and one list per kind.
+    pub(crate) async fn read(
+        contact: Contact,
+        target: &TargetCluster<'a>,
+        writer: Writer,
+    ) -> Result<Self, ClusterError> {
+        let TargetCluster { profile, plan, render_digest, payload_version, .. } = target;
+        let Contact { server, identity, inventory } = contact;
+        let location = inventory.location();
+        let previous = inventory.initial().previous_sets.clone();
+        let apply_sets = ApplySets { current: location.apply_set_id(), previous };
         let resources = ServedResources::discover(&server).await?;
         let mut cluster = Self {
             cluster: profile.cluster,
-            inventory: InventoryStore::load(Arc::clone(&server), location, profile.cluster).await?,
             server,
+            identity,
+            writer,
             render_digest: render_digest.clone(),
-            field_rules: FieldRules::new(profile, &plan.objects, apply_set.clone()),
-            namespace,
-            apply_set,
+            payload_version: payload_version.clone(),
+            field_rules: FieldRules::new(profile, &plan.objects, apply_sets.current.clone()),
+            namespace: location.namespace.clone(),
+            apply_sets,
+            is_restored: false,
+            inventory,
             served: Mutex::new(resources),
             labelled: HashMap::new(),
             existing: HashSet::new(),
             unlistable: HashSet::new(),
             changed_crds: Mutex::default(),
+            unchanged: OnceLock::new(),
+            held_back: Mutex::default(),
             notices: Vec::new(),
         };
-        cluster.read_labelled(&plan.objects).await?;
+        cluster.read_labelled(cluster.resources_to_list(&plan.objects)).await?;
+        cluster.restore_lost_inventory().await?;
         if cluster.cluster == Cluster::Guest {
             cluster.check_inventory(&plan.objects);
         }
         Ok(cluster)
+    }
+
+    /// Restores the entries of an inventory that someone deleted or emptied, from the labels and the managed fields of the
+    /// objects. Lists all kinds for that, because an object may have left the payload since.
+    async fn restore_lost_inventory(&mut self) -> Result<(), ClusterError> {
+        let is_lost = !self.inventory.exists() || self.inventory.is_emptied();
+        if !is_lost || self.count_in_apply_set() == 0 {
+            return Ok(());
+        }
+        let listed: HashSet<(String, String)> =
+            self.labelled.keys().map(|id| (id.group.clone(), id.kind.clone())).collect();
+        let is_listed = |resource: &ServedResource| {
+            listed.contains(&(resource.resource.group.clone(), resource.resource.kind.clone()))
+        };
+        let others = self.served().all_kinds().filter(|resource| !is_listed(resource)).cloned().collect();
+        self.read_labelled(others).await?;
+        let ours = self.labelled.values().filter(|live| self.is_in_apply_set(live));
+        let mut entries: Vec<InventoryEntry> = ours.filter_map(restored_entry).collect();
+        entries.sort_by(|a, b| a.id.cmp(&b.id));
+        self.inventory.restore_entries(entries);
+        self.is_restored = true;
+        Ok(())
     }
 
     /// Removes entries of the guest's inventory that transship ignores.
@@ -126,9 +135,8 @@ impl<'a> LiveCluster<'a> {
         for ServedResource { resource, .. } in &self.unlistable {
             unknown_kinds.insert((resource.group.as_str(), resource.kind.as_str()));
         }
-        let is_labelled = |id: &ObjectId| {
-            self.labelled.get(id).is_some_and(|live| apply_set_of(live) == Some(self.apply_set.as_str()))
-        };
+        let (labelled, apply_sets) = (&self.labelled, &self.apply_sets);
+        let is_labelled = |id: &ObjectId| labelled.get(id).is_some_and(|live| apply_sets.contain(live));
         let may_be_ours =
             |id: &ObjectId| is_labelled(id) || unknown_kinds.contains(&(id.group.as_str(), id.kind.as_str()));
         self.notices = self.inventory.check_guest_entries(|id| rendered.contains(id), may_be_ours);
@@ -139,9 +147,8 @@ impl<'a> LiveCluster<'a> {
         self.notices.iter().map(|notice| Event::for_cluster(self.cluster, EventKind::Released, notice))
     }
 
-    /// Reads the labelled objects of every kind that the inventory or the plan contains.
-    async fn read_labelled(&mut self, objects: &[Object]) -> Result<(), ClusterError> {
-        let resources = self.resources_to_list(objects);
+    /// Reads the labelled objects of these resources.
+    async fn read_labelled(&mut self, resources: Vec<ServedResource>) -> Result<(), ClusterError> {
         let lists = join_all(resources.iter().map(|resource| self.list_labelled(resource))).await;
         for (resource, list) in resources.into_iter().zip(lists) {
             match list {
@@ -183,46 +190,14 @@ impl<'a> LiveCluster<'a> {
         resources.into_values().cloned().collect()
     }
 
-    /// Lists all objects of a resource that carry the label of an `ApplySet`.
+    /// Lists all objects of a resource that carry the label of an `ApplySet`. In the management cluster, reads only the
+    /// namespace of the hosted control plane.
     pub(crate) async fn list_labelled(
         &self,
         resource: &ServedResource,
     ) -> Result<LabelledObjects, RequestError> {
-        // In the management cluster, transship reads only the namespace of the hosted control plane.
         let namespace = if self.cluster == Cluster::Management { self.namespace.as_str() } else { "" };
-        let params = ListParams::default().labels(PART_OF);
-        let (path, mut objects, memory) =
-            (resource.collection(namespace), BTreeMap::new(), HeldMemory::default());
-        let read_page = |page: Response| {
-            take_items(page.value, |item| _ = objects.insert(id_of(&item), item));
-            memory.add(page.memory);
-        };
-        let listed = self.list_pages(|params| path.list(params), params, read_page).await?;
-        Ok(LabelledObjects { objects, memory, complete: listed == Listed::Completely })
-    }
-
-    /// Reads at most [`MAX_PAGES`] pages of a list. `request` builds the request for a page.
-    async fn list_pages(
-        &self,
-        request: impl Fn(&ListParams) -> Result<ApiRequest, RequestError>,
-        params: ListParams,
-        mut read_page: impl FnMut(Response),
-    ) -> Result<Listed, RequestError> {
-        let mut params = params.limit(PAGE_SIZE);
-        for _ in 0..MAX_PAGES {
-            // The response is 404 if the kind is no longer served.
-            let Some(page) = self.server.get(request(&params)?).await? else { return Ok(Listed::Completely) };
-            if !page.value.is_object() {
-                return Ok(Listed::Partly);
-            }
-            let token = page.value["metadata"]["continue"].as_str().unwrap_or_default().to_owned();
-            read_page(page);
-            if token.is_empty() {
-                return Ok(Listed::Completely);
-            }
-            params = params.continue_token(&token);
-        }
-        Ok(Listed::Partly)
+        listing::list_labelled(&self.server, &resource.collection(namespace)).await
     }
 
     /// Finds out which rendered objects exist although transship has not applied them.
@@ -245,26 +220,9 @@ impl<'a> LiveCluster<'a> {
         }
         let collections: Vec<_> = ids_by_collection.into_iter().collect();
         let lists = collections.iter().map(|((resource, namespace), ids)| async move {
-            self.filter_existing(&resource.collection(namespace), ids).await
+            listing::filter_existing(&self.server, &resource.collection(namespace), ids).await
         });
         join_all(lists).await.into_iter().flatten().collect()
-    }
-
-    /// Returns the objects of a collection that exist, or all of them if the list is incomplete. Keeps no page in
-    /// memory.
-    async fn filter_existing(&self, path: &CollectionPath, ids: &[&ObjectId]) -> Vec<ObjectId> {
-        let mut existing = Vec::new();
-        let read_page = |page: Response| {
-            take_items(page.value, |item| {
-                let name = item["metadata"]["name"].as_str();
-                existing.extend(ids.iter().find(|id| Some(id.name.as_str()) == name).map(|id| (*id).clone()));
-            });
-        };
-        match self.list_pages(|params| path.list_metadata(params), ListParams::default(), read_page).await {
-            Ok(Listed::Completely) => existing,
-            // The list failed or is incomplete, so each of the objects may exist.
-            _ => ids.iter().map(|id| (*id).clone()).collect(),
-        }
     }
 
     /// Returns whether transship has not applied a rendered object yet.
@@ -301,7 +259,7 @@ impl<'a> LiveCluster<'a> {
 
     /// Returns whether an object carries the label of this `ApplySet`.
     pub(crate) fn is_in_apply_set(&self, live: &Value) -> bool {
-        apply_set_of(live) == Some(self.apply_set.as_str())
+        self.apply_sets.contain(live)
     }
 
     /// Returns why transship must not delete an object; `None` if it may.
@@ -310,7 +268,7 @@ impl<'a> LiveCluster<'a> {
         entry: Option<&InventoryEntry>,
         live: &Value,
     ) -> Option<NotOurs> {
-        reason_not_to_delete(entry, live, &self.apply_set)
+        reason_not_to_delete(entry, live, &self.apply_sets)
     }
 
     /// Returns the number of objects that carried the label of this `ApplySet` at the start.
@@ -421,6 +379,66 @@ impl<'a> LiveCluster<'a> {
         }))
     }
 
+    /// Records that nothing is to be written, and which objects are as desired.
+    pub(crate) fn set_unchanged(&self, unchanged: HashSet<ObjectId>) {
+        _ = self.unchanged.set(unchanged);
+    }
+
+    /// Returns the entry and the live state of an object that is known to be as desired.
+    pub(crate) fn known_unchanged(&self, id: &ObjectId) -> Option<(&InventoryEntry, &Value)> {
+        self.unchanged.get()?.get(id)?;
+        Some((self.inventory.initial().find(id)?, self.labelled(id)?))
+    }
+
+    /// Records why the inventory cannot be written.
+    pub(crate) fn set_held_back(&self, error: ClusterError) {
+        *self.held_back() = Some(error);
+    }
+
+    fn held_back(&self) -> MutexGuard<'_, Option<ClusterError>> {
+        self.held_back.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns whether the inventory cannot be written.
+    pub(crate) fn is_held_back(&self) -> bool {
+        self.held_back().is_some()
+    }
+
+    /// Tries to write the inventory that could not be written.
+    pub(crate) async fn retry_inventory(&self) -> Result<(), ClusterError> {
+        self.writer.begin(&self.inventory).await?;
+        *self.held_back() = None;
+        Ok(())
+    }
+
+    /// Returns whether an object can be applied before the inventory is written: the inventory lists it already, or it is the
+    /// namespace of the inventory.
+    pub(crate) fn may_precede_inventory(&self, id: &ObjectId) -> bool {
+        self.is_inventory_namespace(id) || self.was_applied(id)
+    }
+
+    /// Returns whether an object is the namespace of the inventory.
+    pub(crate) fn is_inventory_namespace(&self, id: &ObjectId) -> bool {
+        id.kind == "Namespace" && id.group.is_empty() && id.name == self.namespace
+    }
+
+    /// Sends a request that writes an object, if this command may write. Writes the inventory first.
+    pub(crate) async fn write(&self, id: &ObjectId, request: ApiRequest) -> Result<Response, RequestError> {
+        let may_write = if self.is_held_back() && self.may_precede_inventory(id) {
+            match self.writer.hold().await {
+                Err(error) if error.is_namespace_missing() => Ok(()),
+                result => result,
+            }
+        } else {
+            self.writer.begin(&self.inventory).await
+        };
+        match may_write {
+            Ok(()) => self.server.send(request).await,
+            Err(ClusterError::Request(error)) => Err(error),
+            Err(error) => Err(RequestError::MayNotWrite(error.to_string())),
+        }
+    }
+
     pub(crate) fn desired(&self, object: &Object) -> Desired {
         self.field_rules.desired(object)
     }
@@ -429,39 +447,12 @@ impl<'a> LiveCluster<'a> {
     pub(crate) fn decision_context(&self, options: &Options) -> DecisionContext<'_> {
         DecisionContext {
             inventory: self.inventory.initial(),
-            apply_set: &self.apply_set,
+            apply_sets: &self.apply_sets,
             adoption: options.adoption,
         }
     }
 }
 
-/// Takes the items of a page. The items of a list have no `kind` and `apiVersion`, so they are added.
-pub(crate) fn take_items(mut page: Value, mut take: impl FnMut(Value)) {
-    let kind = page["kind"].as_str().unwrap_or_default().trim_end_matches("List").to_owned();
-    // An index would panic if the response is a text or a list.
-    let api_version = page.get_mut("apiVersion").map(Value::take).unwrap_or_default();
-    let Some(Value::Array(items)) = page.get_mut("items").map(Value::take) else { return };
-    for mut item in items {
-        let Some(map) = item.as_object_mut() else { continue };
-        map.entry("kind").or_insert_with(|| Value::from(kind.clone()));
-        map.entry("apiVersion").or_insert_with(|| api_version.clone());
-        take(item);
-    }
-}
-
 fn gvk_of(object: &Object) -> GroupVersionKind {
     GroupVersionKind::gvk(&object.id.group, version_of(object), &object.id.kind)
-}
-
-/// Returns the identity of a live object.
-pub(crate) fn id_of(live: &Value) -> ObjectId {
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let api_version = live["apiVersion"].as_str().unwrap_or_default();
-    let metadata = &live["metadata"];
-    ObjectId {
-        group: api_version.split_once('/').map_or("", |(group, _)| group).to_owned(),
-        kind: text(&live["kind"]),
-        namespace: text(&metadata["namespace"]),
-        name: text(&metadata["name"]),
-    }
 }

@@ -1,7 +1,13 @@
-//! One live cluster: what it serves, what is in it, and its inventory.
+//! One live cluster: which one it is, what it serves, what is in it, its inventory, and whether this command may write to it.
 
+pub(super) mod clock;
+pub(super) mod contact;
 pub(super) mod crd;
 pub(super) mod error;
 pub(super) mod inventory_store;
+pub(super) mod listing;
 pub(super) mod live_cluster;
 pub(super) mod options;
+pub(super) mod target;
+pub(super) mod write_lock;
+pub(super) mod writer;

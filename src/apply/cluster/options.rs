@@ -4,9 +4,12 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::apply::decide::binding::Rebinding;
+use crate::apply::decide::inventory_shards::PART_SIZE;
 use crate::apply::decide::object_error::WaitHint;
 use crate::apply::decide::ownership::Adoption;
 use crate::apply::decide::prune::Approval;
+use crate::apply::decide::release_version::Downgrade;
 use crate::language::Selector;
 use crate::object::ObjectId;
 
@@ -27,8 +30,44 @@ pub struct Options {
     pub prune: bool,
     /// Which deletions the user approved.
     pub approval: Approval,
+    /// Whether the clusters may be others than those that the inventories record.
+    pub rebinding: Rebinding,
+    /// Whether the payload may be older than the one that the clusters run.
+    pub downgrade: Downgrade,
+    /// How long to wait for another command that writes.
+    pub lock_timeout: Duration,
+    /// How long the Lease of this command is valid after a renewal. Other commands wait that long after this one died.
+    pub lease_duration: Duration,
+    /// The largest size in bytes of the list of objects in one `ConfigMap` of an inventory.
+    pub part_size: usize,
+    /// The ID of this run, which the Lease and the history name.
+    pub run_id: String,
+    /// The user and machine that run the command, which the Lease names.
+    pub author: String,
     /// When the command started.
     pub started: Instant,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            wait: false,
+            timeout: Duration::from_secs(600),
+            retry_timeout: Duration::from_secs(30),
+            adoption: Adoption::default(),
+            recreate: Vec::new(),
+            prune: false,
+            approval: Approval::default(),
+            rebinding: Rebinding::default(),
+            downgrade: Downgrade::default(),
+            lock_timeout: Duration::from_secs(30),
+            lease_duration: Duration::from_secs(15),
+            part_size: PART_SIZE,
+            run_id: format!("{:08x}", fastrand::u32(..)),
+            author: String::new(),
+            started: Instant::now(),
+        }
+    }
 }
 
 impl Options {

@@ -8,7 +8,9 @@ use serde_json::Value;
 use crate::apply::decide::desired::{Desired, without_apply_set_label};
 use crate::apply::decide::inventory::{Inventory, InventoryEntry};
 use crate::apply::decide::object_error::ObjectError;
-use crate::apply::decide::ownership::{Adoption, OnConflict, Ownership, apply_set_of, reason_not_to_delete};
+use crate::apply::decide::ownership::{
+    Adoption, ApplySets, OnConflict, Ownership, apply_set_of, reason_not_to_delete,
+};
 use crate::apply::decide::rollout::Action;
 use crate::apply::decide::{digest, managed_fields};
 use crate::object::ObjectId;
@@ -52,8 +54,8 @@ impl Decision<'_> {
 pub(crate) struct DecisionContext<'c> {
     /// The inventory as it was at the start.
     pub(crate) inventory: &'c Inventory,
-    /// The ID of the cluster's `ApplySet`.
-    pub(crate) apply_set: &'c str,
+    /// The cluster's `ApplySet`.
+    pub(crate) apply_sets: &'c ApplySets,
     pub(crate) adoption: Adoption,
 }
 
@@ -114,7 +116,7 @@ impl DecisionContext<'_> {
         live: &Value,
     ) -> Result<Decision<'d>, ObjectError> {
         self.check_apply_set(live)?;
-        match reason_not_to_delete(self.inventory.find(input.id), live, self.apply_set) {
+        match reason_not_to_delete(self.inventory.find(input.id), live, self.apply_sets) {
             Some(reason) if self.adoption == Adoption::Off => Err(ObjectError::tombstone(reason, live)),
             _ => Ok(Decision::Delete),
         }
@@ -167,7 +169,7 @@ impl DecisionContext<'_> {
     /// Fails if an object belongs to another `ApplySet`.
     fn check_apply_set(&self, live: &Value) -> Result<(), ObjectError> {
         match apply_set_of(live) {
-            Some(other) if other != self.apply_set => Err(ObjectError::OtherApplySet(other.to_owned())),
+            Some(other) if !self.apply_sets.has(other) => Err(ObjectError::OtherApplySet(other.to_owned())),
             _ => Ok(()),
         }
     }
@@ -177,7 +179,7 @@ impl DecisionContext<'_> {
     fn is_ours(&self, live: &Value, entry: Option<&InventoryEntry>) -> bool {
         let same_object =
             entry.is_some_and(|entry| !entry.uid.is_empty() && live["metadata"]["uid"] == *entry.uid);
-        let in_our_set = apply_set_of(live) == Some(self.apply_set);
+        let in_our_set = self.apply_sets.contain(live);
         let applied_by_us = managed_fields::ours(live).is_some() || managed_fields::has_unsplit_seeds(live);
         same_object || in_our_set && applied_by_us
     }
@@ -203,11 +205,15 @@ mod tests {
     use crate::apply::decide::digest;
     use crate::apply::decide::inventory::{Inventory, InventoryEntry, PART_OF};
     use crate::apply::decide::managed_fields::{self, MANAGER};
-    use crate::apply::decide::ownership::{Adoption, OnConflict, Ownership};
+    use crate::apply::decide::ownership::{Adoption, ApplySets, OnConflict, Ownership};
     use crate::apply::decide::rollout::Action;
     use crate::object::ObjectId;
 
     const SET: &str = "applyset-ours-v1";
+
+    fn sets() -> ApplySets {
+        ApplySets { current: SET.to_owned(), previous: Vec::new() }
+    }
 
     fn id() -> ObjectId {
         let [group, kind, namespace, name] = ["", "ConfigMap", "ns", "settings"].map(str::to_owned);
@@ -254,7 +260,7 @@ mod tests {
     ) -> String {
         let (id, desired) = (id(), desired());
         let inventory = Inventory { entries: entry.into_iter().collect(), ..Inventory::default() };
-        let context = DecisionContext { inventory: &inventory, apply_set: SET, adoption };
+        let context = DecisionContext { inventory: &inventory, apply_sets: &sets(), adoption };
         match context.decide(&DecisionInput { id: &id, action, desired: &desired }, live) {
             Ok(Decision::Apply { on_conflict, ownership, .. }) => format!("{on_conflict:?} {ownership:?}"),
             Ok(decision) => decision.name().to_owned(),
@@ -346,7 +352,7 @@ mod tests {
         let live = live(SET, MANAGER, "Apply");
         let decide = |entry: InventoryEntry, adoption| {
             let inventory = Inventory { entries: vec![entry].into(), ..Inventory::default() };
-            let context = DecisionContext { inventory: &inventory, apply_set: SET, adoption };
+            let context = DecisionContext { inventory: &inventory, apply_sets: &sets(), adoption };
             let input = DecisionInput { id: &id(), action: Action::Create, desired: &desired };
             match context.decide(&input, Some(&live)).unwrap() {
                 Decision::Apply { fields, on_conflict, ownership } => {

@@ -7,6 +7,8 @@ use sha2::{Digest, Sha256};
 
 /// Bytes of a SHA-256 digest that are kept.
 const LENGTH: usize = 8;
+/// The number of characters of a digest.
+pub(crate) const SIZE: usize = 2 * LENGTH;
 
 /// Returns the digest of a JSON value.
 pub(crate) fn of_value(value: &Value) -> String {
@@ -15,7 +17,7 @@ pub(crate) fn of_value(value: &Value) -> String {
 
 /// Returns the first bytes of a hash as hexadecimal digits.
 pub(crate) fn of_hash(hash: Sha256) -> String {
-    let mut text = String::with_capacity(2 * LENGTH);
+    let mut text = String::with_capacity(SIZE);
     for byte in hash.finalize().iter().take(LENGTH) {
         let _ = write!(text, "{byte:02x}");
     }

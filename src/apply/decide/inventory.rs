@@ -1,69 +1,42 @@
 //! The inventory: a `ConfigMap` in each cluster that lists what was applied there.
 //!
 //! It is the parent object of an `ApplySet`, as `kubectl apply --applyset` defines it. Every object of the set carries its
-//! label.
+//! label. An inventory with very many objects continues in shards (see [`inventory_shards`]).
 //! The guest's administrator can edit the guest's inventory. It is therefore read as untrusted input: it is limited in
 //! size, and it can only name objects of its own cluster.
+//!
+//! [`inventory_shards`]: super::inventory_shards
 
 use std::collections::{BTreeSet, HashSet};
-use std::fmt::{self, Write};
 
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
+use serde_json::{Map, Value, json};
 
+use crate::apply::decide::binding::Binding;
 use crate::apply::decide::inventory_entries::InventoryEntries;
 pub(crate) use crate::apply::decide::inventory_entry::InventoryEntry;
-use crate::language::{INVENTORY_NAMESPACE, Profile};
+pub(crate) use crate::apply::decide::inventory_location::InventoryLocation;
+use crate::apply::decide::inventory_shards::{MAX_PARTS, PART_SIZE, ShardNames, split};
+use crate::apply::decide::run_record::History;
 use crate::object::ObjectId;
-use crate::order::Plan;
 
 /// The label of every object that belongs to an `ApplySet`.
 pub(crate) const PART_OF: &str = "applyset.kubernetes.io/part-of";
+/// The label of the parent of an `ApplySet`.
+const APPLY_SET_ID: &str = "applyset.kubernetes.io/id";
 
-/// The largest list of objects. An API server accepts about 1 MiB in one object.
-const MAX_SIZE: usize = 900 * 1024;
+/// The label of the inventories of a hosted control plane, in both clusters. Its value is the namespace of the hosted control
+/// plane.
+pub(crate) const HOSTED_CONTROL_PLANE: &str = "transship.openshift.io/hosted-control-plane";
 
-/// The longest revision or render digest that transship reads. Those that transship writes are shorter.
-const MAX_DIGEST: usize = 1024;
+/// The version of the format that transship writes. Version 1 had no key for it, no binding, no shards and no history.
+const FORMAT_VERSION: &str = "2";
 
-/// The namespace and name of an inventory's `ConfigMap`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct InventoryLocation {
-    /// The namespace.
-    pub(crate) namespace: String,
-    /// The name.
-    pub(crate) name: String,
-}
-
-impl InventoryLocation {
-    /// Returns the location of a profile's inventory: in the namespace of the hosted control plane, if the plan has one.
-    pub(crate) fn of(profile: &Profile, plan: &Plan) -> Self {
-        let namespace = plan.namespace.clone().unwrap_or_else(|| INVENTORY_NAMESPACE.to_owned());
-        Self { namespace, name: profile.inventory_name() }
-    }
-
-    /// Returns whether an object is this `ConfigMap`.
-    pub(crate) fn is_of(&self, id: &ObjectId) -> bool {
-        id.kind == "ConfigMap"
-            && id.group.is_empty()
-            && id.namespace == self.namespace
-            && id.name == self.name
-    }
-
-    /// Returns the ID of the `ApplySet`: the value of the label `applyset.kubernetes.io/part-of`.
-    pub(crate) fn apply_set_id(&self) -> String {
-        let parent = format!("{}.{}.ConfigMap.", self.name, self.namespace);
-        format!("applyset-{}-v1", URL_SAFE_NO_PAD.encode(Sha256::digest(parent)))
-    }
-}
-
-impl fmt::Display for InventoryLocation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ConfigMap/{} in {}", self.name, self.namespace)
-    }
-}
+/// The longest text that transship reads from a key other than `objects` and `history`.
+const MAX_TEXT: usize = 1024;
+/// The longest history that transship reads.
+const MAX_HISTORY: usize = 64 * 1024;
+/// How many previous sets transship reads.
+const MAX_PREVIOUS_SETS: usize = 8;
 
 /// The objects that were applied to a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -75,6 +48,15 @@ pub(crate) struct Inventory {
     pub(crate) revision: String,
     /// The render digest of the last rollout that changed something.
     pub(crate) render_digest: String,
+    /// The version of the payload of that rollout; empty if it has none.
+    pub(crate) payload_version: String,
+    /// The IDs of earlier sets, if the inventory was moved. Objects with their label belong to this set until it is applied
+    /// again.
+    pub(crate) previous_sets: Vec<String>,
+    /// The clusters that belong together.
+    pub(crate) binding: Binding,
+    /// The runs that changed something.
+    pub(crate) history: History,
     /// The objects, in the order in which they were applied.
     pub(crate) entries: InventoryEntries,
 }
@@ -86,6 +68,12 @@ pub(crate) struct ParsedInventory {
     pub(crate) inventory: Inventory,
     /// The lines that do not name an object, if there are any.
     pub(crate) invalid: Option<InvalidLines>,
+    /// The names of the shards in which the list of objects continues.
+    pub(crate) shards: Vec<String>,
+    /// Whether the inventory has an older format.
+    pub(crate) is_old: bool,
+    /// How many lines were read.
+    lines: usize,
 }
 
 /// Lines of an inventory that do not name an object.
@@ -97,9 +85,19 @@ pub(crate) struct InvalidLines {
     pub(crate) count: usize,
 }
 
-/// The size in bytes of an inventory that is too large for one object.
+/// The number of objects of an inventory that is too large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct InventoryTooLarge(pub(crate) usize);
+pub(crate) struct InventoryTooLarge {
+    pub(crate) objects: usize,
+}
+
+/// The objects that store an inventory.
+pub(crate) struct InventoryParts {
+    /// The `ConfigMap` of the inventory.
+    pub(crate) main: Value,
+    /// Its shards; none if all objects fit into the first part.
+    pub(crate) shards: Vec<Value>,
+}
 
 impl Inventory {
     /// Returns the entry of an object.
@@ -107,51 +105,55 @@ impl Inventory {
         self.entries.find(id)
     }
 
-    /// Sets the render digest if anything else differs from the inventory before. A run that changes nothing writes nothing,
-    /// so it does not record its digest.
-    pub(crate) fn record_render(&mut self, render_digest: &str, before: &Self) {
-        self.render_digest.clone_from(&before.render_digest);
-        if self != before {
-            render_digest.clone_into(&mut self.render_digest);
-        }
+    /// Returns whether two inventories have the same objects in the same state.
+    pub(crate) fn has_same_objects(&self, other: &Self) -> bool {
+        self.installed == other.installed
+            && self.revision == other.revision
+            && self.previous_sets == other.previous_sets
+            && self.entries == other.entries
     }
 
-    /// Reads the data of the `ConfigMap`.
-    pub(crate) fn from_config_map(config_map: &Value) -> ParsedInventory {
-        let data = |key: &str| config_map["data"][key].as_str().unwrap_or_default();
-        let (entries, invalid) = parse_lines(data("objects"));
-        let digest = |key: &str| {
-            let digest = data(key);
-            if digest.len() > MAX_DIGEST { String::new() } else { digest.to_owned() }
-        };
-        let inventory = Self {
-            installed: data("installed") == "true",
-            revision: digest("revision"),
-            render_digest: digest("renderDigest"),
-            entries: entries.into(),
-        };
-        ParsedInventory { inventory, invalid }
-    }
-
-    /// Formats the entries as lines, one per object.
-    fn lines(&self) -> String {
-        let mut lines = String::new();
+    /// Checks that the inventory can be stored even when every entry has its uid and its digests.
+    pub(crate) fn check_size(&self, part_size: usize) -> Result<(), InventoryTooLarge> {
+        let (mut parts, mut size) = (1, 0);
         for entry in self.entries.iter() {
-            let _ = writeln!(lines, "{entry}");
+            let line = entry.largest_size() + 1;
+            size += line;
+            if size > part_size {
+                parts += 1;
+                size = line;
+            }
         }
-        lines
+        if parts <= MAX_PARTS { Ok(()) } else { Err(InventoryTooLarge { objects: self.entries.len() }) }
     }
 
-    /// Returns the `ConfigMap`. With a resource version, the API server rejects it if someone else wrote it since.
-    pub(crate) fn to_config_map(
+    /// Returns the objects that store the inventory. `used` are the names of the shards that the cluster has now; the new
+    /// shards have other names, so that the current inventory stays valid until the `ConfigMap` is written.
+    pub(crate) fn parts(
         &self,
         location: &InventoryLocation,
-        resource_version: Option<&str>,
-    ) -> Result<Value, InventoryTooLarge> {
-        let objects = self.lines();
-        if objects.len() > MAX_SIZE {
-            return Err(InventoryTooLarge(objects.len()));
+        used: &[String],
+        part_size: usize,
+    ) -> Result<InventoryParts, InventoryTooLarge> {
+        let mut parts = split(&self.entries, part_size);
+        if parts.len() > MAX_PARTS {
+            return Err(InventoryTooLarge { objects: self.entries.len() });
         }
+        let first = if parts.is_empty() { String::new() } else { parts.remove(0) };
+        let names = ShardNames::of(&location.name).unused(used);
+        let mut shards = Vec::new();
+        for (name, objects) in names.iter().zip(parts) {
+            shards.push(json!({
+                "apiVersion": "v1", "kind": "ConfigMap",
+                "metadata": {"name": name, "namespace": location.namespace},
+                "data": {"objects": objects},
+            }));
+        }
+        let main = self.config_map(location, first, &names[..shards.len()]);
+        Ok(InventoryParts { main, shards })
+    }
+
+    fn config_map(&self, location: &InventoryLocation, objects: String, shards: &[String]) -> Value {
         let kinds: BTreeSet<String> = self.entries.iter().map(|entry| entry.id.kind_and_group()).collect();
         let mut namespaces: BTreeSet<&str> =
             self.entries.iter().map(|entry| entry.id.namespace.as_str()).collect();
@@ -159,206 +161,105 @@ impl Inventory {
         namespaces.remove(location.namespace.as_str());
         let kinds: Vec<String> = kinds.into_iter().collect();
         let namespaces: Vec<&str> = namespaces.into_iter().collect();
-        let mut config_map = json!({
+        let mut labels = json!({APPLY_SET_ID: location.apply_set_id()});
+        if let Some(hosted) = &self.binding.hosted_control_plane {
+            labels[HOSTED_CONTROL_PLANE] = json!(hosted.namespace);
+        }
+        json!({
             "apiVersion": "v1", "kind": "ConfigMap",
             "metadata": {
                 "name": location.name, "namespace": location.namespace,
-                "labels": {"applyset.kubernetes.io/id": location.apply_set_id()},
+                "labels": labels,
                 "annotations": {
                     "applyset.kubernetes.io/tooling": "transship/v1",
                     "applyset.kubernetes.io/contains-group-kinds": kinds.join(","),
                     "applyset.kubernetes.io/additional-namespaces": namespaces.join(","),
                 },
             },
-            "data": {
-                "installed": self.installed.to_string(),
-                "revision": self.revision,
-                "renderDigest": self.render_digest,
-                "objects": objects,
-            },
-        });
-        if let Some(resource_version) = resource_version {
-            config_map["metadata"]["resourceVersion"] = json!(resource_version);
+            "data": self.data(objects, shards),
+        })
+    }
+
+    fn data(&self, objects: String, shards: &[String]) -> Map<String, Value> {
+        let mut data = Map::new();
+        for (key, text) in [
+            ("formatVersion", FORMAT_VERSION.to_owned()),
+            ("installed", self.installed.to_string()),
+            ("revision", self.revision.clone()),
+            ("renderDigest", self.render_digest.clone()),
+            ("payloadVersion", self.payload_version.clone()),
+            ("history", self.history.lines()),
+            ("objects", objects),
+        ] {
+            data.insert(key.to_owned(), json!(text));
         }
-        Ok(config_map)
+        for (key, names) in [("previousApplySets", &self.previous_sets[..]), ("shards", shards)] {
+            if !names.is_empty() {
+                data.insert(key.to_owned(), json!(names.join(" ")));
+            }
+        }
+        self.binding.add_to_data(&mut data);
+        data
     }
 }
 
-/// Reads the lines of an inventory. A line beyond [`MAX_SIZE`] is invalid. If several lines name one object, uses only
-/// the first of them.
-fn parse_lines(text: &str) -> (Vec<InventoryEntry>, Option<InvalidLines>) {
-    let (mut entries, mut ids) = (Vec::new(), HashSet::new());
-    let mut invalid: Option<InvalidLines> = None;
-    let mut size = 0;
-    for (index, line) in text.lines().enumerate() {
-        size += line.len() + 1;
-        match InventoryEntry::parse(line).filter(|_| size <= MAX_SIZE) {
-            Some(entry) if ids.insert(entry.id.clone()) => entries.push(entry),
-            Some(_) => {}
-            None => invalid.get_or_insert(InvalidLines { first: index + 1, count: 0 }).count += 1,
+impl ParsedInventory {
+    /// Reads the `ConfigMap` of an inventory. Its shards are to be added with [`Self::add_shard`].
+    pub(crate) fn read(config_map: &Value, location: &InventoryLocation) -> Self {
+        let data = &config_map["data"];
+        let text = |key: &str| {
+            let text = data[key].as_str().unwrap_or_default();
+            if text.len() > MAX_TEXT { "" } else { text }
+        };
+        let history = data["history"].as_str().filter(|history| history.len() <= MAX_HISTORY);
+        let known_shards = ShardNames::of(&location.name);
+        let shards = text("shards").split_whitespace().filter(|name| known_shards.contains(name));
+        let sets = text("previousApplySets").split_whitespace().take(MAX_PREVIOUS_SETS);
+        let inventory = Inventory {
+            installed: text("installed") == "true",
+            revision: text("revision").to_owned(),
+            render_digest: text("renderDigest").to_owned(),
+            payload_version: text("payloadVersion").to_owned(),
+            previous_sets: sets.map(str::to_owned).collect(),
+            binding: Binding::from_data(data),
+            history: History::parse(history.unwrap_or_default()),
+            entries: InventoryEntries::default(),
+        };
+        let mut parsed = Self {
+            inventory,
+            shards: shards.take(MAX_PARTS - 1).map(str::to_owned).collect(),
+            is_old: config_map.is_object() && text("formatVersion") != FORMAT_VERSION,
+            ..Self::default()
+        };
+        parsed.add_lines(data["objects"].as_str().unwrap_or_default());
+        parsed
+    }
+
+    /// Adds the objects of a shard.
+    pub(crate) fn add_shard(&mut self, config_map: &Value) {
+        self.add_lines(config_map["data"]["objects"].as_str().unwrap_or_default());
+    }
+
+    /// Adds the objects of lines. A line beyond [`PART_SIZE`] is invalid. If several lines name one object, uses only the first
+    /// of them.
+    fn add_lines(&mut self, text: &str) {
+        let mut ids: HashSet<ObjectId> =
+            self.inventory.entries.iter().map(|entry| entry.id.clone()).collect();
+        let mut size = 0;
+        for line in text.lines() {
+            self.lines += 1;
+            size += line.len() + 1;
+            match InventoryEntry::parse(line).filter(|_| size <= PART_SIZE) {
+                Some(entry) if ids.insert(entry.id.clone()) => self.inventory.entries.push(entry),
+                Some(_) => {}
+                None => {
+                    let first = self.lines;
+                    self.invalid.get_or_insert(InvalidLines { first, count: 0 }).count += 1;
+                }
+            }
         }
     }
-    (entries, invalid)
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::{
-        InvalidLines, Inventory, InventoryEntry, InventoryLocation, InventoryTooLarge, MAX_SIZE,
-        ParsedInventory, parse_lines,
-    };
-    use crate::object::ObjectId;
-
-    const LINES: &str = "\
-apps/v1 Deployment ns d 1-2 aa bb -
-v1 Namespace - ns 3-4 - - found
-rbac.authorization.k8s.io/v1 ClusterRole - system:x - cc - -
-rbac.authorization.k8s.io/v1 ClusterRole - a@b%20%C3%BC - cc - -
-";
-
-    fn entries(text: &str) -> Vec<InventoryEntry> {
-        let (entries, invalid) = parse_lines(text);
-        assert_eq!(invalid, None);
-        entries
-    }
-
-    #[test]
-    fn lines_survive_a_round_trip() {
-        let inventory = Inventory { entries: entries(LINES).into(), ..Inventory::default() };
-        assert_eq!(inventory.entries.len(), 4);
-        assert_eq!(inventory.entries[3].id.name, "a@b ü");
-        assert_eq!(inventory.entries[1].id.namespace, "");
-        assert_eq!(
-            inventory.entries.iter().map(|entry| entry.found).collect::<Vec<_>>(),
-            [false, true, false, false]
-        );
-        assert_eq!(inventory.entries[2].id.name, "system:x");
-        assert_eq!(inventory.lines(), LINES);
-    }
-
-    #[test]
-    fn lines_that_lead_to_another_path_are_rejected() {
-        for line in [
-            "v1 Secret ns ../x - - - -",
-            "v1 Secret ns .. - - - -",
-            "v1 Secret ns a?b - - - -",
-            "v1 Secret ns a/b - - - -",
-            "v1 Secret ns a - - -",
-            "v1 Secret ns a - - - - -",
-            "v1 Secret ns a - - - x",
-            "v1 Secret ns  - - - -",
-            "../v1 Secret ns a - - - -",
-            "v1 Secret ns a%2f - - - -",
-            "v1 Secret ns %2E%2e - - - -",
-            "v1 Secret ns a%2 - - - -",
-            "v1 Secret ns a%252f - - - -",
-        ] {
-            let (kept, invalid) = parse_lines(&format!("{LINES}{line}\n{LINES}"));
-            assert_eq!(kept, entries(LINES), "the other lines count once");
-            assert_eq!(invalid, Some(InvalidLines { first: 5, count: 1 }), "{line}");
-        }
-    }
-
-    #[test]
-    fn lines_beyond_the_largest_size_are_invalid() {
-        let line = |number: usize| format!("v1 ConfigMap ns c{number:0100} - - - -\n");
-        let size = line(0).len();
-        let fitting = MAX_SIZE / size;
-        let text: String = (0..fitting + 3).map(line).collect();
-        let (kept, invalid) = parse_lines(&text);
-        assert_eq!(kept.len(), fitting);
-        assert_eq!(invalid, Some(InvalidLines { first: fitting + 1, count: 3 }));
-    }
-
-    fn location() -> InventoryLocation {
-        InventoryLocation {
-            namespace: "openshift-config-managed".into(),
-            name: "transship-standalone".into(),
-        }
-    }
-
-    #[test]
-    fn the_location_names_the_config_map() {
-        assert_eq!(location().to_string(), "ConfigMap/transship-standalone in openshift-config-managed");
-    }
-
-    #[test]
-    fn the_set_is_named_like_an_apply_set() {
-        let set = location().apply_set_id();
-        assert!(set.starts_with("applyset-") && set.ends_with("-v1") && set.len() == 55, "{set}");
-    }
-
-    #[test]
-    fn an_entry_was_applied_once_it_has_a_uid() {
-        let applied: Vec<bool> = entries(LINES).iter().map(InventoryEntry::was_applied).collect();
-        assert_eq!(applied, [true, true, false, false]);
-    }
-
-    #[test]
-    fn the_config_map_survives_a_round_trip() {
-        let inventory = Inventory {
-            installed: true,
-            revision: "r".into(),
-            render_digest: "d".into(),
-            entries: entries(LINES).into(),
-        };
-        let config_map = inventory.to_config_map(&location(), Some("7")).unwrap();
-        assert_eq!(
-            config_map,
-            json!({
-                "apiVersion": "v1", "kind": "ConfigMap",
-                "metadata": {
-                    "name": "transship-standalone", "namespace": "openshift-config-managed",
-                    "resourceVersion": "7",
-                    "labels": {"applyset.kubernetes.io/id": location().apply_set_id()},
-                    "annotations": {
-                        "applyset.kubernetes.io/tooling": "transship/v1",
-                        "applyset.kubernetes.io/contains-group-kinds":
-                            "ClusterRole.rbac.authorization.k8s.io,Deployment.apps,Namespace",
-                        "applyset.kubernetes.io/additional-namespaces": "ns",
-                    },
-                },
-                "data": {"installed": "true", "revision": "r", "renderDigest": "d", "objects": LINES},
-            })
-        );
-        let parsed = Inventory::from_config_map(&config_map);
-        assert_eq!(parsed, ParsedInventory { inventory, invalid: None });
-        assert_eq!(Inventory::from_config_map(&json!({})), ParsedInventory::default());
-        let broken = Inventory::from_config_map(&json!({"data": {"objects": "v1 Secret"}}));
-        assert_eq!(broken.invalid, Some(InvalidLines { first: 1, count: 1 }));
-    }
-
-    #[test]
-    fn the_render_digest_is_recorded_only_with_another_change() {
-        let before = Inventory { render_digest: "old".into(), ..Inventory::default() };
-        let mut unchanged = Inventory::default();
-        unchanged.record_render("new", &before);
-        assert_eq!(unchanged, before);
-        let mut changed = Inventory { revision: "r".into(), ..Inventory::default() };
-        changed.record_render("new", &before);
-        assert_eq!(changed.render_digest, "new");
-    }
-
-    /// Returns an inventory whose list of objects has this many bytes.
-    fn inventory_of_size(size: usize) -> Inventory {
-        let mut id = ObjectId {
-            group: String::new(),
-            kind: "K".into(),
-            namespace: String::new(),
-            name: String::new(),
-        };
-        let line_without_name = "v1 K -  - - - -\n".len();
-        id.name = "x".repeat(size - line_without_name);
-        Inventory { entries: vec![InventoryEntry::planned(&id, "v1")].into(), ..Inventory::default() }
-    }
-
-    #[test]
-    fn an_inventory_above_900_kib_is_refused() {
-        let limit = 921_600;
-        assert!(inventory_of_size(limit).to_config_map(&location(), None).is_ok());
-        let error = inventory_of_size(limit + 1).to_config_map(&location(), None).unwrap_err();
-        assert_eq!(error, InventoryTooLarge(limit + 1));
-    }
-}
+mod tests;

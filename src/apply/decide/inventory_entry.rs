@@ -2,11 +2,15 @@
 
 use std::fmt;
 
+use crate::apply::decide::digest;
 use crate::apply::decide::url_segment::{escape, unescape};
 use crate::object::ObjectId;
 
 /// Marks an object that existed before transship applied it and was not adopted.
 const FOUND: &str = "found";
+
+/// The number of characters of a uid.
+const UID_SIZE: usize = 36;
 
 /// Marks an empty column.
 const EMPTY: &str = "-";
@@ -44,6 +48,15 @@ impl InventoryEntry {
     /// Returns whether the object was applied at least once.
     pub(crate) fn was_applied(&self) -> bool {
         !self.uid.is_empty()
+    }
+
+    /// Returns the largest size of its line: with a uid and both digests.
+    pub(crate) fn largest_size(&self) -> usize {
+        let missing = |text: &str, size: usize| if text.is_empty() { size - EMPTY.len() } else { 0 };
+        self.to_string().len()
+            + missing(&self.uid, UID_SIZE)
+            + missing(&self.desired_digest, digest::SIZE)
+            + missing(&self.live_digest, digest::SIZE)
     }
 
     /// Reads a line of the inventory. Returns `None` if it does not name an object.

@@ -61,6 +61,8 @@ pub(crate) enum ErrorClass {
     Transient,
     /// Yes, once the cluster responds again. At the moment, no request can succeed.
     ClusterUnreachable,
+    /// No: this command may not write any more.
+    MayNotWrite,
 }
 
 impl ObjectError {

@@ -64,13 +64,13 @@ impl fmt::Display for NotOurs {
 pub(crate) fn reason_not_to_delete(
     entry: Option<&InventoryEntry>,
     live: &Value,
-    apply_set: &str,
+    apply_sets: &ApplySets,
 ) -> Option<NotOurs> {
     let Some(entry) = entry else { return Some(NotOurs::NotInInventory) };
     if entry.found {
         return Some(NotOurs::ExistedBefore);
     }
-    if apply_set_of(live) != Some(apply_set) {
+    if !apply_sets.contain(live) {
         return Some(NotOurs::NoLabel);
     }
     // Something may have interrupted transship after it created or recreated the object and before it wrote the uid.
@@ -79,6 +79,27 @@ pub(crate) fn reason_not_to_delete(
         return Some(NotOurs::OtherObject);
     }
     None
+}
+
+/// The `ApplySet` of an inventory. If the inventory was moved, objects may still carry the label of an earlier set.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ApplySets {
+    /// The ID of the set.
+    pub(crate) current: String,
+    /// The IDs of earlier sets.
+    pub(crate) previous: Vec<String>,
+}
+
+impl ApplySets {
+    /// Returns whether an object carries the label of the set.
+    pub(crate) fn contain(&self, live: &Value) -> bool {
+        apply_set_of(live).is_some_and(|set| self.has(set))
+    }
+
+    /// Returns whether an ID is that of the set, or of an earlier one.
+    pub(crate) fn has(&self, set: &str) -> bool {
+        set == self.current || self.previous.iter().any(|previous| previous == set)
+    }
 }
 
 /// Returns the ID of the `ApplySet` that an object belongs to, by its label.
@@ -90,12 +111,16 @@ pub(crate) fn apply_set_of(live: &Value) -> Option<&str> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{NotOurs, reason_not_to_delete};
+    use super::{ApplySets, NotOurs, reason_not_to_delete};
     use crate::apply::decide::inventory::{InventoryEntry, PART_OF};
     use crate::apply::decide::managed_fields::MANAGER;
     use crate::object::ObjectId;
 
     const SET: &str = "applyset-ours-v1";
+
+    fn sets() -> ApplySets {
+        ApplySets { current: SET.to_owned(), previous: vec!["applyset-moved-v1".to_owned()] }
+    }
 
     fn entry(uid: &str) -> InventoryEntry {
         let [group, kind, namespace, name] = ["", "ConfigMap", "ns", "settings"].map(str::to_owned);
@@ -113,6 +138,7 @@ mod tests {
         let found = InventoryEntry { found: true, ..entry("u") };
         for (entry, live, expected) in [
             (Some(entry("u")), live(SET, "another"), None),
+            (Some(entry("u")), live("applyset-moved-v1", "another"), None),
             (None, live(SET, MANAGER), Some(NotOurs::NotInInventory)),
             (Some(found), live(SET, MANAGER), Some(NotOurs::ExistedBefore)),
             (Some(entry("u")), live("applyset-other-v1", MANAGER), Some(NotOurs::NoLabel)),
@@ -120,14 +146,14 @@ mod tests {
             (Some(entry("v")), live(SET, "another"), Some(NotOurs::OtherObject)),
             (Some(entry("")), live(SET, "another"), Some(NotOurs::OtherObject)),
         ] {
-            assert_eq!(reason_not_to_delete(entry.as_ref(), &live, SET), expected, "{entry:?} {live}");
+            assert_eq!(reason_not_to_delete(entry.as_ref(), &live, &sets()), expected, "{entry:?} {live}");
         }
     }
 
     #[test]
     fn an_object_that_an_interrupted_run_created_is_ours() {
         for uid in ["", "v"] {
-            assert_eq!(reason_not_to_delete(Some(&entry(uid)), &live(SET, MANAGER), SET), None);
+            assert_eq!(reason_not_to_delete(Some(&entry(uid)), &live(SET, MANAGER), &sets()), None);
         }
     }
 }

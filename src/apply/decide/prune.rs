@@ -10,7 +10,7 @@ use crate::apply::decide::inventory::{Inventory, InventoryEntry};
 use crate::object::{Cluster, ObjectId};
 
 /// Without approval, transship prunes at most this many objects of a cluster with a small inventory.
-const MAX_UNAPPROVED: usize = 2;
+pub(crate) const MAX_UNAPPROVED: usize = 2;
 /// Without approval, transship prunes at most one in this many objects of a cluster with a larger inventory.
 const UNAPPROVED_DIVISOR: usize = 5;
 
@@ -37,7 +37,7 @@ pub enum Approval {
 
 impl Approval {
     /// Returns what is approved in one cluster.
-    fn in_cluster(self, cluster: Cluster) -> Self {
+    pub(crate) fn in_cluster(self, cluster: Cluster) -> Self {
         let Self::Clusters { management, guest } = self else { return self };
         let count = match cluster {
             Cluster::Management => management,
@@ -84,6 +84,8 @@ pub(crate) enum HoldReason {
     NotRequested,
     /// The rollout is incomplete.
     RolloutIncomplete,
+    /// The inventory was lost, and this run restored it.
+    InventoryRestored,
     /// `--approve-prune` has another number.
     ApprovedOther {
         /// The approved number.
@@ -107,6 +109,9 @@ impl fmt::Display for HoldReason {
         match self {
             Self::NotRequested => f.write_str("--prune deletes it"),
             Self::RolloutIncomplete => f.write_str("the rollout is incomplete, so nothing is pruned"),
+            Self::InventoryRestored => f.write_str(
+                "the inventory was lost and is restored from labels, so nothing is pruned; check the object, then apply again with --prune",
+            ),
             Self::ApprovedOther { approved, pruned } => {
                 write!(
                     f,

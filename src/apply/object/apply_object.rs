@@ -50,6 +50,10 @@ pub(crate) async fn apply_object(
     action: Action,
     options: &Options,
 ) -> Result<Applied, ObjectError> {
+    if let Some((entry, live)) = cluster.known_unchanged(&object.id) {
+        let (entry, live) = (Some(entry.clone()), Some(live.clone()));
+        return Ok(Applied { kind: EventKind::Unchanged, live, entry, note: "" });
+    }
     let Some(path) = cluster.locate(object).await? else {
         return match action {
             // There are no objects of a kind that is not served.
@@ -246,7 +250,7 @@ async fn send_or_keep_live(
     request: Result<ApiRequest, RequestError>,
 ) -> Result<Value, ObjectError> {
     let request = request.map_err(|error| task.error(&error))?;
-    match task.send(request).await {
+    match task.send(request, Mode::Write).await {
         Ok(response) => Ok(response.value),
         Err(RequestError::Api(error)) if error.is_field_conflict() => {
             Ok(task.read().await?.unwrap_or_default())

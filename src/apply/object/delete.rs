@@ -88,6 +88,28 @@ pub(crate) async fn delete_entry(
     Err(ObjectError::KeepsChanging { action: "delete it" })
 }
 
+/// Returns what [`delete_entry`] would do. Sends no request that writes.
+pub(crate) async fn predict_entry(
+    cluster: &LiveCluster<'_>,
+    entry: &InventoryEntry,
+) -> Result<EntryOutcome, ObjectError> {
+    let live = match cluster.labelled(&entry.id) {
+        Some(live) => Some(live.clone()),
+        None => match cluster.locate_entry(entry).await? {
+            Some(path) => {
+                let read = cluster.get(&path, &HeldMemory::default()).await;
+                read.map_err(|error| object_error(&error, &entry.id))?
+            }
+            None => None,
+        },
+    };
+    let Some(live) = live else { return Ok(EntryOutcome::Missing) };
+    Ok(match cluster.reason_not_to_delete(Some(entry), &live) {
+        Some(reason) => EntryOutcome::Released(reason, live),
+        None => EntryOutcome::Deleted,
+    })
+}
+
 /// Deletes an object and waits until it is gone. Returns `false` if someone changed the object since it was read.
 async fn try_delete(deletion: &Deletion<'_>, live: &Value, attempt: usize) -> Result<bool, ObjectError> {
     let metadata = &live["metadata"];
@@ -153,7 +175,7 @@ impl Deletion<'_> {
     async fn send(&self, preconditions: Preconditions) -> Result<DeleteResponse, ObjectError> {
         let params = DeleteParams::background().preconditions(preconditions);
         let request = self.path.delete(&params).map_err(|error| self.error(&error))?;
-        match self.cluster.server.send(request).await {
+        match self.cluster.write(self.id, request).await {
             // If the object still exists, the response has a deletion timestamp. For some kinds, the response is the object
             // that is already gone, without a deletion timestamp.
             Ok(response) if is_being_deleted(&response.value) => Ok(DeleteResponse::Deleting),

@@ -53,8 +53,11 @@ impl<'a> ObjectTask<'a> {
     }
 
     /// Sends a request. The memory of the response counts as long as this task exists.
-    pub(crate) async fn send(&self, request: ApiRequest) -> Result<Response, RequestError> {
-        let mut response = self.cluster.server.send(request).await?;
+    pub(crate) async fn send(&self, request: ApiRequest, mode: Mode) -> Result<Response, RequestError> {
+        let mut response = match mode {
+            Mode::Write => self.cluster.write(&self.object.id, request).await?,
+            Mode::DryRun => self.cluster.server.send(request).await?,
+        };
         self.memory.add(response.memory.take());
         Ok(response)
     }
@@ -95,7 +98,7 @@ impl<'a> ObjectTask<'a> {
         let mut params = PatchParams::apply(manager).validation_strict();
         params.force = on_conflict == OnConflict::Force;
         params.dry_run = mode == Mode::DryRun;
-        self.send(self.path.patch(&params, &Patch::Apply(fields))?).await
+        self.send(self.path.patch(&params, &Patch::Apply(fields))?, mode).await
     }
 
     /// Sends a JSON merge patch.
@@ -105,7 +108,7 @@ impl<'a> ObjectTask<'a> {
             dry_run: mode == Mode::DryRun,
             ..PatchParams::default()
         };
-        self.send(self.path.patch(&params, &Patch::Merge(patch))?).await
+        self.send(self.path.patch(&params, &Patch::Merge(patch))?, mode).await
     }
 
     /// Sends a request to create the object.
@@ -116,7 +119,7 @@ impl<'a> ObjectTask<'a> {
         mode: Mode,
     ) -> Result<Response, RequestError> {
         let params = PostParams { field_manager: Some(manager.to_owned()), dry_run: mode == Mode::DryRun };
-        self.send(self.path.create_strict(&params, object)?).await
+        self.send(self.path.create_strict(&params, object)?, mode).await
     }
 
     /// Deletes the object, even if someone else created it, and waits until it is gone.

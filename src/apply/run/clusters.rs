@@ -1,27 +1,23 @@
 //! Helpers of all commands: reading the clusters of a topology, their order and deadlines, and reporting events.
 
-use std::time::Duration;
-
 use futures_util::future::join_all;
-use tokio::time::{Instant, sleep, timeout_at};
-use tracing::info;
+use tokio::time::{Instant, timeout_at};
 
 use crate::apply::cluster::error::ClusterError;
-use crate::apply::cluster::live_cluster::{LiveCluster, TargetCluster};
-use crate::apply::cluster::options::Options;
+use crate::apply::cluster::live_cluster::LiveCluster;
+use crate::apply::cluster::target::TargetCluster;
+use crate::apply::cluster::writer::Writer;
 use crate::apply::decide::event::{Event, EventKind};
 use crate::apply::decide::inventory::InventoryLocation;
 use crate::apply::decide::rollout::{ClusterId, ClusterPlan, Rollout};
+use crate::apply::run::contacts::{Patience, Topology};
 use crate::apply::wire::error::RequestError;
 use crate::diagnostic::{Diagnostic, Location};
 use crate::object::Cluster;
 
-/// The delay before a cluster that does not respond is read again.
-pub(crate) const RETRY_DELAY: Duration = Duration::from_secs(1);
-
 /// The message if a command stops because of another rollout.
 pub(crate) const OTHER_ROLLOUT_STARTED: &str =
-    "another rollout has started in the cluster, so this one stops";
+    "another command has started to write to the cluster, so this one stops";
 
 /// Receives events.
 pub(crate) type OnEvent<'e> = dyn FnMut(Event) + Send + 'e;
@@ -54,48 +50,42 @@ fn check_inventory_name(target: &TargetCluster<'_>) -> Result<(), Diagnostic> {
         .help("rename the ConfigMap"))
 }
 
-/// Reads all clusters at once. A cluster that cannot be read is reported and left out.
+/// A cluster that was read, or why it cannot be used.
+pub(crate) type ClusterRead<'a> = Result<LiveCluster<'a>, ClusterError>;
+
+/// Contacts and reads all clusters at once. Fails if they do not belong together.
 pub(crate) async fn read_clusters<'a>(
-    targets: &[TargetCluster<'a>],
-    options: &Options,
-    on_event: &mut OnEvent<'_>,
-) -> Vec<Option<LiveCluster<'a>>> {
-    let results = join_all(targets.iter().map(|target| read_cluster(target, options))).await;
-    let mut clusters = Vec::new();
-    for (target, result) in targets.iter().zip(results) {
-        match result {
-            Ok(cluster) => {
-                cluster.notices().for_each(&mut *on_event);
-                clusters.push(Some(cluster));
+    topology: &Topology<'_, 'a>,
+) -> Result<Vec<ClusterRead<'a>>, Diagnostic> {
+    let contacts = topology.contact_all(Patience::Retry).await?;
+    let is_primary_usable = contacts[topology.primary()].is_ok();
+    let reads = contacts.into_iter().zip(topology.targets).map(async |(contact, target)| {
+        let read = async {
+            let contact = contact?;
+            if !is_primary_usable {
+                return Err(ClusterError::WithoutManagement);
             }
-            Err(error) => {
-                on_event(unusable_event(target.profile.cluster, &error));
-                clusters.push(None);
-            }
+            LiveCluster::read(contact, target, Writer::new(topology.lock.clone())).await
+        };
+        match timeout_at(topology.options.deadline(), read).await {
+            Ok(result) => result,
+            Err(_) => Err(RequestError::DeadlineExceeded.into()),
         }
-    }
-    clusters
+    });
+    Ok(join_all(reads).await)
 }
 
-async fn read_cluster<'a>(
-    target: &TargetCluster<'a>,
-    options: &Options,
-) -> Result<LiveCluster<'a>, ClusterError> {
-    let read = async {
-        loop {
-            match LiveCluster::read(target, options).await {
-                Err(error) if error.is_transient() && options.started.elapsed() < options.retry_timeout => {
-                    let delay = error.retry_after().unwrap_or(RETRY_DELAY);
-                    info!(cluster = target.profile.cluster.name(), %error, ?delay, "reading the cluster again");
-                    sleep(delay).await;
-                }
-                result => return result,
-            }
+/// Reports the clusters that cannot be used, and the entries of inventories that transship ignores.
+pub(crate) fn report_unusable(
+    topology: &Topology<'_, '_>,
+    reads: &[ClusterRead<'_>],
+    on_event: &mut OnEvent<'_>,
+) {
+    for (target, read) in topology.targets.iter().zip(reads) {
+        match read {
+            Ok(cluster) => cluster.notices().for_each(&mut *on_event),
+            Err(error) => on_event(unusable_event(target.profile.cluster, error)),
         }
-    };
-    match timeout_at(options.deadline(), read).await {
-        Ok(result) => result,
-        Err(_) => Err(RequestError::DeadlineExceeded.into()),
     }
 }
 

@@ -1,191 +1,225 @@
-//! `delete` and pruning: deletes objects of the inventory in phases.
+//! `delete`: deletes everything that the inventories list.
 
-use futures_util::future::join_all;
 use tokio::time::Instant;
-use tracing::info;
 
-use crate::apply::cluster::crd::CRD;
-use crate::apply::cluster::live_cluster::{LiveCluster, TargetCluster};
+use crate::apply::cluster::clock;
+use crate::apply::cluster::error::{ClusterError, LockError};
+use crate::apply::cluster::live_cluster::LiveCluster;
 use crate::apply::cluster::options::Options;
+use crate::apply::cluster::target::TargetCluster;
+use crate::apply::decide::delete_approval::{DeleteCount, check_approval};
 use crate::apply::decide::event::{Event, EventKind, Summary};
 use crate::apply::decide::inventory::{Inventory, InventoryEntry};
-use crate::apply::decide::object_error::ObjectError;
-use crate::apply::object::delete::{EntryOutcome, delete_entry};
+use crate::apply::decide::run_record::Outcome;
 use crate::apply::run::clusters::{
-    OTHER_ROLLOUT_STARTED, OnEvent, guest_first, read_clusters, share_of_deadline,
+    ClusterRead, OnEvent, guest_first, read_clusters, report_unusable, share_of_deadline,
 };
+use crate::apply::run::contacts::Topology;
+use crate::apply::run::phased_deletion::PhasedDeletion;
+use crate::apply::run::run_start::{record_user, started_run};
 use crate::diagnostic::Diagnostic;
-use crate::object::{ObjectId, Scopes};
+use crate::object::Cluster;
 
-const DEADLINE_PASSED: &str = "the timeout ended before it could be deleted";
+/// How often to read the clusters again because another command wrote an inventory meanwhile.
+const MAX_ATTEMPTS: usize = 3;
+/// Marks the revision of an inventory while its objects are deleted.
+const DELETING: &str = "deleting";
 
-/// Deletes everything that the inventories list. A cluster that does not respond does not affect the others.
+/// The outcome of `delete`.
+#[derive(Debug)]
+pub enum DeleteOutcome {
+    /// No cluster has an inventory. The texts say where transship looked.
+    NothingFound(Vec<String>),
+    /// Inventories were found. The events and their number say what was done.
+    Done(Summary),
+}
+
+/// Deletes everything that the inventories list. A cluster that does not respond does not affect the others. An error means
+/// that nothing was written to any cluster.
 pub async fn delete(
     targets: Vec<TargetCluster<'_>>,
     options: &Options,
+    on_event: impl FnMut(&Event) + Send,
+) -> Result<DeleteOutcome, Diagnostic> {
+    run(targets, options, Mode::Delete, on_event).await
+}
+
+/// Reports what [`delete`] would do.
+pub(crate) async fn delete_dry_run(
+    targets: Vec<TargetCluster<'_>>,
+    options: &Options,
+    on_event: impl FnMut(&Event) + Send,
+) -> Result<DeleteOutcome, Diagnostic> {
+    run(targets, options, Mode::DryRun, on_event).await
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Delete,
+    DryRun,
+}
+
+async fn run(
+    targets: Vec<TargetCluster<'_>>,
+    options: &Options,
+    mode: Mode,
     mut on_event: impl FnMut(&Event) + Send,
-) -> Result<Summary, Diagnostic> {
+) -> Result<DeleteOutcome, Diagnostic> {
     let mut summary = Summary::default();
     let mut on_event = |event: Event| {
         summary.count(&event);
         on_event(&event);
     };
-    let clusters = read_clusters(&targets, options, &mut on_event).await;
-    let mut clusters = guest_first(clusters.iter().map(Option::as_ref));
-    clusters.retain(|(_, cluster)| check_inventory(cluster, &mut on_event));
-    for (index, (_, cluster)) in clusters.iter().enumerate() {
+    let topology = match mode {
+        Mode::Delete => Topology::to_write(&targets, options, "delete"),
+        Mode::DryRun => Topology::to_read(&targets, options),
+    };
+    for attempt in 1..=MAX_ATTEMPTS {
+        let reads = read_clusters(&topology).await?;
+        if let Some(outcome) = stop_early(&topology, &reads, &mut on_event) {
+            return Ok(outcome.unwrap_or(DeleteOutcome::Done(summary)));
+        }
+        if mode == Mode::Delete {
+            check_approval(&counts(&reads), options.approval)?;
+        }
+        let clusters = guest_first(reads.iter().map(|read| read.as_ref().ok()));
+        let clusters: Vec<&LiveCluster<'_>> = clusters.into_iter().map(|(_, cluster)| cluster).collect();
+        if mode == Mode::DryRun {
+            report_unusable(&topology, &reads, &mut on_event);
+            predict(&clusters, options, &mut on_event).await;
+            break;
+        }
+        match begin_all(&clusters, options).await {
+            Ok(()) => {
+                report_unusable(&topology, &reads, &mut on_event);
+                delete_all(&topology, &clusters, &mut on_event).await;
+                break;
+            }
+            Err((_, ClusterError::OtherRollout { .. })) if attempt < MAX_ATTEMPTS => {}
+            Err((cluster, error)) => {
+                on_event(Event::for_cluster(cluster, EventKind::Failed, error.to_string()));
+                break;
+            }
+        }
+    }
+    if let Some(lock) = &topology.lock {
+        lock.release().await;
+    }
+    Ok(DeleteOutcome::Done(summary))
+}
+
+/// Returns whether to stop before anything is deleted, with the outcome if it is not the summary of the events: a cluster
+/// responds and cannot be used, or there is no inventory.
+#[expect(clippy::option_option, reason = "whether to stop, and with which outcome")]
+fn stop_early(
+    topology: &Topology<'_, '_>,
+    reads: &[ClusterRead<'_>],
+    on_event: &mut OnEvent<'_>,
+) -> Option<Option<DeleteOutcome>> {
+    let is_refused = |read: &ClusterRead<'_>| {
+        read.as_ref().is_err_and(|error| !error.is_unreachable() && !error.is_without_management())
+    };
+    if reads.iter().any(is_refused) {
+        report_unusable(topology, reads, on_event);
+        for cluster in reads.iter().filter_map(|read| read.as_ref().ok()) {
+            let message = "nothing was deleted, because another cluster responds and cannot be used; if it is a \
+                           guest that no longer exists, use --without-guest";
+            on_event(Event::for_cluster(cluster.cluster, EventKind::Blocked, message));
+        }
+        return Some(None);
+    }
+    let mut looked_in = Vec::new();
+    for cluster in reads.iter().filter_map(|read| read.as_ref().ok()) {
+        if cluster.inventory.exists() {
+            return None;
+        }
+        if cluster.is_restored {
+            let message = format!(
+                "the inventory does not exist, but {} objects have its label; run `transship apply` to write it \
+                 again, then `transship delete`",
+                cluster.count_in_apply_set()
+            );
+            on_event(Event::for_cluster(cluster.cluster, EventKind::Failed, message));
+            return Some(None);
+        }
+        looked_in.push(format!("{}: {}", cluster.cluster.name(), cluster.inventory.location()));
+    }
+    if looked_in.is_empty() {
+        report_unusable(topology, reads, on_event);
+        return Some(None);
+    }
+    Some(Some(DeleteOutcome::NothingFound(looked_in)))
+}
+
+/// Returns how many objects would be deleted in each cluster.
+fn counts(reads: &[ClusterRead<'_>]) -> Vec<DeleteCount> {
+    let clusters = reads.iter().filter_map(|read| read.as_ref().ok());
+    clusters.map(|cluster| DeleteCount::of(cluster.cluster, cluster.inventory.initial())).collect()
+}
+
+/// Makes sure that this command may write to all clusters, and marks their inventories. So another command notices that the
+/// objects are being deleted.
+async fn begin_all(clusters: &[&LiveCluster<'_>], options: &Options) -> Result<(), (Cluster, ClusterError)> {
+    for cluster in clusters.iter().filter(|cluster| cluster.inventory.exists()) {
+        cluster.inventory.set_run(started_run("delete", cluster, options));
+        record_user(cluster).await;
+        let revision = format!("{DELETING}-{}", options.run_id);
+        cluster.writer.set_ahead(Inventory { revision, ..cluster.inventory.initial().clone() });
+        let begun = cluster.writer.begin(&cluster.inventory).await;
+        begun.map_err(|error| (cluster.cluster, error))?;
+    }
+    Ok(())
+}
+
+async fn delete_all(topology: &Topology<'_, '_>, clusters: &[&LiveCluster<'_>], on_event: &mut OnEvent<'_>) {
+    let options = topology.options;
+    let mut is_everything_gone = true;
+    for (index, cluster) in clusters.iter().enumerate().filter(|(_, cluster)| cluster.inventory.exists()) {
         let deadline = share_of_deadline(options.deadline(), clusters.len() - index);
-        let entries = cluster.inventory.initial().entries.to_vec();
-        let deletion = PhasedDeletion { cluster, kind: EventKind::Deleted, deadline };
-        let mut remaining = deletion.run(entries, &mut on_event).await;
-        // `remaining` is in the order of deletion. The inventory lists objects in the order in which they were applied.
-        remaining.reverse();
-        let result = if remaining.is_empty() {
-            cluster.inventory.delete().await
-        } else {
-            cluster
-                .inventory
-                .save_if_changed(&Inventory { entries: remaining.into(), ..Inventory::default() })
-                .await
-        };
+        let result = delete_cluster(cluster, deadline, on_event).await;
+        is_everything_gone &= matches!(result, Ok(true));
         if let Err(error) = result {
             on_event(Event::for_cluster(cluster.cluster, EventKind::Failed, error.to_string()));
         }
     }
-    Ok(summary)
-}
-
-/// Returns whether there is an inventory. Without one, transship does not know what it may delete. If there are
-/// labelled objects, reports the missing inventory.
-fn check_inventory(cluster: &LiveCluster<'_>, on_event: &mut OnEvent<'_>) -> bool {
-    if cluster.inventory.exists() {
-        return true;
-    }
-    let labelled = cluster.count_in_apply_set();
-    if labelled > 0 {
-        let message = format!(
-            "the inventory does not exist, but {labelled} objects have its label; run `transship apply` to \
-             write it again, then `transship delete`"
-        );
-        on_event(Event::for_cluster(cluster.cluster, EventKind::Failed, message));
-    }
-    false
-}
-
-/// The deletion of several objects of one cluster.
-pub(crate) struct PhasedDeletion<'d> {
-    pub(crate) cluster: &'d LiveCluster<'d>,
-    /// The event of an object that was deleted.
-    pub(crate) kind: EventKind,
-    pub(crate) deadline: Instant,
-}
-
-impl PhasedDeletion<'_> {
-    /// Deletes objects, and returns those that still exist.
-    pub(crate) async fn run(
-        &self,
-        entries: Vec<InventoryEntry>,
-        on_event: &mut OnEvent<'_>,
-    ) -> Vec<InventoryEntry> {
-        let mut remaining = Vec::new();
-        // The reason why nothing more can be deleted in this cluster.
-        let mut stopped: Option<String> = None;
-        for phase in phases(entries).into_iter().filter(|phase| !phase.is_empty()) {
-            if stopped.is_none() && self.cluster.inventory.is_changed_by_others().await {
-                stopped = Some(OTHER_ROLLOUT_STARTED.to_owned());
-            }
-            let (ready, blocked) = self.split_blocked(phase, &remaining, stopped.as_deref());
-            for (entry, reason) in blocked {
-                on_event(self.event(&entry.id, EventKind::Blocked, reason));
-                remaining.push(entry);
-            }
-            info!(cluster = self.cluster.cluster.name(), objects = ready.len(), "deleting objects");
-            let deletions = ready.iter().map(|entry| delete_entry(self.cluster, entry, self.deadline));
-            let results = join_all(deletions).await;
-            for (entry, result) in ready.into_iter().zip(results) {
-                match result {
-                    Ok(deleted) => on_event(self.deleted_event(&entry.id, &deleted)),
-                    Err(error) => {
-                        if stopped.is_none() {
-                            stopped = self.reason_to_stop(&error).await;
-                        }
-                        on_event(self.event(&entry.id, EventKind::Failed, error.to_string()));
-                        remaining.push(entry);
-                    }
-                }
-            }
-        }
-        remaining
-    }
-
-    /// Splits the objects of a phase into those that can be deleted now and those that cannot, with the reason.
-    fn split_blocked(
-        &self,
-        phase: Vec<InventoryEntry>,
-        remaining: &[InventoryEntry],
-        stopped: Option<&str>,
-    ) -> (Vec<InventoryEntry>, Vec<(InventoryEntry, String)>) {
-        // After the deadline, transship deletes nothing more: a later phase may contain the controller that has to remove
-        // a finalizer of an object that still exists.
-        let deadline_passed = Instant::now() >= self.deadline;
-        let (mut ready, mut blocked) = (Vec::new(), Vec::new());
-        for entry in phase {
-            let reason = stopped
-                .map(str::to_owned)
-                .or_else(|| reason_to_keep(&entry.id, remaining))
-                .or_else(|| deadline_passed.then(|| DEADLINE_PASSED.to_owned()));
-            match reason {
-                Some(reason) => blocked.push((entry, reason)),
-                None => ready.push(entry),
-            }
-        }
-        (ready, blocked)
-    }
-
-    async fn reason_to_stop(&self, error: &ObjectError) -> Option<String> {
-        let is_unreachable = error.is_cluster_unreachable() && !self.cluster.is_responding().await;
-        is_unreachable.then(|| format!("its cluster does not respond: {error}"))
-    }
-
-    fn deleted_event(&self, id: &ObjectId, deleted: &EntryOutcome) -> Event {
-        match deleted {
-            EntryOutcome::Deleted => self.event(id, self.kind, String::new()),
-            EntryOutcome::Missing => self.event(id, EventKind::Released, "it was already deleted".to_owned()),
-            EntryOutcome::Released(reason, _) => self.event(id, EventKind::Released, reason.to_string()),
-        }
-    }
-
-    fn event(&self, id: &ObjectId, kind: EventKind, message: String) -> Event {
-        Event::for_object(self.cluster.cluster, id, kind, message)
+    if let Some(lock) = topology.lock.as_ref().filter(|_| is_everything_gone) {
+        lock.delete().await;
     }
 }
 
-/// Returns why a namespace or CRD must not be deleted yet: that would delete an object that still exists.
-fn reason_to_keep(id: &ObjectId, remaining: &[InventoryEntry]) -> Option<String> {
-    let is_inside = |other: &&InventoryEntry| match id.kind.as_str() {
-        "Namespace" => other.id.namespace == id.name,
-        // The name of a CRD is `<plural>.<group>`.
-        CRD => id.name.split_once('.').is_some_and(|(_, group)| other.id.group == group),
-        _ => false,
-    };
-    let other = remaining.iter().find(is_inside)?;
-    Some(format!("deleting it would delete {}, which still exists", other.id))
+/// Deletes the objects of one cluster. Returns whether nothing is left.
+async fn delete_cluster(
+    cluster: &LiveCluster<'_>,
+    deadline: Instant,
+    on_event: &mut OnEvent<'_>,
+) -> Result<bool, ClusterError> {
+    let entries = cluster.inventory.initial().entries.to_vec();
+    let brings_namespace = entries.iter().any(|entry| cluster.is_inventory_namespace(&entry.id));
+    let deletion = PhasedDeletion { cluster, kind: EventKind::Deleted, deadline };
+    let mut remaining = deletion.run(entries, on_event).await;
+    // `remaining` is in the order of deletion. The inventory lists objects in the order in which they were applied.
+    remaining.reverse();
+    if !remaining.is_empty() {
+        let ahead = cluster.writer.ahead().cloned().unwrap_or_default();
+        cluster.inventory.end_run(Outcome::Incomplete, clock::now());
+        cluster.inventory.save(&Inventory { entries: remaining.into(), ..ahead }).await?;
+        return Ok(false);
+    }
+    match cluster.inventory.delete().await {
+        // The inventory and the Lease were in a namespace that is gone.
+        Err(ClusterError::InventoryNotDeleted(_) | ClusterError::Lock(LockError::Lost))
+            if brings_namespace => {}
+        result => result?,
+    }
+    Ok(true)
 }
 
-/// Returns the objects in the order of their deletion: webhooks and API services first, then custom resources while their
-/// controllers run, then everything else, then CRDs and namespaces. The objects of a phase are deleted at once.
-fn phases(entries: Vec<InventoryEntry>) -> [Vec<InventoryEntry>; 5] {
-    let scopes = Scopes::default();
-    let mut phases: [Vec<InventoryEntry>; 5] = Default::default();
-    for entry in entries.into_iter().rev() {
-        let phase = match entry.id.kind.as_str() {
-            "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration" | "APIService" => 0,
-            CRD => 3,
-            "Namespace" => 4,
-            kind if scopes.of(&entry.id.group, kind).is_none() => 1,
-            _ => 2,
-        };
-        phases[phase].push(entry);
+/// Reports what would be deleted.
+async fn predict(clusters: &[&LiveCluster<'_>], options: &Options, on_event: &mut OnEvent<'_>) {
+    for cluster in clusters {
+        let entries: Vec<InventoryEntry> = cluster.inventory.initial().entries.to_vec();
+        let deadline = options.deadline();
+        let deletion = PhasedDeletion { cluster, kind: EventKind::Deleted, deadline };
+        deletion.predict(entries, on_event).await;
     }
-    phases
 }

@@ -4,8 +4,9 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use crate::apply::cluster::error::error_about;
-use crate::apply::cluster::live_cluster::{LiveCluster, TargetCluster};
+use crate::apply::cluster::live_cluster::LiveCluster;
 use crate::apply::cluster::options::Options;
+use crate::apply::cluster::target::TargetCluster;
 use crate::apply::decide::decision::{Decision, DecisionInput};
 use crate::apply::decide::event::{Event, cluster_name, single_line};
 use crate::apply::decide::json_fields::without_server_fields;
@@ -14,7 +15,8 @@ use crate::apply::decide::rollout::Step;
 use crate::apply::object::adopt::dry_run_existing;
 use crate::apply::object::object_task::ObjectTask;
 use crate::apply::object::server_side_apply::DryRunOutcome;
-use crate::apply::run::clusters::{plan_rollout, read_clusters};
+use crate::apply::run::clusters::{plan_rollout, read_clusters, report_unusable};
+use crate::apply::run::contacts::Topology;
 use crate::diagnostic::Diagnostic;
 use crate::object::{Cluster, ObjectId, SensitiveTexts, mask};
 use crate::show;
@@ -93,10 +95,12 @@ pub async fn diff_live(
     mut on_event: impl FnMut(&Event) + Send,
 ) -> Result<Vec<LiveChange>, Diagnostic> {
     let rollout = plan_rollout(&targets)?;
-    let clusters = read_clusters(&targets, options, &mut |event: Event| on_event(&event)).await;
+    let topology = Topology::to_read(&targets, options);
+    let clusters = read_clusters(&topology).await?;
+    report_unusable(&topology, &clusters, &mut |event: Event| on_event(&event));
     let mut changes = Vec::new();
     for step in &rollout.steps {
-        if let Some(cluster) = &clusters[step.cluster.0] {
+        if let Ok(cluster) = &clusters[step.cluster.0] {
             changes.push(find_change(cluster, step, options));
         }
     }

@@ -6,15 +6,17 @@ use futures_util::future::join_all;
 use tracing::debug;
 
 use crate::apply::cluster::error::error_about;
-use crate::apply::cluster::live_cluster::{LiveCluster, TargetCluster};
+use crate::apply::cluster::live_cluster::LiveCluster;
 use crate::apply::cluster::options::Options;
+use crate::apply::cluster::target::TargetCluster;
 use crate::apply::decide::decision::{Decision, DecisionInput};
 use crate::apply::decide::event::{Event, EventKind, Summary};
 use crate::apply::decide::object_error::ObjectError;
 use crate::apply::decide::ownership::OnConflict;
 use crate::apply::decide::prune::HoldReason;
 use crate::apply::decide::rollout::{ClusterId, Rollout, Step, StepId};
-use crate::apply::run::clusters::{OnEvent, guest_first, plan_rollout, read_clusters};
+use crate::apply::run::clusters::{OnEvent, guest_first, plan_rollout, read_clusters, report_unusable};
+use crate::apply::run::contacts::Topology;
 use crate::apply::run::inventory_update::decide_prune_after;
 use crate::diagnostic::Diagnostic;
 
@@ -34,14 +36,16 @@ pub async fn dry_run(
         summary.count(&event);
         on_event(&event);
     };
-    let clusters = read_clusters(&targets, options, &mut on_event).await;
+    let topology = Topology::to_read(&targets, options);
+    let clusters = read_clusters(&topology).await?;
+    report_unusable(&topology, &clusters, &mut on_event);
     let mut failed = BTreeSet::new();
     for (index, cluster) in clusters.iter().enumerate() {
-        if let Some(cluster) = cluster {
+        if let Ok(cluster) = cluster {
             failed.extend(report_steps(&rollout, ClusterId(index), cluster, options, &mut on_event).await);
         }
     }
-    let clusters = guest_first(clusters.iter().map(Option::as_ref));
+    let clusters = guest_first(clusters.iter().map(|cluster| cluster.as_ref().ok()));
     for (id, cluster) in clusters {
         let is_done = |step| !failed.contains(&step);
         let decision = decide_prune_after(&rollout, (id, cluster), options.approval, is_done);

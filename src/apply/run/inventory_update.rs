@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
+use crate::apply::cluster::clock;
 use crate::apply::cluster::error::ClusterError;
 use crate::apply::cluster::live_cluster::LiveCluster;
 use crate::apply::cluster::options::Options;
@@ -14,8 +15,9 @@ use crate::apply::decide::event::{Event, EventKind};
 use crate::apply::decide::inventory::{Inventory, InventoryEntry};
 use crate::apply::decide::prune::{Approval, HoldReason, PruneCandidates, PruneDecision, decide_prune};
 use crate::apply::decide::rollout::{Action, ClusterId, Rollout, StepId};
+use crate::apply::decide::run_record::Outcome;
 use crate::apply::run::clusters::OnEvent;
-use crate::apply::run::delete::PhasedDeletion;
+use crate::apply::run::phased_deletion::PhasedDeletion;
 use crate::apply::run::rollout_result::RolloutResult;
 use crate::object::is_tombstone;
 use crate::yaml;
@@ -23,22 +25,23 @@ use crate::yaml;
 /// Marks the revision of an inventory while objects are pruned.
 const PRUNING: &str = "-pruning";
 
-/// Adds all rendered objects to the inventory before the first one is created. So if something interrupts the rollout, the
-/// next one knows every object that this one created. A running rollout of other objects notices the new revision and
-/// stops.
-pub(crate) async fn write_ahead(
-    cluster: &LiveCluster<'_>,
-    rollout: &Rollout<'_>,
-    id: ClusterId,
-) -> Result<(), ClusterError> {
-    let mut ahead = Inventory { revision: revision(rollout, id), ..cluster.inventory.initial().clone() };
+/// Returns the inventory to write before the first object is created: with all rendered objects. So if something interrupts
+/// the rollout, the next one knows every object that this one created. A running rollout of other objects notices the new
+/// revision and stops.
+pub(crate) fn inventory_ahead(cluster: &LiveCluster<'_>, rollout: &Rollout<'_>, id: ClusterId) -> Inventory {
+    let initial = cluster.inventory.initial();
+    let mut ahead = Inventory {
+        revision: revision(rollout, id),
+        render_digest: cluster.render_digest.clone(),
+        payload_version: cluster.payload_version.clone(),
+        ..initial.clone()
+    };
     for (_, step) in rollout.steps_of(id).filter(|(_, step)| step.action != Action::Delete) {
-        if cluster.inventory.initial().find(&step.object.id).is_none() {
+        if initial.find(&step.object.id).is_none() {
             ahead.entries.push(InventoryEntry::planned(&step.object.id, version_of(step.object)));
         }
     }
-    ahead.record_render(&cluster.render_digest, cluster.inventory.initial());
-    cluster.inventory.save_if_changed(&ahead).await
+    ahead
 }
 
 /// Returns a digest of all objects that are rendered for a cluster.
@@ -88,36 +91,71 @@ impl RolloutEnd<'_, '_> {
     /// Prunes the cluster if the rollout is complete, and writes its inventory.
     pub(crate) async fn finish(&self, decision: PruneDecision, on_event: &mut OnEvent<'_>) {
         let cluster = self.cluster;
-        let is_complete = self.result.is_complete();
-        let mut inventory = Inventory {
-            installed: cluster.inventory.initial().installed || is_complete,
-            revision: revision(self.rollout, self.id),
-            entries: self.entries().into(),
-            ..Inventory::default()
-        };
+        let mut inventory = self.inventory();
         for held in decision.held {
             on_event(held_event(cluster, &held.entry, held.reason));
             inventory.entries.push(held.entry);
         }
-        if self.options.prune && is_complete {
-            if let Err(error) = announce_pruning(cluster, &inventory, &decision.prune).await {
-                on_event(Event::for_cluster(cluster.cluster, EventKind::Failed, error.to_string()));
-                return;
+        match self.reason_to_hold() {
+            None if decision.prune.is_empty() => {}
+            None => {
+                if let Err(error) = announce_pruning(cluster, &inventory, &decision.prune).await {
+                    on_event(Event::for_cluster(cluster.cluster, EventKind::Failed, error.to_string()));
+                    return;
+                }
+                let deletion = PhasedDeletion { cluster, kind: EventKind::Pruned, deadline: self.deadline };
+                inventory.entries.extend(deletion.run(decision.prune, on_event).await);
             }
-            let deletion = PhasedDeletion { cluster, kind: EventKind::Pruned, deadline: self.deadline };
-            inventory.entries.extend(deletion.run(decision.prune, on_event).await);
-        } else {
-            let reason =
-                if self.options.prune { HoldReason::RolloutIncomplete } else { HoldReason::NotRequested };
-            for entry in decision.prune {
-                on_event(held_event(cluster, &entry, reason));
-                inventory.entries.push(entry);
+            Some(reason) => {
+                for entry in decision.prune {
+                    on_event(held_event(cluster, &entry, reason));
+                    inventory.entries.push(entry);
+                }
             }
         }
-        inventory.record_render(&cluster.render_digest, cluster.inventory.initial());
-        if let Err(error) = cluster.inventory.save_if_changed(&inventory).await {
+        if let Err(error) = self.save(&inventory).await {
             on_event(Event::for_cluster(cluster.cluster, EventKind::Failed, error.to_string()));
         }
+    }
+
+    /// Returns why nothing is pruned; `None` if objects may be pruned.
+    fn reason_to_hold(&self) -> Option<HoldReason> {
+        if self.cluster.is_restored {
+            Some(HoldReason::InventoryRestored)
+        } else if !self.options.prune {
+            Some(HoldReason::NotRequested)
+        } else {
+            (!self.result.is_complete()).then_some(HoldReason::RolloutIncomplete)
+        }
+    }
+
+    /// Returns the inventory after the rollout, without objects to prune.
+    fn inventory(&self) -> Inventory {
+        let initial = self.cluster.inventory.initial();
+        let is_complete = self.result.is_complete();
+        // Every object carries the label of this set now.
+        let previous_sets = if is_complete { Vec::new() } else { initial.previous_sets.clone() };
+        Inventory {
+            installed: initial.installed || is_complete,
+            revision: revision(self.rollout, self.id),
+            render_digest: self.cluster.render_digest.clone(),
+            payload_version: self.cluster.payload_version.clone(),
+            previous_sets,
+            entries: self.entries().into(),
+            ..Inventory::default()
+        }
+    }
+
+    /// Writes the inventory, if this command wrote anything or the inventory differs.
+    async fn save(&self, inventory: &Inventory) -> Result<(), ClusterError> {
+        let cluster = self.cluster;
+        if !cluster.writer.has_begun().await && !cluster.inventory.needs_write(inventory) {
+            return Ok(());
+        }
+        let outcome = if self.result.is_complete() { Outcome::Complete } else { Outcome::Incomplete };
+        cluster.writer.begin(&cluster.inventory).await?;
+        cluster.inventory.end_run(outcome, clock::now());
+        cluster.inventory.save(inventory).await
     }
 
     /// Returns the new entries of the objects that are rendered for the cluster.
@@ -145,13 +183,10 @@ async fn announce_pruning(
     inventory: &Inventory,
     prune: &[InventoryEntry],
 ) -> Result<(), ClusterError> {
-    if prune.is_empty() {
-        return Ok(());
-    }
     let mut announced = inventory.clone();
     announced.entries.extend(prune.iter().cloned());
     announced.revision.push_str(PRUNING);
-    announced.record_render(&cluster.render_digest, cluster.inventory.initial());
+    cluster.writer.begin(&cluster.inventory).await?;
     cluster.inventory.save(&announced).await
 }
 

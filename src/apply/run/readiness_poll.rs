@@ -8,7 +8,8 @@ use serde_json::Value;
 use tokio::time::{sleep, timeout_at};
 
 use crate::apply::cluster::error::error_about;
-use crate::apply::cluster::live_cluster::{LabelledObjects, LiveCluster};
+use crate::apply::cluster::listing::LabelledObjects;
+use crate::apply::cluster::live_cluster::LiveCluster;
 use crate::apply::cluster::options::Options;
 use crate::apply::decide::object_error::ObjectError;
 use crate::apply::decide::rollout::{ClusterId, Rollout, StepId};

@@ -11,19 +11,22 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout_at};
 use tracing::{debug, info};
 
+use crate::apply::cluster::contact::Contact;
 use crate::apply::cluster::crd::{self, CRD};
 use crate::apply::cluster::error::ClusterError;
-use crate::apply::cluster::live_cluster::{LiveCluster, TargetCluster};
+use crate::apply::cluster::live_cluster::LiveCluster;
 use crate::apply::cluster::options::Options;
+use crate::apply::cluster::target::TargetCluster;
 use crate::apply::decide::desired::rendered;
 use crate::apply::decide::event::{Event, EventKind};
 use crate::apply::decide::inventory::InventoryEntry;
-use crate::apply::decide::object_error::ObjectError;
+use crate::apply::decide::object_error::{ErrorClass, ObjectError};
 use crate::apply::decide::readiness::{Readiness, readiness};
 use crate::apply::decide::rollout::{Action, ClusterId, Rollout, Step, StepId};
 use crate::apply::object::apply_object::{Applied, apply_object};
-use crate::apply::run::clusters::{OTHER_ROLLOUT_STARTED, OnEvent, RETRY_DELAY, unusable_event};
-use crate::apply::run::inventory_update::write_ahead;
+use crate::apply::run::cluster_start::ClusterStart;
+use crate::apply::run::clusters::{OTHER_ROLLOUT_STARTED, OnEvent, unusable_event};
+use crate::apply::run::contacts::{Contacts, RETRY_DELAY, Topology};
 use crate::apply::run::readiness_poll::{Observation, Poll, PollRequest, PollTimer};
 use crate::apply::run::rollout_result::RolloutResult;
 use crate::apply::run::step_retries::{StepRetries, may_retry};
@@ -33,6 +36,8 @@ use crate::apply::wire::error::RequestError;
 /// The result of one of the futures in [`RolloutRun::work`].
 enum Finished<'a> {
     ClusterRead(ClusterId, Box<Result<LiveCluster<'a>, ClusterError>>),
+    /// Whether an inventory could be written that could not be written before.
+    InventoryRetried(ClusterId, Result<(), ClusterError>),
     StepApplied(StepId, Box<Result<Applied, ObjectError>>),
     /// Whether the resources of a CRD are served.
     CrdServed {
@@ -54,8 +59,13 @@ enum Announced {
 /// A rollout in progress.
 pub(crate) struct RolloutRun<'r, 'a> {
     rollout: &'r Rollout<'a>,
+    topology: &'r Topology<'r, 'a>,
     targets: &'r [TargetCluster<'a>],
     options: &'r Options,
+    /// The first contact with each cluster, until it is read.
+    contacts: Vec<Option<Contact>>,
+    /// How many clusters are being read.
+    reading: usize,
     on_event: &'r mut OnEvent<'r>,
     /// The clusters, as soon as they respond.
     clusters: Vec<Option<Arc<LiveCluster<'a>>>>,
@@ -67,17 +77,21 @@ pub(crate) struct RolloutRun<'r, 'a> {
     entries: BTreeMap<StepId, InventoryEntry>,
     /// Whether any step changed an object. Objects that were read before may no longer be ready.
     wrote: bool,
+    /// Whether each cluster has a write of its inventory in flight that failed before.
+    retrying_inventory: Vec<bool>,
     work: FuturesUnordered<BoxFuture<'r, Finished<'a>>>,
 }
 
 impl<'r, 'a> RolloutRun<'r, 'a> {
     pub(crate) fn new(
         rollout: &'r Rollout<'a>,
-        targets: &'r [TargetCluster<'a>],
-        options: &'r Options,
+        topology: &'r Topology<'r, 'a>,
         on_event: &'r mut OnEvent<'r>,
     ) -> Self {
+        let Topology { targets, options, .. } = *topology;
         Self {
+            contacts: targets.iter().map(|_| None).collect(),
+            reading: 0,
             clusters: targets.iter().map(|_| None).collect(),
             cluster_errors: targets.iter().map(|_| None).collect(),
             polls: targets.iter().map(|_| PollTimer::new()).collect(),
@@ -85,25 +99,40 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
             retries: StepRetries::default(),
             entries: BTreeMap::new(),
             wrote: false,
+            retrying_inventory: targets.iter().map(|_| false).collect(),
             work: FuturesUnordered::new(),
             rollout,
+            topology,
             targets,
             options,
             on_event,
         }
     }
 
-    /// Runs the rollout to its end.
-    pub(crate) async fn run(mut self) -> RolloutResult<'a> {
-        for index in 0..self.targets.len() {
-            self.read_cluster(ClusterId(index), Duration::ZERO);
+    /// Runs the rollout to its end. The guest is read after the management cluster, because only the management cluster can
+    /// say whether the guest belongs to it.
+    pub(crate) async fn run(mut self, contacts: Contacts) -> RolloutResult<'a> {
+        let primary = self.topology.primary();
+        for (index, contact) in contacts.into_iter().enumerate() {
+            match contact {
+                Ok(contact) => self.contacts[index] = Some(contact),
+                Err(error) if index == primary || !error.is_transient() => {
+                    self.cluster_read(ClusterId(index), Err(error));
+                }
+                Err(_) => {}
+            }
+        }
+        if self.contacts[primary].is_some() {
+            self.read_cluster(ClusterId(primary), Duration::ZERO);
         }
         loop {
             self.block_dependents();
             for step in self.startable_steps() {
                 self.start(step);
             }
+            self.retry_inventories();
             self.start_polls();
+            self.release_lock_while_waiting().await;
             let Some(finished) = self.work.next().await else { break };
             self.handle(finished);
             // A search for steps that can start looks at all steps. So first handle everything else that is finished.
@@ -117,7 +146,11 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
 
     fn handle(&mut self, finished: Finished<'a>) {
         match finished {
-            Finished::ClusterRead(cluster, result) => self.cluster_read(cluster, *result),
+            Finished::ClusterRead(cluster, result) => {
+                self.reading -= 1;
+                self.cluster_read(cluster, *result);
+            }
+            Finished::InventoryRetried(cluster, result) => self.inventory_retried(cluster, result),
             Finished::StepApplied(step, result) => {
                 let cluster = self.step(step).cluster;
                 self.polls[cluster.0].restart();
@@ -157,16 +190,16 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
         (self.on_event)(Event { level, ..event });
     }
 
-    /// Starts to read a cluster and to write its inventory ahead. Steps of other clusters do not wait for that.
+    /// Starts to read a cluster and to write its inventory ahead.
     fn read_cluster(&mut self, id: ClusterId, delay: Duration) {
-        let (target, rollout, options) = (&self.targets[id.0], self.rollout, self.options);
+        let (topology, rollout, options) = (self.topology, self.rollout, self.options);
+        let contact = self.contacts[id.0].take();
+        let management = self.clusters[topology.primary()].clone();
+        self.reading += 1;
         self.work.push(Box::pin(async move {
             let read = async {
                 sleep(delay).await;
-                let mut cluster = LiveCluster::read(target, options).await?;
-                cluster.find_existing(&target.plan.objects).await;
-                write_ahead(&cluster, rollout, id).await?;
-                Ok(cluster)
+                ClusterStart { topology, rollout, id, management }.run(contact).await
             };
             let result = match timeout_at(options.deadline(), read).await {
                 Ok(result) => result,
@@ -174,6 +207,27 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
             };
             Finished::ClusterRead(id, Box::new(result))
         }));
+    }
+
+    /// Starts to read the other clusters, once the standalone or management cluster can be used.
+    fn read_other_clusters(&mut self) {
+        for index in 0..self.targets.len() {
+            let is_open = index != self.topology.primary() && self.clusters[index].is_none();
+            if is_open && self.states.has_open(ClusterId(index)) {
+                self.read_cluster(ClusterId(index), Duration::ZERO);
+            }
+        }
+    }
+
+    /// Gives up the other clusters, because the management cluster cannot be used.
+    fn abandon_other_clusters(&mut self) {
+        let error = ClusterError::WithoutManagement;
+        for index in 0..self.targets.len() {
+            if index != self.topology.primary() && self.states.has_open(ClusterId(index)) {
+                (self.on_event)(unusable_event(self.targets[index].profile.cluster, &error));
+                self.abandon_cluster(ClusterId(index), &error.to_string());
+            }
+        }
     }
 
     /// Starts to use a cluster after it was read. If reading failed transiently, reads the cluster again: with `--wait`
@@ -188,13 +242,15 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
                 }
                 live.notices().for_each(&mut *self.on_event);
                 self.clusters[id.0] = Some(Arc::new(live));
+                if id.0 == self.topology.primary() {
+                    self.read_other_clusters();
+                }
                 return;
             }
             Err(error) => error,
         };
         let limit = if options.wait { options.timeout } else { options.retry_timeout.min(options.timeout) };
-        let may_recover = error.is_transient()
-            || options.wait && matches!(error, ClusterError::InventoryNamespaceMissing { .. });
+        let may_recover = error.is_transient() || options.wait && error.is_namespace_missing();
         if may_recover && options.started.elapsed() < limit {
             let message = error.to_string();
             let before = self.cluster_errors[id.0].as_ref().map(ToString::to_string);
@@ -211,6 +267,48 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
         let error = self.cluster_errors[id.0].take().unwrap_or(error);
         (self.on_event)(unusable_event(cluster, &error));
         self.abandon_cluster(id, &format!("its cluster cannot be used: {error}"));
+        if id.0 == self.topology.primary() {
+            self.abandon_other_clusters();
+        }
+    }
+
+    /// Tries again to write inventories that could not be written, once the objects that may come first are applied.
+    fn retry_inventories(&mut self) {
+        for index in 0..self.clusters.len() {
+            let id = ClusterId(index);
+            let Some(cluster) = self.clusters[index].clone() else { continue };
+            if self.retrying_inventory[index] || !cluster.is_held_back() || self.states.has_running(id) {
+                continue;
+            }
+            self.retrying_inventory[index] = true;
+            self.work.push(Box::pin(async move {
+                let result = cluster.retry_inventory().await;
+                if result.is_err() {
+                    sleep(RETRY_DELAY).await;
+                }
+                Finished::InventoryRetried(id, result)
+            }));
+        }
+    }
+
+    fn inventory_retried(&mut self, id: ClusterId, result: Result<(), ClusterError>) {
+        self.retrying_inventory[id.0] = false;
+        let Err(error) = result else { return };
+        let options = self.options;
+        let limit = if options.wait { options.timeout } else { options.retry_timeout.min(options.timeout) };
+        if options.started.elapsed() >= limit {
+            (self.on_event)(unusable_event(self.targets[id.0].profile.cluster, &error));
+            self.abandon_cluster(id, &error.to_string());
+            self.clusters[id.0] = None;
+        }
+    }
+
+    /// Lets other commands write while this one only waits until objects are ready.
+    async fn release_lock_while_waiting(&mut self) {
+        let is_writing = self.reading > 0 || self.states.any_running();
+        if let Some(lock) = self.topology.lock.as_ref().filter(|_| self.options.wait && !is_writing) {
+            lock.release().await;
+        }
     }
 
     /// Fails all steps that depend on a step that failed.
@@ -229,8 +327,16 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
             if let Some(cluster) = cluster {
                 // Run levels wait for readiness only after the first installation.
                 let is_upgrade = self.options.wait && cluster.inventory.initial().installed;
-                let rule = if is_upgrade { LevelRule::Ready } else { LevelRule::Exists };
-                steps.extend(self.states.startable(ClusterId(index), rule));
+                let rule = match (cluster.is_held_back(), is_upgrade) {
+                    (true, _) => LevelRule::None,
+                    (false, true) => LevelRule::Ready,
+                    (false, false) => LevelRule::Exists,
+                };
+                let mut startable = self.states.startable(ClusterId(index), rule);
+                if cluster.is_held_back() {
+                    startable.retain(|step| cluster.may_precede_inventory(&self.step(*step).object.id));
+                }
+                steps.extend(startable);
             }
         }
         steps
@@ -295,6 +401,10 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
         if error.is_cluster_unreachable() {
             let message = format!("its cluster does not respond: {error}");
             self.abandon_cluster(self.step(id).cluster, &message);
+        } else if error.class() == ErrorClass::MayNotWrite {
+            for index in 0..self.targets.len() {
+                self.abandon_cluster(ClusterId(index), &error.to_string());
+            }
         }
     }
 

@@ -16,7 +16,11 @@ const MAX_DELAY: Duration = Duration::from_secs(8);
 
 /// Returns whether to retry a step: with `--wait`, before the deadline, and if the error may go away.
 pub(crate) fn may_retry(error: &ObjectError, options: &Options) -> bool {
-    options.wait && error.class() != ErrorClass::Permanent && Instant::now() < options.deadline()
+    let may_go_away = match error.class() {
+        ErrorClass::Transient | ErrorClass::ClusterUnreachable => true,
+        ErrorClass::Permanent | ErrorClass::MayNotWrite => false,
+    };
+    options.wait && may_go_away && Instant::now() < options.deadline()
 }
 
 /// The steps that failed transiently.

@@ -29,6 +29,8 @@ pub(crate) enum StepState {
 /// When the next run level of a cluster starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LevelRule {
+    /// At once: run levels do not matter.
+    None,
     /// When the objects of the earlier levels exist.
     Exists,
     /// When the objects of the earlier levels are ready.
@@ -79,7 +81,10 @@ impl<'r, 'a> StepStates<'r, 'a> {
 
     /// Returns the steps of a cluster that can start.
     pub(crate) fn startable(&self, cluster: ClusterId, rule: LevelRule) -> Vec<StepId> {
-        let open = self.first_open_stage(cluster, rule);
+        let open = match rule {
+            LevelRule::None => usize::MAX,
+            LevelRule::Exists | LevelRule::Ready => self.first_open_stage(cluster, rule),
+        };
         let mut startable = Vec::new();
         for (id, step) in self.rollout.steps_of(cluster) {
             let is_pending = matches!(self.get(id), StepState::Pending);
@@ -107,7 +112,7 @@ impl<'r, 'a> StepStates<'r, 'a> {
                 // A retried step waits for something that someone else creates, such as a namespace or a CRD. That may
                 // need the objects of later stages, so they must not wait.
                 StepState::Done | StepState::Failed | StepState::Retrying => true,
-                StepState::Applied { .. } => rule == LevelRule::Exists,
+                StepState::Applied { .. } => rule != LevelRule::Ready,
                 StepState::Pending | StepState::Running => false,
             };
             if !is_settled {
@@ -115,6 +120,22 @@ impl<'r, 'a> StepStates<'r, 'a> {
             }
         }
         first
+    }
+
+    /// Returns whether a cluster has steps that can still be done.
+    pub(crate) fn has_open(&self, cluster: ClusterId) -> bool {
+        let is_open = |id: StepId| !matches!(self.get(id), StepState::Done | StepState::Failed);
+        self.rollout.steps_of(cluster).any(|(id, _)| is_open(id))
+    }
+
+    /// Returns whether a cluster has a step with a request in flight.
+    pub(crate) fn has_running(&self, cluster: ClusterId) -> bool {
+        self.rollout.steps_of(cluster).any(|(id, _)| matches!(self.get(id), StepState::Running))
+    }
+
+    /// Returns whether any step has a request in flight.
+    pub(crate) fn any_running(&self) -> bool {
+        self.states.iter().any(|state| matches!(state, StepState::Running))
     }
 
     /// Returns whether a cluster has steps to wait for.

@@ -19,6 +19,7 @@ use crate::apply::wire::memory::{Reservation, ResponseMemory, estimate};
 use crate::apply::wire::request::{ApiRequest, with_query};
 use crate::apply::wire::request_retries::{PROBE_TIMEOUT, RequestRetries, retry_after};
 use crate::apply::wire::throttle::Throttle;
+use crate::apply::wire::write_guard::WriteGuard;
 
 /// How long one attempt may take.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(20);
@@ -53,16 +54,32 @@ pub(crate) struct ApiServer {
     deadline: Instant,
     /// The memory of all responses.
     memory: ResponseMemory,
+    /// Decides whether requests may still write.
+    guard: WriteGuard,
 }
 
 impl ApiServer {
+    /// Creates a connection for a command that does not write, or that writes without a Lease.
     pub(crate) fn new(client: Client, retry_timeout: Duration, deadline: Instant) -> Self {
-        Self { client, throttle: Throttle::new(), retry_timeout, deadline, memory: ResponseMemory::default() }
+        let (throttle, memory) = (Throttle::new(), ResponseMemory::default());
+        Self { client, throttle, retry_timeout, deadline, memory, guard: WriteGuard::open() }
+    }
+
+    /// Allows writes only as long as a guard does.
+    pub(crate) fn with_guard(mut self, guard: WriteGuard) -> Self {
+        self.guard = guard;
+        self
     }
 
     /// Sends a request and retries transient errors.
     pub(crate) async fn send(&self, request: ApiRequest) -> Result<Response, RequestError> {
         self.send_until(Instant::now() + self.retry_timeout, request).await
+    }
+
+    /// Sends a request that changes nothing although it is a POST, so the guard does not matter.
+    pub(crate) async fn send_unguarded(&self, mut request: ApiRequest) -> Result<Response, RequestError> {
+        request.extensions_mut().insert(Unguarded);
+        self.send(request).await
     }
 
     /// Sends a GET request. Returns `None` if the API server returns 404.
@@ -135,8 +152,17 @@ impl ApiServer {
 
     /// Sends a request and reads the response.
     async fn exchange(&self, request: ApiRequest) -> Result<Response, RequestError> {
-        let response = self.client.send(request.map(Body::from)).await;
-        let response = response.map_err(|error| RequestError::Connection(root_cause(&error)))?;
+        let is_write = is_write(&request);
+        let mut request = request.map(Body::from);
+        if is_write {
+            request.extensions_mut().insert(self.guard.clone());
+        }
+        let response = self.client.send(request).await.map_err(|error| {
+            if is_write && !self.guard.allows() {
+                return RequestError::LeaseEnded;
+            }
+            RequestError::Connection(root_cause(&error))
+        })?;
         let (head, body) = response.into_parts();
         let mut memory = self.memory.reserve();
         let limit = if head.status.is_success() { MAX_RESPONSE_SIZE } else { MAX_ERROR_SIZE };
@@ -151,6 +177,19 @@ impl ApiServer {
         memory.shrink(GROWTH * body.len());
         Ok(Response { status: head.status, value, memory })
     }
+}
+
+/// Marks a request that changes nothing.
+#[derive(Clone, Copy)]
+struct Unguarded;
+
+/// Returns whether a request changes anything.
+fn is_write(request: &ApiRequest) -> bool {
+    if request.extensions().get::<Unguarded>().is_some() {
+        return false;
+    }
+    let is_dry_run = request.uri().query().is_some_and(|query| query.contains("dryRun=All"));
+    request.method() != Method::GET && !is_dry_run
 }
 
 /// Reads a body, and counts the memory that it needs.

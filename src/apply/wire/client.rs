@@ -24,6 +24,7 @@ use tower::{BoxError, Service, ServiceBuilder};
 use crate::apply::wire::credentials::{self, ChangingToken, CredentialError};
 use crate::apply::wire::kubeconfig::{self, InvalidField};
 use crate::apply::wire::proxy;
+use crate::apply::wire::write_guard::GuardedBody;
 use crate::diagnostic::{Diagnostic, Location};
 
 /// How long connecting may take.
@@ -162,6 +163,7 @@ where
         }))
         .layer(config.extra_headers_layer()?)
         .map_err(BoxError::from)
+        .map_request(GuardedBody::wrap)
         .service(hyper_util::client::legacy::Client::builder(TokioExecutor::new()).build(connector));
     Ok(Client::new(service, config.default_namespace))
 }

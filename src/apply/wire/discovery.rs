@@ -134,6 +134,11 @@ impl ServedResources {
         self.by_kind.get(gvk)
     }
 
+    /// Returns the resource of each kind, in its most stable version.
+    pub(crate) fn all_kinds(&self) -> impl Iterator<Item = &ServedResource> {
+        self.most_stable.values()
+    }
+
     /// Returns the resource of a kind in its most stable version.
     pub(crate) fn find_any_version(&self, group: &str, kind: &str) -> Option<&ServedResource> {
         self.most_stable.get(&(group.to_owned(), kind.to_owned()))

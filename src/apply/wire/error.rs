@@ -27,6 +27,10 @@ pub(crate) enum RequestError {
     NotDiscovery { path: String },
     /// The request cannot be built.
     InvalidRequest(String),
+    /// The command may not write any more: its Lease ended, and another command may write now.
+    LeaseEnded,
+    /// The command may not write. The text says why.
+    MayNotWrite(String),
 }
 
 /// An error that the API server reports.
@@ -151,6 +155,11 @@ impl RequestError {
         matches!(self, Self::Connection(_) | Self::Timeout(_) | Self::DeadlineExceeded | Self::NotJson)
     }
 
+    /// Returns whether the command may not write any more.
+    pub(crate) fn may_not_write(&self) -> bool {
+        matches!(self, Self::LeaseEnded | Self::MayNotWrite(_))
+    }
+
     /// Returns whether a response, or all responses together, exceed transship's limits.
     pub(crate) fn is_too_large(&self) -> bool {
         matches!(self, Self::TooLarge(_) | Self::TooMuchMemory(_))
@@ -199,6 +208,10 @@ impl fmt::Display for RequestError {
                 write!(f, "the response to {path} is not aggregated discovery, which needs Kubernetes 1.30")
             }
             Self::InvalidRequest(reason) => write!(f, "the request is invalid: {reason}"),
+            Self::MayNotWrite(reason) => f.write_str(reason),
+            Self::LeaseEnded => f.write_str(
+                "the Lease of this command ended before it could be renewed, so another command may write now",
+            ),
         }
     }
 }

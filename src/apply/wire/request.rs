@@ -125,6 +125,13 @@ pub(crate) fn get_path(path: &str, accept: &'static str) -> Result<ApiRequest, R
     request.map_err(|error| RequestError::InvalidRequest(error.to_string()))
 }
 
+/// Builds a POST request for a path that belongs to no object, such as a review.
+pub(crate) fn post_path(path: &str, body: &Value) -> Result<ApiRequest, RequestError> {
+    let request = http::Request::post(path).header(CONTENT_TYPE, "application/json");
+    let request = request.body(body.to_string().into_bytes());
+    request.map_err(|error| RequestError::InvalidRequest(error.to_string()))
+}
+
 /// Adds a query parameter to a request.
 pub(crate) fn with_query(mut request: ApiRequest, parameter: &str) -> Result<ApiRequest, RequestError> {
     let uri = request.uri();

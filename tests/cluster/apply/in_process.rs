@@ -6,7 +6,7 @@ use std::time::Duration;
 use transship::Cluster;
 use transship::Plan;
 use transship::Profile;
-use transship::apply::{self, Adoption, Approval, Endpoint, Event, Options, Summary, TargetCluster};
+use transship::apply::{self, Approval, DeleteOutcome, Endpoint, Event, Options, Summary, TargetCluster};
 
 use crate::test_cluster::TestCluster;
 
@@ -14,6 +14,8 @@ pub(crate) struct Project {
     of: transship::Project,
     topology: &'static str,
     plans: Vec<Plan>,
+    /// The largest size of the list of objects in one part of an inventory.
+    part_size: usize,
 }
 
 /// The command to run.
@@ -27,7 +29,13 @@ impl Project {
     pub(crate) fn load(folder: &Path, topology: &'static str) -> Self {
         let of = transship::Project::load(folder).unwrap();
         let plans = transship::render(&of.context(), &profiles(&of, topology)).unwrap();
-        Self { of, topology, plans }
+        Self { of, topology, plans, part_size: Options::default().part_size }
+    }
+
+    /// Stores inventories in shards.
+    pub(crate) fn with_shards(mut self) -> Self {
+        self.part_size = 300;
+        self
     }
 
     /// Runs a command on the clusters of the profiles.
@@ -38,29 +46,33 @@ impl Project {
             let kubeconfig = Some(cluster.kubeconfig().to_owned());
             let client = Endpoint { kubeconfig, ..Endpoint::default() }.connect(|_| {}).await.unwrap();
             let render_digest = self.of.render_digest();
-            targets.push(TargetCluster { client, profile, plan, render_digest });
+            let payload_version = self.of.payload.version().unwrap_or_default().to_owned();
+            targets.push(TargetCluster { client, profile, plan, render_digest, payload_version });
         }
         let options = Options {
-            wait: false,
             // A busy API server takes long to delete a CRD.
             timeout: Duration::from_secs(300),
             retry_timeout: Duration::from_secs(10),
-            adoption: Adoption::Off,
-            recreate: Vec::new(),
             prune: true,
             approval: Approval::All,
-            started: tokio::time::Instant::now(),
+            // The next run waits that long for an interrupted one.
+            lease_duration: Duration::from_secs(1),
+            part_size: self.part_size,
+            ..Options::default()
         };
         let tell = |event: &Event| {
             if event.kind.is_problem() {
                 eprintln!("{}", event.line());
             }
         };
-        let ended = match verb {
-            Verb::Apply => apply::apply(targets, &options, tell).await,
-            Verb::Delete => apply::delete(targets, &options, tell).await,
-        };
-        ended.unwrap()
+        match verb {
+            Verb::Apply => apply::apply(targets, &options, tell).await.unwrap(),
+            Verb::Delete => match apply::delete(targets, &options, tell).await.unwrap() {
+                DeleteOutcome::Done(summary) => summary,
+                // An interrupted run deleted everything.
+                DeleteOutcome::NothingFound(_) => Summary::default(),
+            },
+        }
     }
 }
 

@@ -54,13 +54,36 @@ pub(crate) fn repository() -> &'static Path {
 pub(crate) fn run_hosted(bed: &TestBed, folder: &Path, command: &str, more: &[&str]) -> Run {
     let (management, guest) = (bed.management.kubeconfig().display(), bed.guest.kubeconfig().display());
     let (management, guest) = (management.to_string(), guest.to_string());
-    let clusters =
-        ["--topology", "hypershift", "--management-kubeconfig", &management, "--guest-kubeconfig", &guest];
-    run_in(folder, &[&[command][..], &clusters, more].concat())
+    let mut clusters = vec![
+        "--topology",
+        "hypershift",
+        "--management-kubeconfig",
+        &management,
+        "--guest-kubeconfig",
+        &guest,
+    ];
+    if has_hosted_parameter(folder) && !more.contains(&"--set") {
+        clusters.extend(["--set", "hcp.namespace=clusters-example"]);
+    }
+    run_in(folder, &[&[command][..], &clusters, &with_approval(command, more)].concat())
+}
+
+/// Returns whether a parameter of the project chooses the hosted control plane, as in the bundled profiles.
+fn has_hosted_parameter(folder: &Path) -> bool {
+    std::fs::read_to_string(folder.join("profiles/parameters.yaml"))
+        .is_ok_and(|text| text.contains("hcp.namespace:"))
+}
+
+/// Approves everything that `delete` deletes, unless the test chooses otherwise.
+fn with_approval<'a>(command: &str, more: &[&'a str]) -> Vec<&'a str> {
+    let approves = more.iter().any(|flag| ["--approve-delete", "--dry-run"].contains(flag));
+    let approval: &[&str] = if command == "delete" && !approves { &["--approve-delete", "all"] } else { &[] };
+    [approval, more].concat()
 }
 
 /// Runs a command on one cluster.
 pub(crate) fn run_standalone(cluster: &TestCluster, folder: &Path, command: &str, more: &[&str]) -> Run {
     let kubeconfig = cluster.kubeconfig().display().to_string();
-    run_in(folder, &[&[command, "--topology", "standalone", "--kubeconfig", &kubeconfig][..], more].concat())
+    let cluster = ["--topology", "standalone", "--kubeconfig", &kubeconfig];
+    run_in(folder, &[&[command][..], &cluster, &with_approval(command, more)].concat())
 }
