@@ -1,4 +1,9 @@
 //! The progress of all steps of a rollout, and which of them can start.
+//!
+//! After each finished step, transship looks for steps that can start. So the questions for that are answered from counts
+//! that [`StepStates::set`] updates, without a look at all steps.
+
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 use tokio::time::Instant;
@@ -39,23 +44,106 @@ pub(crate) enum LevelRule {
 pub(crate) struct StepStates<'r, 'a> {
     rollout: &'r Rollout<'a>,
     states: Vec<StepState>,
+    clusters: Vec<ClusterProgress>,
+    /// Whether a step failed, or became pending again, since the last search for blocked steps that found none.
+    may_block: bool,
+}
+
+/// The progress of the steps of one cluster.
+#[derive(Default)]
+struct ClusterProgress {
+    /// The steps that have not started. A later step is never in an earlier stage.
+    pending: BTreeSet<StepId>,
+    stages: Vec<StageProgress>,
+    /// How many steps are applied but not ready, or retried.
+    waiting: usize,
+}
+
+/// The progress of the steps of one stage.
+#[derive(Clone, Default)]
+struct StageProgress {
+    /// How many steps have not started or are running.
+    unapplied: usize,
+    /// How many steps are applied but not ready.
+    unready: usize,
+}
+
+impl ClusterProgress {
+    /// Counts a step that enters a state.
+    fn enter(&mut self, id: StepId, stage: usize, state: &StepState) {
+        if matches!(state, StepState::Pending) {
+            self.pending.insert(id);
+        }
+        if self.stages.len() <= stage {
+            self.stages.resize(stage + 1, StageProgress::default());
+        }
+        if let Some(count) = self.count(stage, state) {
+            *count += 1;
+        }
+        self.waiting += usize::from(is_waiting(state));
+    }
+
+    /// Stops to count a step that leaves a state.
+    fn leave(&mut self, id: StepId, stage: usize, state: &StepState) {
+        self.pending.remove(&id);
+        if let Some(count) = self.count(stage, state) {
+            *count -= 1;
+        }
+        self.waiting -= usize::from(is_waiting(state));
+    }
+
+    /// Returns the number that counts the steps of a stage in a state; `None` if the state is settled.
+    fn count(&mut self, stage: usize, state: &StepState) -> Option<&mut usize> {
+        match state {
+            StepState::Pending | StepState::Running => Some(&mut self.stages[stage].unapplied),
+            StepState::Applied { .. } => Some(&mut self.stages[stage].unready),
+            // A retried step waits for something that someone else creates, such as a namespace or a CRD. That may
+            // need the objects of later stages, so they must not wait.
+            StepState::Retrying | StepState::Done | StepState::Failed => None,
+        }
+    }
+
+    /// Returns the first stage that is not settled.
+    fn first_open_stage(&self, rule: LevelRule) -> usize {
+        let is_open =
+            |stage: &StageProgress| stage.unapplied > 0 || rule == LevelRule::Ready && stage.unready > 0;
+        self.stages.iter().position(is_open).unwrap_or(usize::MAX)
+    }
+}
+
+fn is_waiting(state: &StepState) -> bool {
+    matches!(state, StepState::Applied { .. } | StepState::Retrying)
 }
 
 impl<'r, 'a> StepStates<'r, 'a> {
     pub(crate) fn new(rollout: &'r Rollout<'a>) -> Self {
-        Self { rollout, states: rollout.steps.iter().map(|_| StepState::Pending).collect() }
+        let mut clusters = Vec::new();
+        for (id, step) in rollout.steps() {
+            if clusters.len() <= step.cluster.0 {
+                clusters.resize_with(step.cluster.0 + 1, ClusterProgress::default);
+            }
+            clusters[step.cluster.0].enter(id, step.stage, &StepState::Pending);
+        }
+        let states = rollout.steps.iter().map(|_| StepState::Pending).collect();
+        Self { rollout, states, clusters, may_block: false }
     }
 
     pub(crate) fn get(&self, step: StepId) -> &StepState {
         &self.states[step.0]
     }
 
+    /// Returns the state of a step, to change what is recorded in it. [`Self::set`] changes to another state.
     pub(crate) fn get_mut(&mut self, step: StepId) -> &mut StepState {
         &mut self.states[step.0]
     }
 
-    pub(crate) fn set(&mut self, step: StepId, state: StepState) {
-        self.states[step.0] = state;
+    pub(crate) fn set(&mut self, id: StepId, state: StepState) {
+        let step = self.rollout.step(id);
+        let progress = &mut self.clusters[step.cluster.0];
+        progress.leave(id, step.stage, &self.states[id.0]);
+        progress.enter(id, step.stage, &state);
+        self.may_block |= matches!(state, StepState::Failed | StepState::Pending);
+        self.states[id.0] = state;
     }
 
     /// Returns whether each step is done.
@@ -64,28 +152,33 @@ impl<'r, 'a> StepStates<'r, 'a> {
     }
 
     /// Returns a step that has not started, with a dependency that failed.
-    pub(crate) fn find_blocked(&self) -> Option<(StepId, Dependency)> {
-        for (id, step) in self.rollout.steps() {
-            if !matches!(self.get(id), StepState::Pending) {
-                continue;
-            }
+    pub(crate) fn find_blocked(&mut self) -> Option<(StepId, Dependency)> {
+        if !self.may_block {
+            return None;
+        }
+        for id in self.clusters.iter().flat_map(|cluster| &cluster.pending) {
+            let dependencies = &self.rollout.step(*id).dependencies;
             let failed = |other: &&Dependency| matches!(self.get(other.on), StepState::Failed);
-            if let Some(dependency) = step.dependencies.iter().find(failed) {
-                return Some((id, *dependency));
+            if let Some(dependency) = dependencies.iter().find(failed) {
+                return Some((*id, *dependency));
             }
         }
+        self.may_block = false;
         None
     }
 
     /// Returns the steps of a cluster that can start.
     pub(crate) fn startable(&self, cluster: ClusterId, rule: LevelRule) -> Vec<StepId> {
-        let open = self.first_open_stage(cluster, rule);
+        let Some(progress) = self.clusters.get(cluster.0) else { return Vec::new() };
+        let open = progress.first_open_stage(rule);
         let mut startable = Vec::new();
-        for (id, step) in self.rollout.steps_of(cluster) {
-            let is_pending = matches!(self.get(id), StepState::Pending);
-            let is_met = |dependency: &Dependency| self.is_met(dependency);
-            if is_pending && step.stage <= open && step.dependencies.iter().all(is_met) {
-                startable.push(id);
+        for id in &progress.pending {
+            let step = self.rollout.step(*id);
+            if step.stage > open {
+                break;
+            }
+            if step.dependencies.iter().all(|dependency| self.is_met(dependency)) {
+                startable.push(*id);
             }
         }
         startable
@@ -99,28 +192,9 @@ impl<'r, 'a> StepStates<'r, 'a> {
         }
     }
 
-    /// Returns the first stage of a cluster that is not settled.
-    fn first_open_stage(&self, cluster: ClusterId, rule: LevelRule) -> usize {
-        let mut first = usize::MAX;
-        for (id, step) in self.rollout.steps_of(cluster) {
-            let is_settled = match self.get(id) {
-                // A retried step waits for something that someone else creates, such as a namespace or a CRD. That may
-                // need the objects of later stages, so they must not wait.
-                StepState::Done | StepState::Failed | StepState::Retrying => true,
-                StepState::Applied { .. } => rule == LevelRule::Exists,
-                StepState::Pending | StepState::Running => false,
-            };
-            if !is_settled {
-                first = first.min(step.stage);
-            }
-        }
-        first
-    }
-
     /// Returns whether a cluster has steps to wait for.
     pub(crate) fn is_waiting(&self, cluster: ClusterId) -> bool {
-        let is_waiting = |id: StepId| matches!(self.get(id), StepState::Applied { .. } | StepState::Retrying);
-        self.rollout.steps_of(cluster).any(|(id, _)| is_waiting(id))
+        self.clusters.get(cluster.0).is_some_and(|progress| progress.waiting > 0)
     }
 
     /// Returns the steps of a cluster whose objects are not ready yet.
