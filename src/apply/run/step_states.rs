@@ -10,6 +10,10 @@ use tokio::time::Instant;
 
 use crate::apply::decide::rollout::{ClusterId, Dependency, Rollout, StepId};
 
+/// How many steps of a cluster run at the same time. A running step holds what it sends, and only a few requests are in
+/// flight; the others wait for something, such as the deletion of an object.
+const MAX_RUNNING: usize = 256;
+
 /// The progress of a step.
 pub(crate) enum StepState {
     /// It has not started.
@@ -55,6 +59,7 @@ struct ClusterProgress {
     /// The steps that have not started. A later step is never in an earlier stage.
     pending: BTreeSet<StepId>,
     stages: Vec<StageProgress>,
+    running: usize,
     /// How many steps are applied but not ready, or retried.
     waiting: usize,
 }
@@ -80,6 +85,7 @@ impl ClusterProgress {
         if let Some(count) = self.count(stage, state) {
             *count += 1;
         }
+        self.running += usize::from(matches!(state, StepState::Running));
         self.waiting += usize::from(is_waiting(state));
     }
 
@@ -89,6 +95,7 @@ impl ClusterProgress {
         if let Some(count) = self.count(stage, state) {
             *count -= 1;
         }
+        self.running -= usize::from(matches!(state, StepState::Running));
         self.waiting -= usize::from(is_waiting(state));
     }
 
@@ -167,14 +174,15 @@ impl<'r, 'a> StepStates<'r, 'a> {
         None
     }
 
-    /// Returns the steps of a cluster that can start.
+    /// Returns the next steps of a cluster that can start.
     pub(crate) fn startable(&self, cluster: ClusterId, rule: LevelRule) -> Vec<StepId> {
         let Some(progress) = self.clusters.get(cluster.0) else { return Vec::new() };
         let open = progress.first_open_stage(rule);
+        let free = MAX_RUNNING.saturating_sub(progress.running);
         let mut startable = Vec::new();
         for id in &progress.pending {
             let step = self.rollout.step(*id);
-            if step.stage > open {
+            if step.stage > open || startable.len() == free {
                 break;
             }
             if step.dependencies.iter().all(|dependency| self.is_met(dependency)) {
@@ -201,5 +209,109 @@ impl<'r, 'a> StepStates<'r, 'a> {
     pub(crate) fn not_ready(&self, cluster: ClusterId) -> Vec<StepId> {
         let steps = self.rollout.steps_of(cluster).map(|(id, _)| id);
         steps.filter(|id| matches!(self.get(*id), StepState::Applied { .. })).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+    use tokio::time::Instant;
+
+    use super::{LevelRule, MAX_RUNNING, StepState, StepStates};
+    use crate::Project;
+    use crate::apply::decide::rollout::{ClusterId, ClusterPlan, Rollout, StepId};
+    use crate::object::Cluster;
+    use crate::order::Plan;
+
+    const CLUSTER: ClusterId = ClusterId(0);
+
+    /// Renders manifests, each with the run level of its file.
+    fn plan(manifests: &[(&str, String)]) -> Plan {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        let profile = "apiVersion: transship.openshift.io/v1\nkind: Profile\nmetadata: {name: p}\ntopology: t\ncluster: both\n";
+        write("profiles/p.yaml", profile);
+        for (level, text) in manifests {
+            write(&format!("payload/op/0000_{level}_op.yaml"), text);
+        }
+        let project = Project::load(folder.path()).unwrap();
+        let profiles = project.profiles.named(Some("p")).unwrap();
+        crate::render_unchecked(&project.context(), &profiles).unwrap().remove(0)
+    }
+
+    fn object(kind: &str, name: &str, more: &str) -> String {
+        format!(
+            "apiVersion: v1\nkind: {kind}\nmetadata: {{name: {name}{more}, annotations: {{a: b}}}}\n---\n"
+        )
+    }
+
+    fn rollout(plan: &Plan) -> Rollout<'_> {
+        Rollout::new(&[ClusterPlan { cluster: Cluster::Both, plan }]).unwrap()
+    }
+
+    fn applied() -> StepState {
+        StepState::Applied { rendered: Value::Null, since: Instant::now(), reported: String::new() }
+    }
+
+    #[test]
+    fn a_level_waits_for_objects_that_do_not_exist_or_are_not_ready() {
+        let plan = plan(&[("10", object("Namespace", "a", "")), ("20", object("Namespace", "b", ""))]);
+        let rollout = rollout(&plan);
+        let mut states = StepStates::new(&rollout);
+        let startable = |states: &StepStates<'_, '_>, rule| states.startable(CLUSTER, rule);
+        assert_eq!(startable(&states, LevelRule::Exists), [StepId(0)]);
+        states.set(StepId(0), StepState::Running);
+        assert_eq!(startable(&states, LevelRule::Exists), []);
+        states.set(StepId(0), applied());
+        assert!(states.is_waiting(CLUSTER));
+        assert_eq!(startable(&states, LevelRule::Exists), [StepId(1)]);
+        assert_eq!(startable(&states, LevelRule::Ready), []);
+        states.set(StepId(0), StepState::Retrying);
+        assert!(states.is_waiting(CLUSTER));
+        assert_eq!(startable(&states, LevelRule::Ready), [StepId(1)]);
+        states.set(StepId(0), StepState::Pending);
+        assert_eq!(startable(&states, LevelRule::Exists), [StepId(0)]);
+        states.set(StepId(0), StepState::Done);
+        assert!(!states.is_waiting(CLUSTER));
+        assert_eq!(startable(&states, LevelRule::Ready), [StepId(1)]);
+    }
+
+    #[test]
+    fn a_step_with_a_failed_dependency_is_blocked() {
+        let namespace = object("Namespace", "a", "");
+        let plan = plan(&[("10", namespace + &object("ConfigMap", "c", ", namespace: a"))]);
+        let rollout = rollout(&plan);
+        let mut states = StepStates::new(&rollout);
+        assert!(states.find_blocked().is_none());
+        assert_eq!(states.startable(CLUSTER, LevelRule::Exists), [StepId(0)]);
+        states.set(StepId(0), StepState::Failed);
+        assert_eq!(
+            states.find_blocked().map(|(step, dependency)| (step, dependency.on)),
+            Some((StepId(1), StepId(0)))
+        );
+        states.set(StepId(1), StepState::Retrying);
+        assert!(states.find_blocked().is_none());
+        // A step that is tried again may have lost its dependency meanwhile.
+        states.set(StepId(1), StepState::Pending);
+        assert!(states.find_blocked().is_some());
+    }
+
+    #[test]
+    fn only_a_limited_number_of_steps_runs_at_the_same_time() {
+        let namespaces: String =
+            (0..MAX_RUNNING + 10).map(|number| object("Namespace", &format!("n{number}"), "")).collect();
+        let plan = plan(&[("10", namespaces)]);
+        let rollout = rollout(&plan);
+        let mut states = StepStates::new(&rollout);
+        let first = states.startable(CLUSTER, LevelRule::Exists);
+        assert_eq!(first.len(), MAX_RUNNING);
+        first.iter().for_each(|step| states.set(*step, StepState::Running));
+        assert_eq!(states.startable(CLUSTER, LevelRule::Exists), []);
+        states.set(first[0], StepState::Done);
+        assert_eq!(states.startable(CLUSTER, LevelRule::Exists), [StepId(MAX_RUNNING)]);
     }
 }
