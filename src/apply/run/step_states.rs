@@ -74,15 +74,15 @@ struct StageProgress {
 }
 
 impl ClusterProgress {
-    /// Counts a step that enters a state.
-    fn enter(&mut self, id: StepId, stage: usize, state: &StepState) {
+    /// Counts a step that enters a state. `number` is the number of its stage.
+    fn enter(&mut self, id: StepId, number: usize, state: &StepState) {
         if matches!(state, StepState::Pending) {
             self.pending.insert(id);
         }
-        if self.stages.len() <= stage {
-            self.stages.resize(stage + 1, StageProgress::default());
+        if self.stages.len() <= number {
+            self.stages.resize(number + 1, StageProgress::default());
         }
-        if let Some(count) = self.count(stage, state) {
+        if let Some(count) = self.count(number, state) {
             *count += 1;
         }
         self.running += usize::from(matches!(state, StepState::Running));
@@ -90,9 +90,9 @@ impl ClusterProgress {
     }
 
     /// Stops to count a step that leaves a state.
-    fn leave(&mut self, id: StepId, stage: usize, state: &StepState) {
+    fn leave(&mut self, id: StepId, number: usize, state: &StepState) {
         self.pending.remove(&id);
-        if let Some(count) = self.count(stage, state) {
+        if let Some(count) = self.count(number, state) {
             *count -= 1;
         }
         self.running -= usize::from(matches!(state, StepState::Running));
@@ -100,10 +100,10 @@ impl ClusterProgress {
     }
 
     /// Returns the number that counts the steps of a stage in a state; `None` if the state is settled.
-    fn count(&mut self, stage: usize, state: &StepState) -> Option<&mut usize> {
+    fn count(&mut self, number: usize, state: &StepState) -> Option<&mut usize> {
         match state {
-            StepState::Pending | StepState::Running => Some(&mut self.stages[stage].unapplied),
-            StepState::Applied { .. } => Some(&mut self.stages[stage].unready),
+            StepState::Pending | StepState::Running => Some(&mut self.stages[number].unapplied),
+            StepState::Applied { .. } => Some(&mut self.stages[number].unready),
             // A retried step waits for something that someone else creates, such as a namespace or a CRD. That may
             // need the objects of later stages, so they must not wait.
             StepState::Retrying | StepState::Done | StepState::Failed => None,
@@ -236,7 +236,7 @@ mod tests {
         let profile = "apiVersion: transship.openshift.io/v1\nkind: Profile\nmetadata: {name: p}\ntopology: t\ncluster: both\n";
         write("profiles/p.yaml", profile);
         for (level, text) in manifests {
-            write(&format!("payload/op/0000_{level}_op.yaml"), text);
+            write(&format!("payload/op/0000_{level}_op_1.yaml"), text);
         }
         let project = Project::load(folder.path()).unwrap();
         let profiles = project.profiles.named(Some("p")).unwrap();
@@ -309,7 +309,9 @@ mod tests {
         let mut states = StepStates::new(&rollout);
         let first = states.startable(CLUSTER, LevelRule::Exists);
         assert_eq!(first.len(), MAX_RUNNING);
-        first.iter().for_each(|step| states.set(*step, StepState::Running));
+        for step in &first {
+            states.set(*step, StepState::Running);
+        }
         assert_eq!(states.startable(CLUSTER, LevelRule::Exists), []);
         states.set(first[0], StepState::Done);
         assert_eq!(states.startable(CLUSTER, LevelRule::Exists), [StepId(MAX_RUNNING)]);
