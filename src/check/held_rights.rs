@@ -67,23 +67,44 @@ impl<'a> RoleBindings<'a> {
     }
 
     /// Returns the rights of a ServiceAccount in a namespace, or in the whole cluster if the namespace is empty.
-    pub(super) fn held(
+    pub(super) fn held(&self, account: Account<'_>, scope: &str) -> Result<HeldRights<'a>, TooManyRights> {
+        self.held_by(account, scope, |_| true)
+    }
+
+    /// Returns the rights of a ServiceAccount on roles and bindings, as [`held`](Self::held). Most rules are about other
+    /// resources, and collecting their rights takes long.
+    pub(super) fn held_on_roles(
+        &self,
+        account: Account<'_>,
+        scope: &str,
+    ) -> Result<HeldRights<'a>, TooManyRights> {
+        self.held_by(account, scope, |rule| rule.api_groups.iter().any(|group| group == RBAC || group == "*"))
+    }
+
+    /// Returns the rights that the rules grant for which `is_wanted` returns true.
+    fn held_by(
         &self,
         (namespace, name): Account<'_>,
         scope: &str,
+        is_wanted: impl Fn(&RoleRule) -> bool + Copy,
     ) -> Result<HeldRights<'a>, TooManyRights> {
         let mut held = HeldRights::default();
         for account in [(namespace, name), (namespace, ""), ALL_SERVICE_ACCOUNTS] {
             for binding in self.bindings.get(&account).into_iter().flatten() {
                 if binding.id.namespace.is_empty() || binding.id.namespace == scope {
-                    self.add_role(binding, &mut held)?;
+                    self.add_role(binding, is_wanted, &mut held)?;
                 }
             }
         }
         Ok(held)
     }
 
-    fn add_role(&self, binding: &Object, held: &mut HeldRights<'a>) -> Result<(), TooManyRights> {
+    fn add_role(
+        &self,
+        binding: &Object,
+        is_wanted: impl Fn(&RoleRule) -> bool,
+        held: &mut HeldRights<'a>,
+    ) -> Result<(), TooManyRights> {
         let role = binding.root.get("roleRef");
         let text = |field: &str| role.and_then(|role| role.get(field)?.as_str()).unwrap_or_default();
         let (kind, name) = (text("kind"), text("name"));
@@ -91,7 +112,7 @@ impl<'a> RoleBindings<'a> {
         match self.role(kind, namespace, name) {
             Some(role) => {
                 held.roles.push(&role.id);
-                for rule in self.rules(role) {
+                for rule in self.rules(role).into_iter().filter(is_wanted) {
                     held.rights.add(&rule)?;
                 }
             }

@@ -170,7 +170,7 @@ impl<'a> NeedsCheck<'a> {
     fn check_undeclared(&self, declared: &HashSet<Account<'_>>, report: &mut Report) {
         for account in self.bindings.accounts() {
             let Some(object) = self.service_account(account) else { continue };
-            let Ok(held) = self.bindings.held(account, account.0) else { continue };
+            let Ok(held) = self.bindings.held_on_roles(account, account.0) else { continue };
             let resources: Vec<&str> =
                 GRANTING.into_iter().filter(|kind| held.covers(kind, None, "create")).collect();
             // An identity with `escalate` and `bind` can grant rights that it does not hold.

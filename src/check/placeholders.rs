@@ -18,7 +18,10 @@ pub(super) fn check_text(field: &Field<'_>, text: &str, report: &mut Report) {
                 ),
         );
     }
-    if let Some(name) = first_placeholder(text) {
+    // Few texts have a `$`, and looking for a single byte is quick.
+    if text.contains('$')
+        && let Some(name) = first_placeholder(text)
+    {
         // The name is not shown for a Secret: everything in it may be secret.
         let shown =
             if field.object.id.kind == "Secret" { "${…}".to_owned() } else { format!("${{{name}}}") };

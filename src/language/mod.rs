@@ -39,7 +39,7 @@ pub(crate) use omission::{Omission, Omissions};
 pub(crate) use page::{CreatedItem, ImageReleases, Page, PatchEntry, PatchPosition, PatchTarget, Place};
 pub(crate) use parameter_set::{DEFAULT_SET, ParameterSet, ValueSources};
 pub(crate) use parameters::{Parameter, ParameterObject, ParameterOfGuest, Parameters};
-pub(crate) use pattern::TextPattern;
+pub(crate) use pattern::{TextPattern, is_literal};
 pub use profile::Profile;
 pub(crate) use profile::{FieldRule, INVENTORY_NAMESPACE, PolicyRule, PolicyTarget};
 pub use profiles::Profiles;

@@ -66,19 +66,29 @@ fn compile(text: &str) -> Result<Regex, InvalidPattern> {
 #[derive(Clone, Debug)]
 pub(crate) struct TextPattern {
     text: String,
-    regex: Regex,
+    /// `None` if the pattern matches only itself, as most names do. Compiling takes long.
+    regex: Option<Regex>,
 }
 
 impl TextPattern {
     /// Compiles a pattern.
     pub(crate) fn new(text: &str) -> Result<Self, InvalidPattern> {
-        Ok(Self { text: text.to_owned(), regex: compile(text)? })
+        let regex = if is_literal(text) { None } else { Some(compile(text)?) };
+        Ok(Self { text: text.to_owned(), regex })
     }
 
     /// Returns whether a text matches. A very long text never does.
     pub(crate) fn matches(&self, text: &str) -> bool {
-        text.len() <= MAX_TEXT_LENGTH && self.regex.is_match(text)
+        match &self.regex {
+            Some(regex) => text.len() <= MAX_TEXT_LENGTH && regex.is_match(text),
+            None => self.text == text,
+        }
     }
+}
+
+/// Returns whether a regular expression matches only itself.
+pub(crate) fn is_literal(regex: &str) -> bool {
+    regex.len() <= MAX_LENGTH && regex.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
 impl fmt::Display for TextPattern {

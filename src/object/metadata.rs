@@ -1,7 +1,7 @@
 //! The metadata of an object: labels, annotations and other fields.
 
 use super::DELETE;
-use crate::yaml::{Node, Value};
+use crate::yaml::{Map, Node, Value};
 
 /// Returns a field of `metadata`.
 pub(crate) fn metadata<'n>(root: &'n Node, field: &str) -> Option<&'n Node> {
@@ -73,6 +73,15 @@ impl<'a> Annotations<'a> {
     /// Returns whether the object has annotations. An empty map counts.
     pub(crate) fn exist(&self) -> bool {
         self.0.is_some()
+    }
+
+    /// Returns the annotations whose keys start with a prefix: the rest of the key, and the value.
+    pub(crate) fn with_prefix(
+        &self,
+        prefix: &'static str,
+    ) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
+        let entries = self.0.and_then(Node::as_map).into_iter().flat_map(Map::iter);
+        entries.filter_map(move |entry| Some((entry.key.strip_prefix(prefix)?, label_text(&entry.value)?)))
     }
 
     /// Returns the value of an annotation.

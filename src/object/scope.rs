@@ -27,7 +27,8 @@ pub(crate) fn defined_kind(root: &Node) -> Option<(&str, &str)> {
 /// the user declares.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scopes {
-    custom: HashMap<(String, String), Scope>,
+    /// By group and kind.
+    custom: HashMap<String, HashMap<String, Scope>>,
 }
 
 impl Scopes {
@@ -42,19 +43,19 @@ impl Scopes {
                 Some(_) => Scope::Namespaced,
                 None => continue,
             };
-            scopes.custom.insert((group.to_owned(), kind.to_owned()), scope);
+            scopes.custom.entry(group.to_owned()).or_default().insert(kind.to_owned(), scope);
         }
         scopes
     }
 
     /// Declares the scope of a kind, unless a CustomResourceDefinition already does.
     pub(crate) fn declare(&mut self, group: &str, kind: &str, scope: Scope) {
-        self.custom.entry((group.to_owned(), kind.to_owned())).or_insert(scope);
+        self.custom.entry(group.to_owned()).or_default().entry(kind.to_owned()).or_insert(scope);
     }
 
     /// Returns the scope of a kind, or `None` if the kind is unknown.
     pub(crate) fn of(&self, group: &str, kind: &str) -> Option<Scope> {
-        if let Some(scope) = self.custom.get(&(group.to_owned(), kind.to_owned())) {
+        if let Some(scope) = self.custom.get(group).and_then(|kinds| kinds.get(kind)) {
             return Some(*scope);
         }
         schema_table::built_in_scope(group, kind).or_else(|| aggregated_scope(group, kind))

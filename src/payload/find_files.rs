@@ -202,7 +202,7 @@ fn check_name(entry: &DirEntry, name: &str) -> Result<(), Diagnostic> {
         return Err(error_at(entry, "a payload cannot contain a file for kustomize")
             .help("move it out of the payload; `patches` in a page can use its patch files"));
     }
-    if is_near_yaml(extension) && !is_manifest(name) {
+    if !is_manifest(name) && is_near_yaml(extension) {
         return Err(error_at(entry, &format!("`.{extension}` is not the extension of a manifest"))
             .note("the file would be ignored")
             .help("rename it to .yaml, or remove it from the payload"));

@@ -10,7 +10,8 @@ impl Payload {
     pub(crate) fn inputs_sha256(&self) -> Sha256 {
         let mut hasher = Hasher::default();
         hasher.add(&self.sha256().to_string());
-        for (component, digest) in &self.page_digests {
+        for (component, page) in &self.page_documents {
+            let digest = Sha256::of(json::write(page).as_bytes());
             hasher.add_all(&["page", component, &digest.to_string()]);
         }
         for file in self.patch_files.values().flatten() {

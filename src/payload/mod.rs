@@ -12,6 +12,7 @@ mod with_fragments;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::language::{Marked, Page, Parameter};
@@ -38,8 +39,8 @@ pub struct Payload {
     /// The pages, by component.
     pub(crate) pages: BTreeMap<String, Page>,
     root: PathBuf,
-    /// The digests of the pages, by component.
-    page_digests: BTreeMap<String, Sha256>,
+    /// The documents of the pages, by component, for the render digest.
+    page_documents: BTreeMap<String, Node>,
     patch_files: BTreeMap<String, Vec<page::PatchFile>>,
     by_component: BTreeMap<String, Vec<usize>>,
     /// The images of clusters that run another release.
@@ -61,8 +62,8 @@ pub(crate) struct File {
     pub(crate) component: String,
     /// The file name from which the run level is read: its own, or for a file of a fragment that of the manifest after it.
     pub(crate) ordered_as: String,
-    /// The digest of the file.
-    pub(crate) sha256: Sha256,
+    /// The text of the file, for the digest of the payload. Most commands need no digest, so it is not computed here.
+    text: Arc<str>,
     /// Whether the cluster-version-operator fills in values before it uses the file.
     pub(crate) is_go_template: bool,
 }
@@ -101,7 +102,7 @@ impl Payload {
             release: None,
             pages: BTreeMap::new(),
             root: root.to_owned(),
-            page_digests: BTreeMap::new(),
+            page_documents: BTreeMap::new(),
             patch_files: BTreeMap::new(),
             by_component: BTreeMap::new(),
             images_of_cluster: BTreeMap::new(),
@@ -141,7 +142,7 @@ impl Payload {
                     let component = find_files::component(path).to_owned();
                     patches.extend(loaded.patch_files.iter().map(|file| file.found.clone()));
                     self.patch_files.insert(component.clone(), loaded.patch_files);
-                    self.page_digests.insert(component.clone(), loaded.sha256);
+                    self.page_documents.insert(component.clone(), loaded.document);
                     self.pages.insert(component, loaded.page);
                 }
                 Err(found) => errors.append(found),
@@ -167,7 +168,7 @@ impl Payload {
             component,
             path,
             ordered_as,
-            sha256: parsed.sha256,
+            text: parsed.text,
             is_go_template: parsed.is_go_template,
         });
     }
@@ -267,7 +268,8 @@ impl Payload {
     pub(crate) fn sha256(&self) -> Sha256 {
         let mut digest = Hasher::default();
         for file in &self.files {
-            digest.update(format!("{}  {}\n", file.sha256, file.path).as_bytes());
+            let of_file = Sha256::of(file.text.as_bytes());
+            digest.update(format!("{of_file}  {}\n", file.path).as_bytes());
         }
         digest.finish()
     }

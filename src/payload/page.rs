@@ -7,8 +7,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::file;
 use crate::glob;
 use crate::language::{Marked, Page, PatchEntry, Profiles};
-use crate::sha256::Sha256;
-use crate::yaml::{self, Entry, Map, Mark, Node, Sources, Value, json};
+use crate::yaml::{self, Entry, Map, Mark, Node, Sources, Value};
 
 /// The file name of a page in the folder of its component.
 pub(super) const PAGE: &str = "component.yaml";
@@ -27,8 +26,8 @@ pub(super) struct PatchFile {
 pub(super) struct LoadedPage {
     pub(super) page: Page,
     pub(super) patch_files: Vec<PatchFile>,
-    /// The digest of the page.
-    pub(super) sha256: Sha256,
+    /// The page as it was read.
+    pub(super) document: Node,
 }
 
 /// Loads a page and its patch files. The path is below the payload's folder.
@@ -40,7 +39,7 @@ pub(super) fn load(root: &Path, path: &str, sources: &mut Sources) -> Result<Loa
     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
     check_folder(&page, folder, node.mark, sources)?;
     let patch_files = load_patch_files(root, &root.join(folder), &page, sources)?;
-    Ok(LoadedPage { page, patch_files, sha256: Sha256::of(json::write(&node).as_bytes()) })
+    Ok(LoadedPage { page, patch_files, document: node })
 }
 
 /// Checks that a page in the payload is for the folder in which it is.

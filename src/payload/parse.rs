@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::{Manifest, find_files};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::file;
 use crate::object::{ObjectId, label_text, mask};
-use crate::sha256::Sha256;
 use crate::yaml::{self, Document, Mark, SourceId, Value};
 
 /// A file to read.
@@ -21,7 +21,7 @@ pub(super) struct Input {
 
 /// The content of a file.
 pub(super) struct Parsed {
-    pub(super) sha256: Sha256,
+    pub(super) text: Arc<str>,
     pub(super) manifests: Vec<Manifest>,
     pub(super) warnings: Vec<Diagnostic>,
     pub(super) is_go_template: bool,
@@ -33,15 +33,16 @@ pub(super) fn manifests(root: &Path, input: &Input) -> Result<Parsed, Diagnostic
     let documents =
         yaml::read(&text, input.source).map_err(|error| Diagnostic::syntax(error, &input.name))?;
     let mut parsed = Parsed {
-        sha256: Sha256::of(text.as_bytes()),
         manifests: Vec::new(),
         warnings: Vec::new(),
         is_go_template: is_go_template(&text, input),
+        text: text.into(),
     };
     if parsed.is_go_template {
         parsed.warnings.push(go_template(input));
     }
     let mut errors = Diagnostics::default();
+    let is_only = documents.len() == 1;
     let mut seen = HashMap::new();
     for (index, document) in documents.into_iter().enumerate() {
         let mark = document.root.mark;
@@ -51,7 +52,8 @@ pub(super) fn manifests(root: &Path, input: &Input) -> Result<Parsed, Diagnostic
             continue;
         };
         parsed.warnings.extend(ignored_annotations(&manifest, &input.name));
-        match seen.insert(manifest.id.clone(), mark) {
+        let first = if is_only { None } else { seen.insert(manifest.id.clone(), mark) };
+        match first {
             Some(first) => errors.0.push(duplicate_object(&manifest.id, first, mark, &input.name)),
             None => parsed.manifests.push(manifest),
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{File, Manifest, Payload, RunLevel, Sha256, page};
+use super::{File, Manifest, Payload, RunLevel, page};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::object::{ObjectId, mask};
 use crate::yaml::{Node, Sources, json};
@@ -70,7 +70,7 @@ impl Payload {
         self.files.push(File {
             component: component.to_owned(),
             ordered_as: ordered_as.unwrap_or(&manifest.file).to_owned(),
-            sha256: Sha256::of(json::write(&manifest.root).as_bytes()),
+            text: json::write(&manifest.root).into(),
             path: manifest.file,
             is_go_template: false,
         });

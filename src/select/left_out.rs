@@ -53,21 +53,20 @@ impl<'a> LeaveOut<'a> {
         if let Some(exclusion) = self.filtered(manifest) {
             return Ok(Some(LeftOut { exclusion, decided_by: None }));
         }
-        if let Some(exclusion) = self.component_absent(manifest)? {
+        let page = self.view.payload.page(self.component(manifest));
+        if let Some(page) = page
+            && let Some(exclusion) = self.component_absent(page, manifest)?
+        {
             return Ok(Some(LeftOut { exclusion, decided_by: None }));
         }
-        match self.omitted(manifest)? {
-            None => self.deleted(manifest),
-            omitted => Ok(omitted),
+        match (self.omitted(page, manifest)?, page) {
+            (None, Some(page)) => self.deleted(page, manifest),
+            (omitted, _) => Ok(omitted),
         }
     }
 
     pub(super) fn component(&self, manifest: &Manifest) -> &'a str {
         &self.view.payload.file(manifest).component
-    }
-
-    fn page(&self, manifest: &Manifest) -> Option<&'a Page> {
-        self.view.payload.page(self.component(manifest))
     }
 
     /// Applies the cluster-version-operator's filters. They also include a manifest whose annotations name a profile of
@@ -93,29 +92,28 @@ impl<'a> LeaveOut<'a> {
         let view = self.view;
         let named = move |profile: &&Profile| {
             view.profile.cluster != Cluster::Both
-                && annotations.get(&format!("{INCLUDE}{}", profile.name)) == Some("true")
+                && annotations.with_prefix(INCLUDE).any(|named| named == (profile.name.as_str(), "true"))
         };
         view.context.profiles.in_topology_of(view.profile).filter(named)
     }
 
-    /// Returns why the whole component does not exist.
-    fn component_absent(&self, manifest: &Manifest) -> Result<Option<Exclusion>, Diagnostic> {
-        let Some(page) = self.page(manifest) else { return Ok(None) };
+    /// Returns why the whole component of a manifest does not exist.
+    fn component_absent(&self, page: &Page, manifest: &Manifest) -> Result<Option<Exclusion>, Diagnostic> {
         let variables = Variables::of(self.view, self.component(manifest));
         let unmet = unmet(&page.when, &variables, self.view.context.sources)?;
         Ok(unmet.map(|condition| omitted(&format!("the component does not exist: {condition}"))))
     }
 
     /// Returns the reason and the entry of `ignore` or `omit` that leaves a manifest out.
-    fn omitted(&self, manifest: &Manifest) -> Result<Option<LeftOut>, Diagnostic> {
-        if let Some(page) = self.page(manifest) {
+    fn omitted(&self, page: Option<&Page>, manifest: &Manifest) -> Result<Option<LeftOut>, Diagnostic> {
+        if let Some(page) = page {
             let file = self.view.payload.file(manifest).name();
             if let Some((_, reason)) = page.ignore.iter().find(|(pattern, _)| glob::matches(pattern, file)) {
                 let decided_by = Some(reason.mark);
                 return Ok(Some(LeftOut { exclusion: omitted(&reason.value), decided_by }));
             }
         }
-        let page = self.page(manifest).map(|page| &page.omit);
+        let page = page.map(|page| &page.omit);
         let placements = self.fragment_placements.get(self.component(manifest));
         let fragments = placements.into_iter().flatten().map(|placement| &placement.omit);
         for omissions in page.into_iter().chain(fragments).chain([&self.view.profile.omit]) {
@@ -141,8 +139,7 @@ impl<'a> LeaveOut<'a> {
     }
 
     /// Returns the reason and the patch of the page that deletes the object of a manifest.
-    fn deleted(&self, manifest: &Manifest) -> Result<Option<LeftOut>, Diagnostic> {
-        let Some(page) = self.page(manifest) else { return Ok(None) };
+    fn deleted(&self, page: &Page, manifest: &Manifest) -> Result<Option<LeftOut>, Diagnostic> {
         for entry in &page.patches {
             if !self.view.profile.is_in(&entry.value.profiles) || !self.deletes(page, entry, manifest) {
                 continue;

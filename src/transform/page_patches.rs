@@ -9,7 +9,7 @@ use super::patch_address::Address;
 use super::patch_uses::{PatchEffect, PatchUse};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::expand::{self, Variables, View};
-use crate::language::{Marked, Page, PatchEntry, PatchPosition, unmet};
+use crate::language::{Marked, Page, PatchEntry, PatchPosition, is_literal, unmet};
 use crate::nearest::nearest;
 use crate::object::{Cause, Object, ObjectId, Schema};
 use crate::payload::{PatchSelector, deletes_object};
@@ -76,11 +76,6 @@ fn may_select(entry: &PatchEntry, id: &ObjectId) -> bool {
     may_match(&target.kind, &id.kind)
         && may_match(&target.name, &id.name)
         && may_match(&target.namespace, &id.namespace)
-}
-
-/// Returns whether a regular expression matches only itself.
-fn is_literal(regex: &str) -> bool {
-    regex.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
 /// Returns the patches of a component's page for this profile.

@@ -63,6 +63,7 @@ const TEST_BED_CASES: [&[TestBedCase]; 19] = [
 
 fn main() {
     process::become_the_tool();
+    bench::meter::become_the_meter();
     if std::env::var("TRANSSHIP_PLAYGROUND").is_ok_and(|value| value == "1") {
         return playground::run();
     }

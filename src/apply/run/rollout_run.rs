@@ -332,11 +332,11 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
                     (false, true) => LevelRule::Ready,
                     (false, false) => LevelRule::Exists,
                 };
-                let mut startable = self.states.startable(ClusterId(index), rule);
-                if cluster.is_held_back() {
-                    startable.retain(|step| cluster.may_precede_inventory(&self.step(*step).object.id));
-                }
-                steps.extend(startable);
+                let is_held_back = cluster.is_held_back();
+                let may_start = |step: StepId| {
+                    !is_held_back || cluster.may_precede_inventory(&self.step(step).object.id)
+                };
+                steps.extend(self.states.startable(ClusterId(index), rule, may_start));
             }
         }
         steps
