@@ -3,6 +3,7 @@
 pub(super) mod decision;
 pub(super) mod desired;
 pub(super) mod digest;
+pub(super) mod drift;
 pub(super) mod event;
 pub(super) mod guest_inventory;
 pub(super) mod inventory;

@@ -95,7 +95,10 @@ fn diff_can_show_one_object(bed: &TestBed) {
         json!({
             "cluster": "both", "change": "changed", "message": "",
             "object": {"group": "", "kind": "Secret", "namespace": "openshift-op", "name": "credentials"},
-            "fields": [r#"/data/password: "<hidden, before>" -> "<hidden, after>""#],
+            "fields": [{
+                "path": "/data/password", "change": "changed",
+                "before": "<hidden, before>", "after": "<hidden, after>",
+            }],
         })
     );
     assert_code(&diff_with(cluster, &project, &["serviceaccount/op"]), 0);

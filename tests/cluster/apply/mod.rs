@@ -4,6 +4,7 @@ mod applied_state;
 pub(crate) mod connections;
 pub(crate) mod crash;
 pub(crate) mod diff_and_dry_run;
+pub(crate) mod drift;
 pub(crate) mod fixture;
 mod in_process;
 pub(crate) mod rights;
