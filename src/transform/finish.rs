@@ -71,7 +71,7 @@ fn finish_cluster<'a>(cluster: WithIntents<'a>, uses: &mut PatchUses) -> Result<
         warnings = namespace::move_to(&target, &mut objects, &view.scopes(), view.context.sources)?;
         namespace = Some(target.value);
     }
-    strip_annotations::apply(&mut objects, &view.profile.strip);
+    strip_annotations::apply(&mut objects, &view.profile.strip, view.context.sources)?;
     empty_metadata::remove(&mut objects, &view);
     // Policy and patches may have added values to Secrets.
     for object in &mut objects {

@@ -17,7 +17,7 @@ use crate::apply::decide::rollout::{Action, ClusterId, Rollout, StepId};
 use crate::apply::run::clusters::OnEvent;
 use crate::apply::run::delete::PhasedDeletion;
 use crate::apply::run::rollout_result::RolloutResult;
-use crate::object::is_tombstone;
+use crate::object::{Object, is_tombstone};
 use crate::yaml;
 
 /// Marks the revision of an inventory while objects are pruned.
@@ -34,11 +34,16 @@ pub(crate) async fn write_ahead(
     let mut ahead = Inventory { revision: revision(rollout, id), ..cluster.inventory.initial().clone() };
     for (_, step) in rollout.steps_of(id).filter(|(_, step)| step.action != Action::Delete) {
         if cluster.inventory.initial().find(&step.object.id).is_none() {
-            ahead.entries.push(InventoryEntry::planned(&step.object.id, version_of(step.object)));
+            ahead.entries.push(planned(step.object));
         }
     }
     ahead.record_render(&cluster.render_digest, cluster.inventory.initial());
     cluster.inventory.save_if_changed(&ahead).await
+}
+
+/// Returns the entry of an object that will be applied.
+fn planned(object: &Object) -> InventoryEntry {
+    InventoryEntry { keep: object.is_kept(), ..InventoryEntry::planned(&object.id, version_of(object)) }
 }
 
 /// Returns a digest of all objects that are rendered for a cluster.
@@ -130,8 +135,7 @@ impl RolloutEnd<'_, '_> {
                 continue;
             }
             let known = self.result.entries.get(&step_id).or_else(|| initial.find(id));
-            let planned = || InventoryEntry::planned(id, version_of(step.object));
-            entries.push(known.cloned().unwrap_or_else(planned));
+            entries.push(known.cloned().unwrap_or_else(|| planned(step.object)));
         }
         entries
     }
