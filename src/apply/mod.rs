@@ -15,7 +15,7 @@
 //! | | `readiness` | whether an object is ready |
 //! | | `drift` | what others changed in fields that matter |
 //! | | `object_error` | why an object could not be applied or deleted |
-//! | | `event`, `progress_line` | the output of a rollout |
+//! | | `event`, `event_groups`, `progress_line` | the output of a rollout |
 //! | | `json_fields`, `digest`, `url_segment` | helpers for JSON, digests and URL paths |
 //! | `wire` | | requests to one API server |
 //! | | `client`, `proxy` | connections |
@@ -60,7 +60,8 @@ pub use crate::object::DependencyReason as SameClusterReason;
 pub use cluster::live_cluster::TargetCluster;
 pub use cluster::options::Options;
 pub(crate) use decide::desired::as_applied;
-pub use decide::event::{Event, EventKind, Summary};
+pub use decide::event::{Event, EventKind, Stamp, Summary};
+pub(crate) use decide::event_groups::EventGroups;
 pub use decide::ownership::Adoption;
 pub use decide::progress_line::ProgressLine;
 pub use decide::prune::Approval;
@@ -75,6 +76,7 @@ pub use run::dry_run::dry_run;
 pub use run::live_change::LiveChange;
 pub use run::wait_for::{InvalidWaitTarget, WaitProgress, WaitState, WaitTarget, wait_for};
 pub use wire::client::{Endpoint, connect};
+pub use wire::throttle::RequestLimits;
 
 #[cfg(test)]
 mod tests {

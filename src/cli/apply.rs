@@ -9,6 +9,7 @@ use crate::object::Cluster;
 use clap::Args;
 
 use super::clusters::{Clusters, block_on};
+use super::object_filter::ObjectFilter;
 use super::{Inputs, Outcome, output};
 
 /// Apply the rendered objects to the clusters of a topology, in order
@@ -18,6 +19,7 @@ Examples:
   transship apply --topology standalone --wait
   transship apply --topology hypershift --management-kubeconfig mc.kubeconfig --guest-kubeconfig guest.kubeconfig
   transship apply --topology hypershift … --prune --approve-prune management=3,guest=11
+  transship apply --topology standalone --component csi-snapshot-controller --object Deployment
 
 Exit code 3 means that something failed in a cluster. Everything that does not depend on it was applied.")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
@@ -26,6 +28,8 @@ pub(super) struct Apply {
     inputs: Inputs,
     #[command(flatten)]
     clusters: Clusters,
+    #[command(flatten)]
+    filter: ObjectFilter,
     /// Print what `apply` would do, in order, and write nothing
     #[arg(long)]
     dry_run: bool,
@@ -82,9 +86,16 @@ impl FromStr for Approved {
 impl Apply {
     pub(super) fn run(self) -> Result<Outcome, Diagnostics> {
         let project = self.inputs.load()?;
-        let profiles = self.clusters.profiles(&project)?;
+        let mut profiles = self.clusters.profiles(&project)?;
         self.check_approval(&profiles)?;
-        let plans = crate::render(&project.context(), &profiles)?;
+        let mut plans = self.filter.apply(crate::render(&project.context(), &profiles)?)?;
+        if self.filter.is_partial() {
+            // A cluster without a selected object is left alone.
+            profiles.retain(|profile| {
+                plans.iter().any(|plan| plan.profile == profile.name && !plan.objects.is_empty())
+            });
+            plans.retain(|plan| !plan.objects.is_empty());
+        }
         for plan in &plans {
             output::warn(&plan.warnings);
         }
@@ -95,13 +106,14 @@ impl Apply {
             recreate: self.recreate.clone(),
             prune: self.prune,
             approval: self.approve_prune.map_or_else(Approval::default, |approved| approved.0),
+            partial: self.filter.is_partial(),
             ..self.clusters.options()
         };
         block_on(async {
-            let targets = self.clusters.targets(&project, &profiles, &plans).await?;
+            let targets = self.clusters.targets("apply", &project, &profiles, &plans).await?;
             if self.dry_run {
                 let summary = apply::dry_run(targets, &options, |event| self.clusters.print(event)).await?;
-                return self.clusters.finish(&summary);
+                return self.clusters.finish_dry_run(&summary);
             }
             let mut progress = self.clusters.progress(&profiles, &plans);
             let summary = apply::apply(targets, &options, |event| progress.report(event)).await;

@@ -36,7 +36,7 @@ impl Delete {
         profiles.retain(|profile| !(self.without_guest && profile.cluster == Cluster::Guest));
         let plans = crate::render_unchecked(&project.context(), &profiles)?;
         block_on(async {
-            let targets = self.clusters.targets(&project, &profiles, &plans).await?;
+            let targets = self.clusters.targets("delete", &project, &profiles, &plans).await?;
             let mut progress = self.clusters.progress(&profiles, &plans);
             let options = self.clusters.options();
             let summary = apply::delete(targets, &options, |event| progress.report(event)).await;

@@ -94,7 +94,7 @@ impl Diff {
         let context = project.context();
         let plans = crate::render(&context, &profiles)?;
         block_on(async {
-            let targets = self.clusters.targets(&project, &profiles, &plans).await?;
+            let targets = self.clusters.targets("diff", &project, &profiles, &plans).await?;
             let mut failed = false;
             let adoption = if self.adopt { Adoption::On } else { Adoption::Off };
             let options = Options { adoption, ..self.clusters.options() };

@@ -5,6 +5,8 @@ mod apply;
 #[cfg(feature = "apply")]
 mod clusters;
 #[cfg(feature = "apply")]
+mod command_run;
+#[cfg(feature = "apply")]
 mod delete;
 mod diff;
 mod explain;
@@ -13,6 +15,8 @@ mod golden;
 mod lint;
 mod list;
 mod logging;
+#[cfg(feature = "apply")]
+mod object_filter;
 mod output;
 mod patch;
 #[cfg(feature = "apply")]

@@ -39,7 +39,7 @@ type Case = (&'static str, fn(&ControlPlane));
 type TestBedCase = (&'static str, fn(&TestBed));
 
 const CASES: [&[Case]; 2] = [checks::CASES, wait_for::CASES];
-const TEST_BED_CASES: [&[TestBedCase]; 20] = [
+const TEST_BED_CASES: [&[TestBedCase]; 21] = [
     test_bed_tests::CASES,
     fault_proxy_tests::CASES,
     apply::storage_payload::CASES,
@@ -47,6 +47,7 @@ const TEST_BED_CASES: [&[TestBedCase]; 20] = [
     apply::connections::CASES,
     apply::diff_and_dry_run::CASES,
     apply::drift::CASES,
+    apply::operator_view::CASES,
     apply::crash::CASES,
     apply::scenarios::network_failures::CASES,
     apply::scenarios::other_writers::CASES,

@@ -95,7 +95,7 @@ impl<'a> LiveCluster<'a> {
         let location = InventoryLocation::of(profile, plan);
         let (apply_set, namespace) = (location.apply_set_id(), location.namespace.clone());
         let server = ApiServer::new(client.clone(), options.retry_timeout, options.deadline());
-        let server = Arc::new(server);
+        let server = Arc::new(server.limited(options.limits));
         let resources = ServedResources::discover(&server).await?;
         let mut cluster = Self {
             cluster: profile.cluster,
@@ -113,7 +113,7 @@ impl<'a> LiveCluster<'a> {
             notices: Vec::new(),
         };
         cluster.read_labelled(&plan.objects).await?;
-        if cluster.cluster == Cluster::Guest {
+        if cluster.cluster == Cluster::Guest && !options.partial {
             cluster.check_inventory(&plan.objects);
         }
         Ok(cluster)

@@ -7,6 +7,7 @@ use tokio::time::Instant;
 use crate::apply::decide::object_error::WaitHint;
 use crate::apply::decide::ownership::Adoption;
 use crate::apply::decide::prune::Approval;
+use crate::apply::wire::throttle::RequestLimits;
 use crate::language::Selector;
 use crate::object::ObjectId;
 
@@ -27,6 +28,11 @@ pub struct Options {
     pub prune: bool,
     /// Which deletions the user approved.
     pub approval: Approval,
+    /// Whether only some of the rendered objects are given. Then the inventory keeps the entries of all others, nothing is
+    /// pruned, and the rollout does not count as an installation.
+    pub partial: bool,
+    /// The load on each API server.
+    pub limits: RequestLimits,
     /// When the command started.
     pub started: Instant,
 }

@@ -5,6 +5,7 @@ pub(super) mod desired;
 pub(super) mod digest;
 pub(super) mod drift;
 pub(super) mod event;
+pub(super) mod event_groups;
 pub(super) mod guest_inventory;
 pub(super) mod inventory;
 pub(super) mod inventory_entries;

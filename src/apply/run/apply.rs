@@ -16,7 +16,9 @@ pub async fn apply(
     options: &Options,
     mut on_event: impl FnMut(&Event) + Send,
 ) -> Result<Summary, Diagnostic> {
-    check_not_empty(&targets)?;
+    if !options.partial {
+        check_not_empty(&targets)?;
+    }
     let rollout = plan_rollout(&targets)?;
     let mut summary = Summary::default();
     let mut on_event = |event: Event| {
@@ -27,7 +29,7 @@ pub async fn apply(
     let clusters = guest_first(result.clusters.iter().map(Option::as_deref));
     for (index, (id, cluster)) in clusters.iter().copied().enumerate() {
         let is_done = |step| result.is_done(step);
-        let decision = decide_prune_after(&rollout, (id, cluster), options.approval, is_done);
+        let decision = decide_prune_after(&rollout, (id, cluster), options, is_done);
         let deadline = share_of_deadline(options.deadline(), clusters.len() - index);
         let end = RolloutEnd { rollout: &rollout, result: &result, options, id, cluster, deadline };
         end.finish(decision, &mut on_event).await;

@@ -1,6 +1,6 @@
 //! Updates the inventory before and after a rollout, so that it always lists every object that exists.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
@@ -12,12 +12,12 @@ use crate::apply::decide::desired::version_of;
 use crate::apply::decide::digest;
 use crate::apply::decide::event::{Event, EventKind};
 use crate::apply::decide::inventory::{Inventory, InventoryEntry};
-use crate::apply::decide::prune::{Approval, HoldReason, PruneCandidates, PruneDecision, decide_prune};
-use crate::apply::decide::rollout::{Action, ClusterId, Rollout, StepId};
+use crate::apply::decide::prune::{HoldReason, PruneCandidates, PruneDecision, decide_prune};
+use crate::apply::decide::rollout::{Action, ClusterId, Rollout, Step, StepId};
 use crate::apply::run::clusters::OnEvent;
 use crate::apply::run::delete::PhasedDeletion;
 use crate::apply::run::rollout_result::RolloutResult;
-use crate::object::{Object, is_tombstone};
+use crate::object::{Object, ObjectId, is_tombstone};
 use crate::yaml;
 
 /// Marks the revision of an inventory while objects are pruned.
@@ -30,14 +30,20 @@ pub(crate) async fn write_ahead(
     cluster: &LiveCluster<'_>,
     rollout: &Rollout<'_>,
     id: ClusterId,
+    options: &Options,
 ) -> Result<(), ClusterError> {
-    let mut ahead = Inventory { revision: revision(rollout, id), ..cluster.inventory.initial().clone() };
+    let mut ahead = cluster.inventory.initial().clone();
+    if !options.partial {
+        ahead.revision = revision(rollout, id);
+    }
     for (_, step) in rollout.steps_of(id).filter(|(_, step)| step.action != Action::Delete) {
         if cluster.inventory.initial().find(&step.object.id).is_none() {
             ahead.entries.push(planned(step.object));
         }
     }
-    ahead.record_render(&cluster.render_digest, cluster.inventory.initial());
+    if !options.partial {
+        ahead.record_render(&cluster.render_digest, cluster.inventory.initial());
+    }
     cluster.inventory.save_if_changed(&ahead).await
 }
 
@@ -56,13 +62,17 @@ fn revision(rollout: &Rollout<'_>, cluster: ClusterId) -> String {
     digest::of_hash(hash)
 }
 
-/// Decides what to prune in a cluster. Leaves out objects that a tombstone deleted already.
+/// Decides what to prune in a cluster. Leaves out objects that a tombstone deleted already. A partial rollout prunes
+/// nothing: it does not know what is rendered.
 pub(crate) fn decide_prune_after(
     rollout: &Rollout<'_>,
     (id, cluster): (ClusterId, &LiveCluster<'_>),
-    approval: Approval,
+    options: &Options,
     is_done: impl Fn(StepId) -> bool,
 ) -> PruneDecision {
+    if options.partial {
+        return PruneDecision::default();
+    }
     let (mut rendered, mut deleted) = (HashSet::new(), HashSet::new());
     for (step_id, step) in rollout.steps_of(id) {
         let id = &step.object.id;
@@ -75,7 +85,7 @@ pub(crate) fn decide_prune_after(
     let mut inventory = cluster.inventory.initial().clone();
     inventory.entries.retain(|entry| !deleted.contains(&entry.id));
     let candidates = PruneCandidates { cluster: cluster.cluster, inventory: &inventory, rendered: &rendered };
-    decide_prune(&candidates, approval)
+    decide_prune(&candidates, options.approval)
 }
 
 /// Finishes a rollout in one cluster: prunes, and writes the inventory.
@@ -93,6 +103,9 @@ impl RolloutEnd<'_, '_> {
     /// Prunes the cluster if the rollout is complete, and writes its inventory.
     pub(crate) async fn finish(&self, decision: PruneDecision, on_event: &mut OnEvent<'_>) {
         let cluster = self.cluster;
+        if self.options.partial {
+            return self.finish_partial(on_event).await;
+        }
         let is_complete = self.result.is_complete();
         let mut inventory = Inventory {
             installed: cluster.inventory.initial().installed || is_complete,
@@ -120,6 +133,26 @@ impl RolloutEnd<'_, '_> {
             }
         }
         inventory.record_render(&cluster.render_digest, cluster.inventory.initial());
+        if let Err(error) = cluster.inventory.save_if_changed(&inventory).await {
+            on_event(Event::for_cluster(cluster.cluster, EventKind::Failed, error.to_string()));
+        }
+    }
+
+    /// Writes the inventory after a partial rollout: replaces only the entries of the objects that were given.
+    async fn finish_partial(&self, on_event: &mut OnEvent<'_>) {
+        let (cluster, initial) = (self.cluster, self.cluster.inventory.initial());
+        let is_deleted =
+            |(id, step): &(StepId, &Step<'_>)| step.action == Action::Delete && self.result.is_done(*id);
+        let deleted = self.rollout.steps_of(self.id).filter(is_deleted);
+        let deleted: HashSet<&ObjectId> = deleted.map(|(_, step)| &step.object.id).collect();
+        let (known, new): (Vec<InventoryEntry>, Vec<InventoryEntry>) =
+            self.entries().into_iter().partition(|entry| initial.find(&entry.id).is_some());
+        let known: HashMap<&ObjectId, &InventoryEntry> =
+            known.iter().map(|entry| (&entry.id, entry)).collect();
+        let mut inventory = initial.clone();
+        inventory.entries.retain(|entry| !deleted.contains(&entry.id));
+        let kept = inventory.entries.iter().map(|entry| (*known.get(&entry.id).unwrap_or(&entry)).clone());
+        inventory.entries = kept.chain(new).collect();
         if let Err(error) = cluster.inventory.save_if_changed(&inventory).await {
             on_event(Event::for_cluster(cluster.cluster, EventKind::Failed, error.to_string()));
         }

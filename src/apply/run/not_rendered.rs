@@ -23,7 +23,7 @@ pub(crate) async fn not_rendered(
     let mut changes = Vec::new();
     for (index, cluster) in clusters.iter().enumerate() {
         let Some(cluster) = cluster else { continue };
-        let decision = decide_prune_after(rollout, (ClusterId(index), cluster), options.approval, |_| true);
+        let decision = decide_prune_after(rollout, (ClusterId(index), cluster), options, |_| true);
         let pruned = decision.prune.into_iter().map(|entry| (entry, None));
         let held = decision.held.into_iter().map(|held| (held.entry, Some(held.reason)));
         let entries = pruned.chain(held).map(|(entry, reason)| find_change(cluster, entry, reason));

@@ -165,7 +165,7 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
                 sleep(delay).await;
                 let mut cluster = LiveCluster::read(target, options).await?;
                 cluster.find_existing(&target.plan.objects).await;
-                write_ahead(&cluster, rollout, id).await?;
+                write_ahead(&cluster, rollout, id, options).await?;
                 Ok(cluster)
             };
             let result = match timeout_at(options.deadline(), read).await {

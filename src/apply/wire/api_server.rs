@@ -18,7 +18,7 @@ use crate::apply::wire::error::{ApiError, RequestError};
 use crate::apply::wire::memory::{Reservation, ResponseMemory, estimate};
 use crate::apply::wire::request::{ApiRequest, with_query};
 use crate::apply::wire::request_retries::{PROBE_TIMEOUT, RequestRetries, retry_after};
-use crate::apply::wire::throttle::Throttle;
+use crate::apply::wire::throttle::{RequestLimits, Throttle};
 
 /// How long one attempt may take.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(20);
@@ -57,7 +57,18 @@ pub(crate) struct ApiServer {
 
 impl ApiServer {
     pub(crate) fn new(client: Client, retry_timeout: Duration, deadline: Instant) -> Self {
-        Self { client, throttle: Throttle::new(), retry_timeout, deadline, memory: ResponseMemory::default() }
+        Self {
+            client,
+            throttle: Throttle::new(RequestLimits::default()),
+            retry_timeout,
+            deadline,
+            memory: ResponseMemory::default(),
+        }
+    }
+
+    /// Limits the load on the API server.
+    pub(crate) fn limited(self, limits: RequestLimits) -> Self {
+        Self { throttle: Throttle::new(limits), ..self }
     }
 
     /// Sends a request and retries transient errors.

@@ -6,7 +6,9 @@ use std::time::Duration;
 use transship::Cluster;
 use transship::Plan;
 use transship::Profile;
-use transship::apply::{self, Adoption, Approval, Endpoint, Event, Options, Summary, TargetCluster};
+use transship::apply::{
+    self, Adoption, Approval, Endpoint, Event, Options, RequestLimits, Summary, TargetCluster,
+};
 
 use crate::test_cluster::TestCluster;
 
@@ -49,6 +51,8 @@ impl Project {
             recreate: Vec::new(),
             prune: true,
             approval: Approval::All,
+            partial: false,
+            limits: RequestLimits::default(),
             started: tokio::time::Instant::now(),
         };
         let tell = |event: &Event| {
