@@ -149,6 +149,8 @@ fn a_dry_run_reads_as_one() {
         summary(&[(Cluster::Both, EventKind::Created), (Cluster::Both, EventKind::Held)]).dry_run_lines(),
         "cluster: 1 would be created, 0 would be changed, 0 unchanged, 0 would be pruned, 1 would be held, 0 would fail\n"
     );
+    let failed = event(Cluster::Both, "", None, EventKind::Failed, "it cannot be read");
+    assert_eq!(failed.dry_run_line(), failed.line(), "the cluster has failed");
     let dry = Stamp { dry_run: true, ..stamp() };
     let json = event(Cluster::Both, "50", Some("d"), EventKind::Created, "").json(&dry);
     assert!(json.contains(r#""dryRun":true"#) && json.contains(r#""event":"created""#), "{json}");

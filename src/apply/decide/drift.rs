@@ -126,10 +126,10 @@ impl DriftInput<'_> {
         }
         let owners = if change == DriftChange::Removed { Vec::new() } else { self.owners(location) };
         let drifted = |owner: Option<FieldOwner>| DriftedField {
-            path: candidate.path.clone(),
+            path: values.texts.mask(&candidate.path),
             change,
             value: candidate.live.and_then(|_| values.live(location)),
-            desired: candidate.desired.map(|value| values.desired(value)),
+            desired: candidate.desired.and_then(|_| values.desired(&candidate.path)),
             owner,
         };
         if !owners.is_empty() {
@@ -203,26 +203,29 @@ fn contains(fields: &Value, value: &Value, path: &[PathStep]) -> bool {
 /// Both objects with their sensitive values marked.
 struct MaskedValues {
     live: Node,
+    desired: Node,
     texts: SensitiveTexts,
 }
 
 impl MaskedValues {
     fn new(input: &DriftInput<'_>) -> Self {
         let texts = SensitiveTexts::of([input.rendered]);
-        let mut live = Node::from(input.live);
-        mask::protect_like(&mut live, input.rendered);
-        texts.protect(&mut live);
-        Self { live, texts }
+        let protected = |object: &Value| {
+            let mut node = Node::from(object);
+            mask::protect_like(&mut node, input.rendered);
+            texts.protect(&mut node);
+            node
+        };
+        Self { live: protected(input.live), desired: protected(input.desired), texts }
     }
 
     fn live(&self, location: &[PathStep]) -> Option<Node> {
         path::node_at(&self.live, location).map(mask::masked)
     }
 
-    fn desired(&self, value: &Value) -> Node {
-        let mut node = Node::from(value);
-        self.texts.protect(&mut node);
-        mask::masked(&node)
+    fn desired(&self, path: &str) -> Option<Node> {
+        let found = path::resolve(&self.desired, path).ok()?;
+        found.first().map(|node| mask::masked(node))
     }
 }
 

@@ -151,8 +151,11 @@ impl Event {
         format!("{} {:<11} {}", self.place(), self.kind.word(), self.details())
     }
 
-    /// Formats the event of a dry run as a line of text.
+    /// Formats the event of a dry run as a line of text. An event about a cluster has really happened.
     pub fn dry_run_line(&self) -> String {
+        if self.object.is_none() {
+            return self.line();
+        }
         format!("{} {:<14} {}", self.place(), self.kind.dry_run_words().0, self.details())
     }
 

@@ -242,7 +242,7 @@ mod tests {
         let long = "x".repeat(70);
         let parts = ["apply", "a)b\n(ü;", "clusters-example", "run 7f3a", &long].map(str::to_owned);
         let expected =
-            format!("transship/{version} (apply; a_b_____; clusters-example; run 7f3a; {})", &long[..64]);
+            format!("transship/{version} (apply; a_b____; clusters-example; run 7f3a; {})", &long[..64]);
         assert_eq!(user_agent(&parts), expected);
     }
 }

@@ -231,6 +231,37 @@ fn programs_get_typed_values_and_nobody_gets_sensitive_ones() {
     );
 }
 
+/// A short value cannot be searched for, so its place decides.
+#[test]
+fn a_sensitive_value_that_someone_removed_is_hidden() {
+    let desired = desired();
+    let mut rendered = Node::from(&desired);
+    let mut container = rendered.get_mut("spec").and_then(|spec| spec.get_mut("template")?.get_mut("spec"));
+    let env = container.as_mut().and_then(|spec| spec.get_mut("containers"));
+    if let Some(crate::yaml::Value::List(containers)) = env.map(|containers| &mut containers.value)
+        && let Some(crate::yaml::Value::List(env)) = containers[0].get_mut("env").map(|env| &mut env.value)
+    {
+        env[0].get_mut("value").unwrap().protect(Sensitivity::Secret);
+    }
+    let mut live = desired.clone();
+    live["spec"]["template"]["spec"]["containers"][0] = json!({"name": "op", "image": "i:1"});
+    let mut live = with_managers(live, &[]);
+    let ours = &mut live["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"]["f:template"]["f:spec"];
+    ours["f:containers"] = json!({r#"k:{"name":"op"}"#: {".": {}, "f:name": {}, "f:image": {}}});
+    let id = id(DEPLOYMENT);
+    let input = DriftInput {
+        id: &id,
+        rendered: &rendered,
+        desired: &desired,
+        live: &live,
+        of_others: &[],
+        is_applied: true,
+    };
+    let fields: Vec<Value> = find_drift(&input).0.iter().map(super::DriftedField::to_json).collect();
+    assert_eq!(fields.len(), 1, "{fields:?}");
+    assert_eq!(fields[0]["rendered"], json!([{"name": "A", "value": "<hidden>"}]));
+}
+
 #[test]
 fn the_number_of_fields_is_limited() {
     let mut live = with_managers(desired(), &[]);
