@@ -13,8 +13,9 @@
 //! | | `prune` | which of them may be pruned |
 //! | | `guest_inventory` | which entries of a guest's inventory count |
 //! | | `readiness` | whether an object is ready |
+//! | | `drift` | what others changed in fields that matter |
 //! | | `object_error` | why an object could not be applied or deleted |
-//! | | `event`, `progress_line` | the output of a rollout |
+//! | | `event`, `event_groups`, `progress_line` | the output of a rollout |
 //! | | `json_fields`, `digest`, `url_segment` | helpers for JSON, digests and URL paths |
 //! | `wire` | | requests to one API server |
 //! | | `client`, `proxy` | connections |
@@ -40,7 +41,8 @@
 //! | | `adopt` | takes over objects; releases fields |
 //! | | `delete` | deletes an object and waits until it is gone |
 //! | `run` | | whole commands |
-//! | | `apply`, `delete`, `dry_run`, `diff_live`, `wait_for` | one file per command |
+//! | | `apply`, `delete`, `dry_run`, `diff_live`, `drift_live`, `wait_for` | one file per command |
+//! | | `live_change`, `not_rendered` | what the two kinds of `diff --live` find |
 //! | | `rollout_run`, `step_states`, `rollout_result` | runs the steps of a rollout |
 //! | | `step_retries`, `readiness_poll` | the retry policy of steps; objects that are not ready yet |
 //! | | `inventory_update` | the inventory before and after a rollout; pruning |
@@ -55,12 +57,12 @@ mod run;
 mod wire;
 
 pub use crate::object::DependencyReason as SameClusterReason;
-pub use cluster::options::Options;
+pub use cluster::options::{Extent, Options};
 pub use cluster::target::TargetCluster;
 pub use decide::binding::Rebinding;
 pub(crate) use decide::desired::as_applied;
-pub(crate) use decide::run_record::RunRecord;
-pub use decide::event::{Event, EventKind, Summary};
+pub use decide::event::{Event, EventKind, Stamp, Summary};
+pub(crate) use decide::event_groups::EventGroups;
 pub use decide::ownership::Adoption;
 pub use decide::progress_line::ProgressLine;
 pub use decide::prune::Approval;
@@ -68,19 +70,23 @@ pub use decide::release_version::Downgrade;
 pub use decide::rollout::{
     Action, ClusterId, ClusterPlan, Dependency, DependencyCycle, DependencyReason, Rollout, Step, StepId,
 };
+pub(crate) use decide::run_record::RunRecord;
 pub use run::apply::apply;
 pub(crate) use run::delete::delete_dry_run;
-pub(crate) use run::history::{ClusterHistory, history};
-pub(crate) use run::move_inventory::{Moved, MovedFrom, move_inventories};
 pub use run::delete::{DeleteOutcome, delete};
-pub use run::diff_live::{LiveChange, diff_live};
+pub use run::diff_live::diff_live;
+pub use run::drift_live::drift_live;
 pub use run::dry_run::dry_run;
+pub(crate) use run::history::{ClusterHistory, history};
+pub use run::live_change::LiveChange;
+pub(crate) use run::move_inventory::{MoveOutcome, MovedFrom, move_inventories};
 pub use run::wait_for::{InvalidWaitTarget, WaitProgress, WaitState, WaitTarget, wait_for};
 pub use wire::client::{Endpoint, connect};
+pub use wire::throttle::RequestLimits;
 
 #[cfg(test)]
 mod tests {
-    use super::{Options, TargetCluster, apply, delete, diff_live, dry_run};
+    use super::{Options, TargetCluster, apply, delete, diff_live, drift_live, dry_run};
 
     fn assert_send<T: Send>(_: T) {}
 
@@ -91,5 +97,6 @@ mod tests {
         assert_send(delete(targets(), options, |_| {}));
         assert_send(dry_run(targets(), options, |_| {}));
         assert_send(diff_live(targets(), options, |_| {}));
+        assert_send(drift_live(targets(), options, |_| {}));
     }
 }

@@ -1,12 +1,13 @@
 //! `transship apply`
 
-use crate::apply::{self, Adoption, Downgrade, Options, Rebinding};
+use crate::apply::{self, Adoption, Downgrade, Extent, Options, Rebinding};
 use crate::diagnostic::Diagnostics;
 use crate::language::Selector;
 use clap::Args;
 
 use super::approved::Approved;
 use super::clusters::{Clusters, block_on};
+use super::object_filter::ObjectFilter;
 use super::{Inputs, Outcome, output};
 
 /// Apply the rendered objects to the clusters of a topology, in order
@@ -16,6 +17,7 @@ Examples:
   transship apply --topology standalone --wait
   transship apply --topology hypershift --management-kubeconfig mc.kubeconfig --guest-kubeconfig guest.kubeconfig
   transship apply --topology hypershift … --prune --approve-prune management=3,guest=11
+  transship apply --topology standalone --component csi-snapshot-controller --object Deployment
 
 Exit code 3 means that something failed in a cluster. Everything that does not depend on it was applied.")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
@@ -24,6 +26,8 @@ pub(super) struct Apply {
     inputs: Inputs,
     #[command(flatten)]
     clusters: Clusters,
+    #[command(flatten)]
+    filter: ObjectFilter,
     /// Print what `apply` would do, in order, and write nothing
     #[arg(long)]
     dry_run: bool,
@@ -56,7 +60,7 @@ impl Apply {
         let project = self.inputs.load()?;
         let profiles = self.clusters.profiles(&project)?;
         self.approve_prune.unwrap_or_default().check("--approve-prune", &profiles)?;
-        let plans = crate::render(&project.context(), &profiles)?;
+        let plans = self.filter.apply(crate::render(&project.context(), &profiles)?)?;
         for plan in &plans {
             output::warn(&plan.warnings);
         }
@@ -69,13 +73,14 @@ impl Apply {
             approval: self.approve_prune.unwrap_or_default().0,
             rebinding: if self.rebind { Rebinding::On } else { Rebinding::Off },
             downgrade: if self.allow_downgrade { Downgrade::Allow } else { Downgrade::Refuse },
+            extent: if self.filter.is_partial() { Extent::Partial } else { Extent::Whole },
             ..self.clusters.options()
         };
         block_on(async {
-            let targets = self.clusters.targets(&project, &profiles, &plans).await?;
+            let targets = self.clusters.targets("apply", &project, &profiles, &plans).await?;
             if self.dry_run {
                 let summary = apply::dry_run(targets, &options, |event| self.clusters.print(event)).await?;
-                return self.clusters.finish(&summary);
+                return self.clusters.finish_dry_run(&summary);
             }
             let mut progress = self.clusters.progress(&profiles, &plans);
             let summary = apply::apply(targets, &options, |event| progress.report(event)).await;

@@ -1,16 +1,18 @@
 //! The flags that name the clusters of a topology.
 
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::Project;
-use crate::apply::{Endpoint, Event, Options, Summary, TargetCluster};
+use crate::apply::{Endpoint, Event, Options, RequestLimits, Summary, TargetCluster};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::language::Profile;
 use crate::object::Cluster;
 use crate::order::Plan;
 use clap::{Args, ValueEnum};
 
+use super::command_run::CommandRun;
 use super::progress::Progress;
 use super::wait_for::duration;
 use super::{Outcome, output, topology};
@@ -50,9 +52,17 @@ pub(super) struct Clusters {
     /// How long to wait for another command that writes to the same clusters
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
     lock_timeout: Duration,
+    /// The largest number of requests to one cluster that are in flight at the same time
+    #[arg(long, value_name = "NUMBER", default_value_t = RequestLimits::default().in_flight)]
+    concurrency: NonZeroUsize,
+    /// The largest number of requests to one cluster per second; by default any number
+    #[arg(long, value_name = "NUMBER")]
+    qps: Option<NonZeroU32>,
     /// The output format
     #[arg(short = 'o', value_enum, default_value_t = Format::Text)]
     format: Format,
+    #[arg(skip)]
+    run: CommandRun,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -72,22 +82,35 @@ impl Clusters {
     /// Returns the clusters of the profiles, with the objects that are rendered for them.
     pub(super) async fn targets<'a>(
         &self,
+        command: &str,
         project: &Project,
         profiles: &[&'a Profile],
         plans: &'a [Plan],
     ) -> Result<Vec<TargetCluster<'a>>, Diagnostics> {
-        self.check_flags(profiles)?;
+        // A command may leave out clusters of the topology.
+        self.check_flags(&self.profiles(project)?)?;
         project.require_hosted_control_plane(profiles)?;
         let render_digest = project.render_digest();
         let payload_version = project.payload.version().unwrap_or_default().to_owned();
+        let user_agent = self.user_agent(command, profiles, plans);
         let mut targets = Vec::new();
         for (profile, plan) in profiles.iter().zip(plans) {
-            let endpoint = self.endpoint(profile.cluster)?;
+            let endpoint = Endpoint { user_agent: user_agent.clone(), ..self.endpoint(profile.cluster)? };
             let client = endpoint.connect(|warning| output::warn(&[warning])).await?;
             let (render_digest, payload_version) = (render_digest.clone(), payload_version.clone());
             targets.push(TargetCluster { client, profile, plan, render_digest, payload_version });
         }
         Ok(targets)
+    }
+
+    /// Returns what the user agent says about the run: the command, the topology, the hosted cluster and the id.
+    fn user_agent(&self, command: &str, profiles: &[&Profile], plans: &[Plan]) -> Vec<String> {
+        let mut parts = vec![command.to_owned()];
+        parts.extend(profiles.first().map(|profile| profile.topology.clone()));
+        let hosted = profiles.iter().zip(plans).find(|(profile, _)| profile.cluster == Cluster::Management);
+        parts.extend(hosted.and_then(|(_, plan)| plan.namespace.clone()));
+        parts.push(format!("run {}", self.run.id));
+        parts
     }
 
     /// Refuses flags for clusters that are not in the topology. The command would otherwise ignore them and use the default
@@ -127,6 +150,7 @@ impl Clusters {
             context: context.clone(),
             act_as: self.act_as.clone(),
             timeout: Some(self.timeout),
+            user_agent: Vec::new(),
         })
     }
 
@@ -136,6 +160,7 @@ impl Clusters {
             timeout: self.timeout,
             retry_timeout: self.retry_timeout,
             lock_timeout: self.lock_timeout,
+            limits: RequestLimits { in_flight: self.concurrency, per_second: self.qps },
             author: author(),
             ..Options::default()
         }
@@ -148,23 +173,39 @@ impl Clusters {
     /// Prints an event to stdout: the result of a dry run.
     pub(super) fn print(&self, event: &Event) {
         let _ = match self.format {
-            Format::Json => output::json(&(event.json() + "\n")),
-            Format::Text => output::result(&(event.line() + "\n")),
+            Format::Json => output::json(&(event.json(&self.run.stamp(true)) + "\n")),
+            Format::Text => output::result(&(event.dry_run_line() + "\n")),
         };
     }
 
     /// Returns a printer for the events of a rollout.
     pub(super) fn progress(&self, profiles: &[&Profile], plans: &[Plan]) -> Progress {
         let totals = profiles.iter().zip(plans);
-        Progress::new(self.format, totals.map(|(profile, plan)| (profile.cluster, plan.objects.len())))
+        Progress::new(
+            self.format,
+            &self.run,
+            totals.map(|(profile, plan)| (profile.cluster, plan.objects.len())),
+        )
+    }
+
+    /// Prints the summary of a dry run.
+    pub(super) fn finish_dry_run(&self, summary: &Summary) -> Result<Outcome, Diagnostics> {
+        match self.format {
+            Format::Json => output::json(&(summary.json(&self.run.stamp(true)) + "\n")),
+            Format::Text => output::result(&summary.dry_run_lines()),
+        }?;
+        Ok(if summary.has_problems() { Outcome::ClusterFailed } else { Outcome::Done })
     }
 
     /// Prints the summary.
     pub(super) fn finish(&self, summary: &Summary) -> Result<Outcome, Diagnostics> {
         match self.format {
-            Format::Json => output::json(&(summary.json() + "\n")),
-            Format::Text => output::result(&summary.lines()),
-        }?;
+            Format::Json => output::json(&(summary.json(&self.run.stamp(false)) + "\n"))?,
+            Format::Text => {
+                output::result(&summary.lines())?;
+                output::note(&format!("run {} took {:.1} s", self.run.id, self.run.elapsed().as_secs_f64()));
+            }
+        }
         Ok(if summary.has_problems() { Outcome::ClusterFailed } else { Outcome::Done })
     }
 }

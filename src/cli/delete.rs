@@ -49,7 +49,7 @@ impl Delete {
         let approved = self.approved.unwrap_or_default();
         approved.check("--approve-delete", &profiles)?;
         block_on(async {
-            let targets = self.clusters.targets(&project, &profiles, &plans).await?;
+            let targets = self.clusters.targets("delete", &project, &profiles, &plans).await?;
             let options = Options { approval: approved.0, ..self.clusters.options() };
             let outcome = if self.dry_run {
                 apply::delete_dry_run(targets, &options, |event| self.clusters.print(event)).await?

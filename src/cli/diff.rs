@@ -1,7 +1,7 @@
 //! `transship diff`
 
 #[cfg(feature = "apply")]
-use crate::apply::{self, Adoption, Options};
+use crate::apply::{self, Adoption, Event, Options};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::object::{Object, ObjectId};
 use crate::order::Plan;
@@ -19,8 +19,9 @@ Examples:
   transship diff --profile standalone --profile hypershift-mc
   transship diff --profile standalone --profile hypershift-mc poddisruptionbudget/csi-snapshot-webhook-pdb
   transship diff --live --topology standalone
+  transship diff --live --drift --topology standalone
 
-The exit code is 1 if something differs.")]
+The exit code is 1 if something differs, and larger if the comparison failed.")]
 pub(super) struct Diff {
     /// Compare only this object, as kind/name
     object: Option<String>,
@@ -37,6 +38,10 @@ pub(super) struct Diff {
     #[cfg(feature = "apply")]
     #[arg(long, requires = "live")]
     adopt: bool,
+    /// Show what others changed in fields that matter for security, by whom and when; only reads
+    #[cfg(feature = "apply")]
+    #[arg(long, requires = "live", conflicts_with = "adopt")]
+    drift: bool,
     #[cfg(feature = "apply")]
     #[command(flatten)]
     clusters: Clusters,
@@ -88,24 +93,30 @@ impl Diff {
         let profiles = self.clusters.profiles(&project)?;
         let context = project.context();
         let plans = crate::render(&context, &profiles)?;
-        if let Some(name) = &self.object
-            && plans.iter().all(|plan| self.wanted(plan).is_empty())
-        {
-            show::find(name, &plans[0], &context.view(profiles[0]))?;
-        }
         block_on(async {
-            let targets = self.clusters.targets(&project, &profiles, &plans).await?;
+            let targets = self.clusters.targets("diff", &project, &profiles, &plans).await?;
             let mut failed = false;
             let adoption = if self.adopt { Adoption::On } else { Adoption::Off };
             let options = Options { adoption, ..self.clusters.options() };
             // The only events are about clusters that cannot be read, and about lines of an inventory that are ignored.
-            let mut changes = apply::diff_live(targets, &options, |event| {
+            let on_event = |event: &Event| {
                 failed |= event.kind.is_problem();
                 output::note(&event.line());
-            })
-            .await?;
+            };
+            let mut changes = if self.drift {
+                apply::drift_live(targets, &options, on_event).await?
+            } else {
+                apply::diff_live(targets, &options, on_event).await?
+            };
             changes.retain(|change| self.is_wanted(&change.object));
+            if let Some(name) = &self.object
+                && changes.is_empty()
+                && plans.iter().all(|plan| self.wanted(plan).is_empty())
+            {
+                show::find(name, &plans[0], &context.view(profiles[0]))?;
+            }
             for change in &changes {
+                failed |= change.is_failure();
                 if self.clusters.is_json() {
                     output::json(&(change.json() + "\n"))?;
                 } else {

@@ -30,7 +30,7 @@ impl History {
         let profiles = self.clusters.profiles(&project)?;
         let plans = crate::render_unchecked(&project.context(), &profiles)?;
         block_on(async {
-            let targets = self.clusters.targets(&project, &profiles, &plans).await?;
+            let targets = self.clusters.targets("history", &project, &profiles, &plans).await?;
             let mut failed = false;
             let histories = apply::history(targets, &self.clusters.options(), |event| {
                 failed = true;
@@ -66,12 +66,14 @@ fn json_lines(histories: &[ClusterHistory]) -> String {
 
 /// Formats the runs as a table, the latest last.
 fn table(histories: &[ClusterHistory]) -> String {
-    let mut rows = vec![["CLUSTER", "STARTED", "RUN", "COMMAND", "OUTCOME", "PAYLOAD", "USER"].map(str::to_owned)];
+    let mut rows =
+        vec![["CLUSTER", "STARTED", "RUN", "COMMAND", "OUTCOME", "PAYLOAD", "USER"].map(str::to_owned)];
     for history in histories {
         rows.extend(history.runs.iter().map(|run| row(history.cluster, run)));
     }
-    let widths: Vec<usize> =
-        (0..rows[0].len()).map(|column| rows.iter().map(|row| row[column].len()).max().unwrap_or(0)).collect();
+    let widths: Vec<usize> = (0..rows[0].len())
+        .map(|column| rows.iter().map(|row| row[column].len()).max().unwrap_or(0))
+        .collect();
     let mut table = String::new();
     for row in rows {
         let mut line = String::new();

@@ -1,6 +1,6 @@
 //! `transship inventory`
 
-use crate::apply::{self, Moved, MovedFrom, Options, Rebinding};
+use crate::apply::{self, MoveOutcome, MovedFrom, Options, Rebinding};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use clap::{Args, Subcommand};
 
@@ -61,22 +61,22 @@ impl Move {
         let plans = crate::render_unchecked(&project.context(), &profiles)?;
         let from = MovedFrom { topology: self.from_topology.clone(), namespace: self.from_namespace.clone() };
         block_on(async {
-            let targets = self.clusters.targets(&project, &profiles, &plans).await?;
+            let targets = self.clusters.targets("inventory move", &project, &profiles, &plans).await?;
             let options = Options { rebinding: Rebinding::On, ..self.clusters.options() };
             let moved = apply::move_inventories(targets, &options, &from).await?;
             for one in &moved {
                 output::result(&(describe(one) + "\n"))?;
             }
-            let is_found = |moved: &Moved| !matches!(moved, Moved::NotFound { .. });
+            let is_found = |moved: &MoveOutcome| !matches!(moved, MoveOutcome::NotFound { .. });
             Ok(if moved.iter().any(is_found) { Outcome::Done } else { Outcome::Found })
         })
     }
 }
 
-fn describe(moved: &Moved) -> String {
+fn describe(moved: &MoveOutcome) -> String {
     match moved {
-        Moved::Moved { from, to, objects } => format!("moved {objects} objects from {from} to {to}"),
-        Moved::AlreadyMoved { to } => format!("already moved to {to}"),
-        Moved::NotFound { from } => format!("there is no inventory: {from}"),
+        MoveOutcome::Done { from, to, objects } => format!("moved {objects} objects from {from} to {to}"),
+        MoveOutcome::AlreadyDone { to } => format!("already moved to {to}"),
+        MoveOutcome::NotFound { from } => format!("there is no inventory: {from}"),
     }
 }

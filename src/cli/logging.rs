@@ -35,13 +35,15 @@ pub(super) enum LogFormat {
 pub(super) struct MessageStyle {
     pub(super) format: LogFormat,
     pub(super) quiet: bool,
+    /// Whether `-v` is given.
+    pub(super) verbose: bool,
 }
 
 static STYLE: OnceLock<MessageStyle> = OnceLock::new();
 
 /// Returns how messages are written; before the flags are parsed, as text.
 pub(super) fn style() -> MessageStyle {
-    STYLE.get().copied().unwrap_or(MessageStyle { format: LogFormat::Text, quiet: false })
+    STYLE.get().copied().unwrap_or(MessageStyle { format: LogFormat::Text, quiet: false, verbose: false })
 }
 
 /// Writes log lines to stderr, and escapes characters that are not printable.
@@ -69,8 +71,8 @@ impl std::io::Write for SafeStderr {
 impl Logging {
     /// Starts logging to stderr. Nothing is logged before this.
     pub(super) fn start(&self) {
-        let _ = STYLE.set(MessageStyle { format: self.log_format, quiet: self.quiet });
-        let format = self.log_format;
+        let (format, quiet, verbose) = (self.log_format, self.quiet, self.verbose > 0);
+        let _ = STYLE.set(MessageStyle { format, quiet, verbose });
         let log = fmt().with_writer(move || SafeStderr { format }).with_max_level(self.level());
         match self.log_format {
             LogFormat::Text => log.with_target(false).with_ansi(false).init(),

@@ -7,6 +7,8 @@ mod approved;
 #[cfg(feature = "apply")]
 mod clusters;
 #[cfg(feature = "apply")]
+mod command_run;
+#[cfg(feature = "apply")]
 mod delete;
 mod diff;
 mod explain;
@@ -19,6 +21,8 @@ mod inventory;
 mod lint;
 mod list;
 mod logging;
+#[cfg(feature = "apply")]
+mod object_filter;
 mod output;
 mod patch;
 #[cfg(feature = "apply")]

@@ -35,7 +35,7 @@ pub(super) struct Rights {
     #[arg(long = "for", value_enum, value_name = "COMMAND", value_delimiter = ',',
         default_values_t = [Command::Apply, Command::Prune, Command::Delete])]
     commands: Vec<Command>,
-    /// Payload that the clusters run now: adds the rights to prune its objects
+    /// Payload that the clusters run now: adds the rights to read and prune its objects
     #[arg(long, value_name = "DIR")]
     previous_payload: Option<PathBuf>,
     /// Objects that apply --recreate names; repeatable
@@ -65,6 +65,8 @@ enum Command {
     Delete,
     /// diff --live
     Diff,
+    /// diff --live --drift
+    Drift,
     /// apply --dry-run
     DryRun,
 }
@@ -107,6 +109,7 @@ impl Rights {
             Command::Prune => Purpose::Prune,
             Command::Delete => Purpose::Delete,
             Command::Diff => Purpose::Diff,
+            Command::Drift => Purpose::Drift,
             Command::DryRun => Purpose::DryRun,
         };
         self.commands.iter().map(purpose).collect()

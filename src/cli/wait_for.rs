@@ -34,6 +34,7 @@ impl WaitFor {
             let endpoint = Endpoint {
                 kubeconfig: self.kubeconfig.clone(),
                 timeout: Some(self.timeout),
+                user_agent: vec!["wait-for".to_owned()],
                 ..Endpoint::default()
             };
             let client = endpoint.connect(|warning| output::warn(&[warning])).await?;

@@ -141,6 +141,13 @@ pub(crate) fn mask(before: &mut Node, after: &mut Node) -> bool {
     mask_both(Some(before), Some(after))
 }
 
+/// Returns a value with a placeholder for each sensitive part.
+pub(crate) fn masked(node: &Node) -> Node {
+    let mut masked = node.clone();
+    mask_one(&mut masked, HIDDEN);
+    masked
+}
+
 fn mask_both(before: Option<&mut Node>, after: Option<&mut Node>) -> bool {
     match (before, after) {
         (Some(before), Some(after)) => {

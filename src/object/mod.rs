@@ -57,6 +57,10 @@ const CREATE_ONLY: &str = "release.openshift.io/create-only";
 /// reaches a cluster.
 pub(crate) const ISSUED: &str = "transship.openshift.io/issued";
 
+/// The annotation of a manifest whose object is never pruned: `transship.openshift.io/prune: keep`. It does not reach a
+/// cluster; the inventory records it.
+pub(crate) const PRUNE: &str = "transship.openshift.io/prune";
+
 /// The annotation with which a pod requires SecurityContextConstraints.
 pub(crate) const REQUIRED_SCC: &str = "openshift.io/required-scc";
 
@@ -99,6 +103,8 @@ pub struct Object {
     pub(crate) manifest: Option<usize>,
     /// The number of init containers that additions have put before those of the manifest.
     pub(crate) added_init_containers: usize,
+    /// Whether the annotation [`PRUNE`] keeps the object when it is no longer rendered.
+    pub(crate) kept: bool,
     /// Where the issuer gets the data from, if this is an issued Secret.
     pub(crate) issued: Option<IssuedOrigin>,
     /// The revisions of the object during rendering, if they are recorded.
@@ -109,6 +115,11 @@ impl Object {
     /// Returns whether the object is to be deleted.
     pub fn is_tombstone(&self) -> bool {
         is_tombstone(&self.root)
+    }
+
+    /// Returns whether the object stays when it is no longer rendered.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.kept
     }
 
     /// Returns whether the object is created once and then belongs to others.

@@ -38,8 +38,13 @@ impl Plan {
 
     /// Returns the plan for the objects of one component.
     #[must_use]
-    pub fn only(mut self, component: &str) -> Self {
-        self.objects.retain(|object| object.component == component);
+    pub fn only(self, component: &str) -> Self {
+        self.filtered(|object| object.component == component)
+    }
+
+    /// Returns the plan for some of its objects.
+    pub(crate) fn filtered(mut self, keep: impl Fn(&Object) -> bool) -> Self {
+        self.objects.retain(keep);
         self.stages = stages(&self.objects);
         self
     }

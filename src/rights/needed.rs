@@ -22,6 +22,8 @@ pub(crate) enum Purpose {
     Delete,
     /// `diff --live`
     Diff,
+    /// `diff --live --drift`
+    Drift,
     /// `apply --dry-run`
     DryRun,
 }
@@ -30,7 +32,8 @@ pub(crate) enum Purpose {
 pub(crate) struct Needs<'a> {
     pub(crate) profile: &'a Profile,
     pub(crate) plan: &'a Plan,
-    /// The objects that the cluster has now. `--prune` deletes those that are not in the plan.
+    /// The objects that the cluster has now. `--prune` deletes those that are not in the plan, and other commands report
+    /// them.
     pub(crate) previous: Option<&'a Plan>,
     pub(crate) purposes: &'a [Purpose],
     /// Objects that `apply` may recreate, as `--recreate` names them.
@@ -63,13 +66,15 @@ pub(crate) fn needed(needs: &Needs<'_>) -> Result<NeededRights, Diagnostics> {
             errors.0.push(error);
         }
     }
-    if needs.has(Purpose::Prune) {
-        let rendered: BTreeSet<&ObjectId> = needs.plan.objects.iter().map(|object| &object.id).collect();
-        for object in needs.previous.into_iter().flat_map(|plan| &plan.objects) {
-            if !object.is_tombstone() && !rendered.contains(&object.id) {
-                collector.add_reads(&object.id);
-                collector.add_deletion(object);
-            }
+    let rendered: BTreeSet<&ObjectId> = needs.plan.objects.iter().map(|object| &object.id).collect();
+    for object in needs.previous.into_iter().flat_map(|plan| &plan.objects) {
+        if object.is_tombstone() || rendered.contains(&object.id) {
+            continue;
+        }
+        // All commands report objects that are no longer rendered.
+        collector.add_reads(&object.id);
+        if needs.has(Purpose::Prune) {
+            collector.add_deletion(object);
         }
     }
     errors.into_result(collector.rights)

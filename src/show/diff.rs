@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::unified_diff::unified_diff;
-use super::{Paint, changes};
+use super::{Change, Paint, changes};
 use crate::object::{Object, mask};
 use crate::yaml::{self, Node};
 
@@ -88,9 +88,9 @@ fn diff_object(old: &Object, new: &Object, profiles: (&str, &str), paint: Paint,
     }
 }
 
-/// Returns the fields in which two versions of an object differ, one per line. Hides sensitive values.
-pub(crate) fn fields(before: &Node, after: &Node) -> Vec<String> {
+/// Returns the fields in which two versions of an object differ. Hides sensitive values.
+pub(crate) fn fields(before: &Node, after: &Node) -> Vec<Change> {
     let (mut before, mut after) = (before.clone(), after.clone());
     mask::mask(&mut before, &mut after);
-    changes(&before, &after).iter().map(ToString::to_string).collect()
+    changes(&before, &after)
 }

@@ -3,19 +3,35 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 
+use serde_json::{Value as Json, json};
+
 use crate::object::path;
 use crate::printable;
-use crate::yaml::{Node, Value, json};
+use crate::yaml::json::show;
+use crate::yaml::{Node, Value};
 
-/// A field that differs. At least one of `before` and `after` is set.
+/// A field that differs.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Change {
     /// The path: a JSON pointer, with `[name=x]` for items that have a name.
-    pub(crate) path: String,
-    /// The old value as JSON, or nothing if the field was added.
-    pub(crate) before: Option<String>,
-    /// The new value as JSON, or nothing if the field was removed.
-    pub(crate) after: Option<String>,
+    path: String,
+    difference: Difference,
+}
+
+/// How a field differs.
+#[derive(Clone, Debug, PartialEq)]
+enum Difference {
+    Added(Node),
+    Removed(Node),
+    Changed {
+        before: Node,
+        after: Node,
+    },
+    /// Only the order of the items differs. Each text is the segment of an item.
+    Reordered {
+        before: Vec<String>,
+        after: Vec<String>,
+    },
 }
 
 /// Returns all fields that differ.
@@ -35,7 +51,15 @@ fn compare(before: Option<&Node>, after: Option<&Node>, path: String, changes: &
         }
         (Some(Value::List(old)), Some(Value::List(new))) => compare_lists(old, new, &path, changes),
         (old, new) if old == new => {}
-        _ => changes.push(Change { path, before: before.map(json::show), after: after.map(json::show) }),
+        _ => {
+            let difference = match (before.cloned(), after.cloned()) {
+                (Some(before), Some(after)) => Difference::Changed { before, after },
+                (Some(before), None) => Difference::Removed(before),
+                (None, Some(after)) => Difference::Added(after),
+                (None, None) => return,
+            };
+            changes.push(Change { path, difference });
+        }
     }
 }
 
@@ -56,33 +80,57 @@ fn compare_lists(old: &[Node], new: &[Node], path: &str, changes: &mut Vec<Chang
         let (old, new) = (old_items.get(segment).copied(), new_items.get(segment).copied());
         compare(old, new, format!("{path}/{segment}"), changes);
     }
-    let kept_before: Vec<&String> =
-        old_segments.iter().filter(|segment| new_items.contains_key(segment)).collect();
-    let kept_after: Vec<&String> =
-        new_segments.iter().filter(|segment| old_items.contains_key(segment)).collect();
-    if kept_before != kept_after {
-        changes.push(Change {
-            path: path.to_owned(),
-            before: Some(order(&kept_before)),
-            after: Some(order(&kept_after)),
-        });
+    let kept = |segments: &[String], others: &HashMap<&String, &Node>| -> Vec<String> {
+        segments.iter().filter(|segment| others.contains_key(segment)).cloned().collect()
+    };
+    let (before, after) = (kept(&old_segments, &new_items), kept(&new_segments, &old_items));
+    if before != after {
+        let difference = Difference::Reordered { before, after };
+        changes.push(Change { path: path.to_owned(), difference });
     }
 }
 
-/// Describes the order of items.
-fn order(segments: &[&String]) -> String {
-    let segments: Vec<&str> = segments.iter().map(|segment| segment.as_str()).collect();
-    format!("order {}", segments.join(", "))
+impl Change {
+    /// Returns the change for programs, with typed values. The values must be masked: this shows all of them.
+    pub(crate) fn to_json(&self) -> Json {
+        let mut change = json!({"path": self.path, "change": self.difference.word()});
+        match &self.difference {
+            Difference::Added(after) => change["after"] = Json::from(after),
+            Difference::Removed(before) => change["before"] = Json::from(before),
+            Difference::Changed { before, after } => {
+                change["before"] = Json::from(before);
+                change["after"] = Json::from(after);
+            }
+            Difference::Reordered { before, after } => {
+                change["before"] = json!(before);
+                change["after"] = json!(after);
+            }
+        }
+        change
+    }
+}
+
+impl Difference {
+    fn word(&self) -> &'static str {
+        match self {
+            Self::Added(_) => "added",
+            Self::Removed(_) => "removed",
+            Self::Changed { .. } => "changed",
+            Self::Reordered { .. } => "reordered",
+        }
+    }
 }
 
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = printable::line(if self.path.is_empty() { "/" } else { &self.path });
-        match (&self.before, &self.after) {
-            (Some(before), Some(after)) => write!(f, "{path}: {before} -> {after}"),
-            (Some(before), None) => write!(f, "{path}: {before} (removed)"),
-            (None, Some(after)) => write!(f, "{path}: {after} (added)"),
-            (None, None) => write!(f, "{path}"),
+        match &self.difference {
+            Difference::Added(after) => write!(f, "{path}: {} (added)", show(after)),
+            Difference::Removed(before) => write!(f, "{path}: {} (removed)", show(before)),
+            Difference::Changed { before, after } => write!(f, "{path}: {} -> {}", show(before), show(after)),
+            Difference::Reordered { before, after } => {
+                write!(f, "{path}: order {} -> order {}", before.join(", "), after.join(", "))
+            }
         }
     }
 }
@@ -120,6 +168,25 @@ mod tests {
                 "/c/[name=b]: {\"name\":\"b\",\"v\":2} (removed)",
                 "/c/[name=z]: {\"name\":\"z\",\"v\":2} (added)",
             ]
+        );
+    }
+
+    #[test]
+    fn programs_get_typed_values() {
+        let before = "{a: 1, b: x, c: [{name: a}, {name: b}], d: null}";
+        let after = "{a: [true], c: [{name: b}, {name: a}], d: {e: 1.5}, f: null}";
+        let changes = changes(&node(before), &node(after));
+        let json: Vec<serde_json::Value> = changes.iter().map(super::Change::to_json).collect();
+        assert_eq!(
+            serde_json::Value::from(json),
+            serde_json::json!([
+                {"path": "/a", "change": "changed", "before": 1, "after": [true]},
+                {"path": "/b", "change": "removed", "before": "x"},
+                {"path": "/c", "change": "reordered", "before": ["[name=a]", "[name=b]"],
+                    "after": ["[name=b]", "[name=a]"]},
+                {"path": "/d", "change": "changed", "before": null, "after": {"e": 1.5}},
+                {"path": "/f", "change": "added", "after": null},
+            ])
         );
     }
 }

@@ -16,7 +16,7 @@ mod unified_diff;
 pub(crate) use color::Paint;
 pub(crate) use diff::{ProfileObjects, diff, fields};
 pub(crate) use explain::{excluded, explain, find, is_called};
-pub(crate) use field_diff::changes;
+pub(crate) use field_diff::{Change, changes};
 pub(crate) use findings::{errors_json, errors_sarif, json, sarif, text};
 pub(crate) use golden::{github, report, stale_folder, stale_folder_github};
 pub(crate) use list::{Row, added, orphans, rows, selected, summary, table, to_json};

@@ -74,7 +74,7 @@ fn finish_cluster<'a>(cluster: WithIntents<'a>, uses: &mut PatchUses) -> Result<
         namespace = Some(target.value);
     }
     let hosted_control_plane = hosted_control_plane(&view)?;
-    strip_annotations::apply(&mut objects, &view.profile.strip);
+    strip_annotations::apply(&mut objects, &view.profile.strip, view.context.sources)?;
     empty_metadata::remove(&mut objects, &view);
     // Policy and patches may have added values to Secrets.
     for object in &mut objects {

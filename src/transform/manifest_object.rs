@@ -40,6 +40,7 @@ pub(super) fn at_manifest_position(index: usize, root: Node, history: History, v
         document: manifest.document,
         manifest: None,
         added_init_containers: 0,
+        kept: false,
         issued: None,
         history,
     }

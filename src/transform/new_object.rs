@@ -48,6 +48,7 @@ pub(super) fn create(
         document: 0,
         manifest: None,
         added_init_containers: 0,
+        kept: false,
         issued: None,
         history,
     }))

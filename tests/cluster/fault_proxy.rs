@@ -44,6 +44,8 @@ struct State {
     stop: Option<StopAt>,
     /// The request arrived: nothing is forwarded any more.
     stopped: bool,
+    in_flight: usize,
+    most_in_flight: usize,
 }
 
 struct StopAt {
@@ -100,6 +102,11 @@ impl Proxy {
         self.shared.state().seen.clone()
     }
 
+    /// Returns how many requests were in flight at the same time since the last reset.
+    pub(crate) fn most_in_flight(&self) -> usize {
+        self.shared.state().most_in_flight
+    }
+
     /// Holds a request and all later ones until the next reset, when it arrives or was forwarded. For cases that
     /// interrupt the client at this point.
     pub(crate) fn stop_at(&self, number: usize, when: When) -> Stop {
@@ -134,6 +141,8 @@ impl Shared {
         let path = request.uri().path_and_query().map_or("/", |path| path.as_str()).to_owned();
         let seen = SeenRequest { number: state.seen.len() + 1, method: request.method().to_string(), path };
         state.seen.push(seen.clone());
+        state.in_flight += 1;
+        state.most_in_flight = state.most_in_flight.max(state.in_flight);
         let fault = state.faults.strike(&seen);
         (seen, fault)
     }
@@ -229,6 +238,18 @@ async fn serve_connection(shared: Arc<Shared>, stream: TcpStream) {
 /// An error closes the connection without a response.
 async fn handle(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Response<ResponseBody>, Broken> {
     let (seen, fault) = shared.meet(&request);
+    let response = respond(&shared, request, seen, fault).await;
+    let mut state = shared.state();
+    state.in_flight = state.in_flight.saturating_sub(1);
+    response
+}
+
+async fn respond(
+    shared: &Shared,
+    request: Request<Incoming>,
+    seen: SeenRequest,
+    fault: Option<Fault>,
+) -> Result<Response<ResponseBody>, Broken> {
     shared.may_pass(&seen, When::Before).await;
     match &fault {
         Some(Fault::Delay(time)) => tokio::time::sleep(*time).await,

@@ -39,13 +39,15 @@ type Case = (&'static str, fn(&ControlPlane));
 type TestBedCase = (&'static str, fn(&TestBed));
 
 const CASES: [&[Case]; 2] = [checks::CASES, wait_for::CASES];
-const TEST_BED_CASES: [&[TestBedCase]; 19] = [
+const TEST_BED_CASES: [&[TestBedCase]; 21] = [
     test_bed_tests::CASES,
     fault_proxy_tests::CASES,
     apply::storage_payload::CASES,
     apply::rights::CASES,
     apply::connections::CASES,
     apply::diff_and_dry_run::CASES,
+    apply::drift::CASES,
+    apply::operator_view::CASES,
     apply::crash::CASES,
     apply::scenarios::network_failures::CASES,
     apply::scenarios::other_writers::CASES,

@@ -1,6 +1,8 @@
 //! Events, summaries and the progress line.
 
-use transship::apply::{Event, EventKind, ProgressLine, Summary};
+use std::time::Duration;
+
+use transship::apply::{Event, EventKind, ProgressLine, Stamp, Summary};
 use transship::{Cluster, ObjectId};
 
 use crate::support::repository;
@@ -15,6 +17,19 @@ fn event(cluster: Cluster, level: &str, about: Option<&str>, kind: EventKind, me
     });
     Event { cluster, level: level.to_owned(), object, kind, message: message.to_owned() }
 }
+
+/// The stamp of an event of the documentation.
+fn stamp() -> Stamp {
+    Stamp {
+        run: "7f3a9c21".to_owned(),
+        time: "2026-05-04T03:02:01.500Z".to_owned(),
+        elapsed: Duration::from_micros(12_345_678),
+        dry_run: false,
+    }
+}
+
+/// The fields of [`stamp`] in the JSON of an event or a summary.
+const STAMPED: &str = r#""run":"7f3a9c21","time":"2026-05-04T03:02:01.500Z"}"#;
 
 const ALL: [(EventKind, &str, bool); 13] = [
     (EventKind::Created, "created", false),
@@ -38,7 +53,7 @@ fn text_and_json_use_the_same_word() {
         assert_eq!((kind.word(), kind.is_problem()), (word, problem));
         let event = event(Cluster::Both, "10", Some("d"), kind, "");
         assert_eq!(event.is_news(), kind != EventKind::Unchanged);
-        let json: serde_json::Value = serde_json::from_str(&event.json()).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&event.json(&stamp())).unwrap();
         assert_eq!(json["event"], word);
     }
 }
@@ -59,7 +74,7 @@ fn the_documentation_lists_every_word() {
     let event = Event { object: Some(object), ..event(Cluster::Guest, "50", None, EventKind::Created, "") };
     let mut summary = Summary::default();
     summary.count(&event);
-    assert!(page.contains(&format!("```json\n{}\n{}\n```", event.json(), summary.json())));
+    assert!(page.contains(&format!("```json\n{}\n{}\n```", event.json(&stamp()), summary.json(&stamp()))));
 }
 
 #[test]
@@ -86,12 +101,12 @@ fn text_has_columns() {
 #[test]
 fn json_has_the_same_fields_for_every_event() {
     assert_eq!(
-        event(Cluster::Both, "50", Some("d"), EventKind::Changed, "").json(),
-        r#"{"cluster":"both","event":"changed","level":"50","message":"","object":{"group":"apps","kind":"Deployment","name":"d","namespace":"ns"}}"#
+        event(Cluster::Both, "50", Some("d"), EventKind::Changed, "").json(&stamp()),
+        r#"{"cluster":"both","dryRun":false,"elapsedSeconds":12.346,"event":"changed","level":"50","message":"","object":{"group":"apps","kind":"Deployment","name":"d","namespace":"ns"},"#.to_owned() + STAMPED
     );
     assert_eq!(
-        event(Cluster::Guest, "", None, EventKind::Unreachable, "say \"no\"\nagain").json(),
-        r#"{"cluster":"guest","event":"unreachable","level":"","message":"say \"no\"\nagain","object":null}"#
+        event(Cluster::Guest, "", None, EventKind::Unreachable, "say \"no\"\nagain").json(&stamp()),
+        r#"{"cluster":"guest","dryRun":false,"elapsedSeconds":12.346,"event":"unreachable","level":"","message":"say \"no\"\nagain","object":null,"#.to_owned() + STAMPED
     );
 }
 
@@ -104,10 +119,47 @@ fn summary(events: &[(Cluster, EventKind)]) -> Summary {
     summary
 }
 
+/// Returns the counts in the JSON of a summary.
+fn counts(summary: &Summary) -> String {
+    let json: serde_json::Value = serde_json::from_str(&summary.json(&stamp())).unwrap();
+    assert_eq!((&json["run"], &json["dryRun"]), (&"7f3a9c21".into(), &false.into()));
+    json["summary"].to_string()
+}
+
+#[test]
+fn a_dry_run_reads_as_one() {
+    let lines = ALL.map(|(kind, _, _)| event(Cluster::Both, "50", Some("d"), kind, "").dry_run_line());
+    let words = [
+        "would create",
+        "would change",
+        "would recreate",
+        "unchanged",
+        "would delete",
+        "would prune",
+        "would hold",
+        "released",
+        "waiting",
+        "ready",
+        "would fail",
+        "blocked",
+        "unreachable",
+    ];
+    assert_eq!(lines, words.map(|word| format!("cluster      50 {word:<14} Deployment.apps/d in ns")));
+    assert_eq!(
+        summary(&[(Cluster::Both, EventKind::Created), (Cluster::Both, EventKind::Held)]).dry_run_lines(),
+        "cluster: 1 would be created, 0 would be changed, 0 unchanged, 0 would be pruned, 1 would be held, 0 would fail\n"
+    );
+    let failed = event(Cluster::Both, "", None, EventKind::Failed, "it cannot be read");
+    assert_eq!(failed.dry_run_line(), failed.line(), "the cluster has failed");
+    let dry = Stamp { dry_run: true, ..stamp() };
+    let json = event(Cluster::Both, "50", Some("d"), EventKind::Created, "").json(&dry);
+    assert!(json.contains(r#""dryRun":true"#) && json.contains(r#""event":"created""#), "{json}");
+}
+
 #[test]
 fn an_empty_summary_has_no_lines() {
     let summary = Summary::default();
-    assert_eq!((summary.lines().as_str(), summary.json().as_str()), ("", r#"{"summary":{}}"#));
+    assert_eq!((summary.lines(), counts(&summary)), (String::new(), "{}".to_owned()));
     assert!(!summary.has_problems());
     assert_eq!(summary.of(Cluster::Both, EventKind::Created), 0);
 }
@@ -130,8 +182,8 @@ fn a_summary_has_a_line_per_cluster() {
          guest: 0 created, 0 changed, 1 recreated, 1 unchanged, 0 pruned, 1 held, 0 failed, 1 blocked\n"
     );
     assert_eq!(
-        summary.json(),
-        r#"{"summary":{"guest":{"blocked":1,"held":1,"recreated":1,"unchanged":1},"management":{"created":2}}}"#
+        counts(&summary),
+        r#"{"guest":{"blocked":1,"held":1,"recreated":1,"unchanged":1},"management":{"created":2}}"#
     );
     assert_eq!(summary.of(Cluster::Management, EventKind::Created), 2);
     assert_eq!(summary.of(Cluster::Guest, EventKind::Created), 0);
@@ -142,7 +194,7 @@ fn a_summary_has_a_line_per_cluster() {
 fn waiting_and_ready_are_not_counted() {
     let summary = summary(&[(Cluster::Both, EventKind::Waiting), (Cluster::Both, EventKind::Ready)]);
     assert_eq!(summary.lines(), "cluster: 0 created, 0 changed, 0 unchanged, 0 pruned, 0 failed\n");
-    assert_eq!(summary.json(), r#"{"summary":{"both":{}}}"#);
+    assert_eq!(counts(&summary), r#"{"both":{}}"#);
 }
 
 #[test]

@@ -229,8 +229,10 @@ fn a_refusal_cannot_show_a_secret_or_control_the_terminal() {
         run.stderr
     );
     let run = quoted(true, "apply");
+    let (event, rest) = run.stderr.split_at(run.stderr.find("run ").unwrap());
     assert_eq!(
-        (run.code, run.stderr),
-        (3, format!("cluster      50 failed      ConfigMap/c in ns: {refusal}"))
+        (run.code, event),
+        (3, format!("cluster      50 failed      ConfigMap/c in ns: {refusal}").as_str())
     );
+    assert!(rest.lines().count() == 1 && rest.contains(" took "), "{rest}");
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{TestProject, item, names, object, pod_spec};
+use crate::support::{TestProject, find, item, names, object, pod_spec};
 
 const INIT: &str = r"
     inputs: {workload: workload, name: string}
@@ -212,5 +212,35 @@ fn labels_and_annotations_that_are_null_or_become_empty_are_not_rendered() {
                 "spec": {"nothing": null, "labels": null},
             }),
         ]
+    );
+}
+
+fn with_prune_annotation(value: &str) -> TestProject {
+    let manifest = format!(
+        "apiVersion: v1\nkind: Secret\nmetadata:\n  name: key\n  namespace: ns\n  annotations:\n    \
+         transship.openshift.io/prune: {value}\n    example.test/of: test\n"
+    );
+    TestProject::standalone().manifest("op/0000_50_op_key.yaml", &manifest).page("op", "")
+}
+
+#[test]
+fn the_annotation_that_keeps_an_object_does_not_reach_the_cluster() {
+    let objects = with_prune_annotation("keep").render("test");
+    assert_eq!(
+        find(&objects, "Secret", "key")["metadata"]["annotations"],
+        json!({"example.test/of": "test"})
+    );
+}
+
+#[test]
+fn another_value_than_keep_is_an_error() {
+    with_prune_annotation("\"false\"").assert_render_error(
+        "test",
+        "
+        error: payload/op/0000_50_op_key.yaml:7:35: the annotation `transship.openshift.io/prune` has another value than `keep`
+          object: Secret/key in ns
+          note: the annotation says that `apply` does not prune the object when it is no longer rendered
+          help: write `keep`, or remove the annotation
+        ",
     );
 }

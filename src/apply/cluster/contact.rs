@@ -41,7 +41,7 @@ impl Contact {
     ) -> Result<Self, ClusterError> {
         let TargetCluster { client, profile, plan, .. } = target;
         let server = ApiServer::new(client.clone(), options.retry_timeout, options.deadline());
-        let server = Arc::new(server.with_guard(guard));
+        let server = Arc::new(server.limited(options.limits).with_guard(guard));
         let location = InventoryLocation::of(profile, plan);
         let hosted = plan.hosted_control_plane.as_deref();
         // Nothing responds if the first request gets no response.

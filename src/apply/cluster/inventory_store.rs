@@ -96,7 +96,11 @@ impl InventoryStore {
             return Err(ClusterError::InvalidInventory { location: files.location, line: first });
         }
         let initial = stored.inventory.clone();
-        let header = Mutex::new(Header { binding: initial.binding.clone(), history: initial.history.clone(), run: None });
+        let header = Mutex::new(Header {
+            binding: initial.binding.clone(),
+            history: initial.history.clone(),
+            run: None,
+        });
         Ok(Self {
             files,
             initial,

@@ -12,7 +12,7 @@ use crate::apply::cluster::contact::Contact;
 use crate::apply::cluster::error::{ClusterError, object_error};
 use crate::apply::cluster::inventory_store::InventoryStore;
 use crate::apply::cluster::listing::{self, LabelledObjects};
-use crate::apply::cluster::options::Options;
+use crate::apply::cluster::options::{Extent, Options};
 use crate::apply::cluster::target::TargetCluster;
 use crate::apply::cluster::writer::Writer;
 use crate::apply::decide::binding::FoundIdentity;
@@ -70,6 +70,7 @@ impl<'a> LiveCluster<'a> {
         contact: Contact,
         target: &TargetCluster<'a>,
         writer: Writer,
+        extent: Extent,
     ) -> Result<Self, ClusterError> {
         let TargetCluster { profile, plan, render_digest, payload_version, .. } = target;
         let Contact { server, identity, inventory } = contact;
@@ -100,7 +101,7 @@ impl<'a> LiveCluster<'a> {
         };
         cluster.read_labelled(cluster.resources_to_list(&plan.objects)).await?;
         cluster.restore_lost_inventory().await?;
-        if cluster.cluster == Cluster::Guest {
+        if cluster.cluster == Cluster::Guest && extent == Extent::Whole {
             cluster.check_inventory(&plan.objects);
         }
         Ok(cluster)

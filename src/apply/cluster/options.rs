@@ -10,6 +10,7 @@ use crate::apply::decide::object_error::WaitHint;
 use crate::apply::decide::ownership::Adoption;
 use crate::apply::decide::prune::Approval;
 use crate::apply::decide::release_version::Downgrade;
+use crate::apply::wire::throttle::RequestLimits;
 use crate::language::Selector;
 use crate::object::ObjectId;
 
@@ -44,8 +45,23 @@ pub struct Options {
     pub run_id: String,
     /// The user and machine that run the command, which the Lease names.
     pub author: String,
+    /// Whether all rendered objects are given.
+    pub extent: Extent,
+    /// The load on each API server.
+    pub limits: RequestLimits,
     /// When the command started.
     pub started: Instant,
+}
+
+/// Which of the rendered objects a command is given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Extent {
+    /// All of them.
+    #[default]
+    Whole,
+    /// Only some of them. The inventory keeps the entries of all others, nothing is pruned, and the rollout does not count as
+    /// an installation.
+    Partial,
 }
 
 impl Default for Options {
@@ -65,6 +81,8 @@ impl Default for Options {
             part_size: PART_SIZE,
             run_id: format!("{:08x}", fastrand::u32(..)),
             author: String::new(),
+            extent: Extent::default(),
+            limits: RequestLimits::default(),
             started: Instant::now(),
         }
     }

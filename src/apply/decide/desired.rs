@@ -112,6 +112,11 @@ impl<'a> FieldRules<'a> {
         OthersFields { seeds, unmanaged: field_paths(&object.id, root, &self.profile.unmanaged) }
     }
 
+    /// Returns the fields of a live object that belong to others: seeds and unmanaged fields.
+    pub(crate) fn fields_of_others(&self, object: &Object, live: &Value) -> Vec<FieldPath> {
+        self.others_fields(object, &Node::from(live)).all()
+    }
+
     /// Returns the live values of fields that belong to others but that transship still owns; with `--adopt`, also of
     /// those that a previous manager owns. transship applies them as `transship-seed`, so that they keep their values
     /// when transship stops sending them.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::time::Duration;
 
 use serde::Serialize;
 
@@ -21,6 +22,30 @@ pub struct Event {
     pub kind: EventKind,
     /// The reason or details; may be empty.
     pub message: String,
+}
+
+/// The run that an event belongs to, and when the event happened. Whoever prints events knows the time; events do not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stamp {
+    /// The id of the run.
+    pub run: String,
+    /// The time in UTC, as RFC 3339 writes it.
+    pub time: String,
+    /// The time since the start of the run.
+    pub elapsed: Duration,
+    /// Whether the run only reports what it would do.
+    pub dry_run: bool,
+}
+
+impl Stamp {
+    /// Adds the fields of the stamp to a line of JSON.
+    fn add_to(&self, line: &mut serde_json::Value) {
+        line["run"] = self.run.as_str().into();
+        line["time"] = self.time.as_str().into();
+        let milliseconds = (self.elapsed.as_secs_f64() * 1000.0).round();
+        line["elapsedSeconds"] = (milliseconds / 1000.0).into();
+        line["dryRun"] = self.dry_run.into();
+    }
 }
 
 /// The kind of an event of an object or a cluster.
@@ -75,6 +100,25 @@ impl EventKind {
         }
     }
 
+    /// Returns the words of a dry run for one object and for a number of objects.
+    fn dry_run_words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Created => ("would create", "would be created"),
+            Self::Changed => ("would change", "would be changed"),
+            Self::Recreated => ("would recreate", "would be recreated"),
+            Self::Deleted => ("would delete", "would be deleted"),
+            Self::Pruned => ("would prune", "would be pruned"),
+            Self::Held => ("would hold", "would be held"),
+            Self::Failed => ("would fail", "would fail"),
+            Self::Unchanged
+            | Self::Released
+            | Self::Waiting
+            | Self::Ready
+            | Self::Blocked
+            | Self::Unreachable => (self.word(), self.word()),
+        }
+    }
+
     /// Returns whether the rollout is incomplete because of it.
     pub fn is_problem(self) -> bool {
         matches!(self, Self::Failed | Self::Blocked | Self::Unreachable)
@@ -104,25 +148,42 @@ impl Event {
 
     /// Formats the event as a line of text.
     pub fn line(&self) -> String {
+        format!("{} {:<11} {}", self.place(), self.kind.word(), self.details())
+    }
+
+    /// Formats the event of a dry run as a line of text. An event about a cluster has really happened.
+    pub fn dry_run_line(&self) -> String {
+        if self.object.is_none() {
+            return self.line();
+        }
+        format!("{} {:<14} {}", self.place(), self.kind.dry_run_words().0, self.details())
+    }
+
+    /// Returns the columns for the cluster and the run level.
+    fn place(&self) -> String {
+        format!("{:<10} {:>4}", cluster_name(self.cluster), self.level)
+    }
+
+    fn details(&self) -> String {
         let mut details = self.object.as_ref().map(ToString::to_string).unwrap_or_default();
         if !details.is_empty() && !self.message.is_empty() {
             details.push_str(": ");
         }
         details.push_str(&self.message);
-        let cluster = cluster_name(self.cluster);
-        format!("{cluster:<10} {:>4} {:<11} {}", self.level, self.kind.word(), single_line(&details))
+        single_line(&details)
     }
 
     /// Formats the event as a line of JSON.
-    pub fn json(&self) -> String {
+    pub fn json(&self, stamp: &Stamp) -> String {
         let object = self.object.as_ref().map(|ObjectId { group, kind, namespace, name }| {
             serde_json::json!({"group": group, "kind": kind, "namespace": namespace, "name": name})
         });
-        serde_json::json!({
+        let mut line = serde_json::json!({
             "cluster": self.cluster.name(), "level": self.level, "event": self.kind, "object": object,
             "message": self.message,
-        })
-        .to_string()
+        });
+        stamp.add_to(&mut line);
+        line.to_string()
     }
 }
 
@@ -158,6 +219,15 @@ impl Summary {
 
     /// Formats the counts as one line of text per cluster.
     pub fn lines(&self) -> String {
+        self.lines_with(EventKind::word)
+    }
+
+    /// Formats the counts of a dry run as one line of text per cluster.
+    pub fn dry_run_lines(&self) -> String {
+        self.lines_with(|kind| kind.dry_run_words().1)
+    }
+
+    fn lines_with(&self, word: impl Fn(EventKind) -> &'static str) -> String {
         let mut text = String::new();
         for (cluster, counts) in &self.counts {
             let mut counts = counts.clone();
@@ -165,17 +235,19 @@ impl Summary {
                 counts.entry(kind).or_default();
             }
             let parts: Vec<String> =
-                counts.iter().map(|(kind, count)| format!("{count} {}", kind.word())).collect();
+                counts.iter().map(|(kind, count)| format!("{count} {}", word(*kind))).collect();
             let _ = writeln!(text, "{}: {}", cluster_name(*cluster), parts.join(", "));
         }
         text
     }
 
     /// Formats the counts as a line of JSON.
-    pub fn json(&self) -> String {
+    pub fn json(&self, stamp: &Stamp) -> String {
         let counts: BTreeMap<&str, &BTreeMap<EventKind, usize>> =
             self.counts.iter().map(|(cluster, counts)| (cluster.name(), counts)).collect();
-        serde_json::json!({"summary": counts}).to_string()
+        let mut line = serde_json::json!({"summary": counts});
+        stamp.add_to(&mut line);
+        line.to_string()
     }
 }
 

@@ -11,6 +11,8 @@ const FOUND: &str = "found";
 
 /// The number of characters of a uid.
 const UID_SIZE: usize = 36;
+/// Marks an object that is not pruned when it is no longer rendered.
+const KEEP: &str = "keep";
 
 /// Marks an empty column.
 const EMPTY: &str = "-";
@@ -30,6 +32,8 @@ pub(crate) struct InventoryEntry {
     pub(crate) live_digest: String,
     /// Whether it existed before and was not adopted. transship never deletes it.
     pub(crate) found: bool,
+    /// Whether its last manifest says that it stays when it is no longer rendered.
+    pub(crate) keep: bool,
 }
 
 impl InventoryEntry {
@@ -42,6 +46,7 @@ impl InventoryEntry {
             desired_digest: String::new(),
             live_digest: String::new(),
             found: false,
+            keep: false,
         }
     }
 
@@ -62,7 +67,7 @@ impl InventoryEntry {
     /// Reads a line of the inventory. Returns `None` if it does not name an object.
     pub(crate) fn parse(line: &str) -> Option<Self> {
         let columns: Vec<&str> = line.split(' ').collect();
-        let [api_version, kind, namespace, name, uid, desired_digest, live_digest, found] = columns[..]
+        let [api_version, kind, namespace, name, uid, desired_digest, live_digest, marks] = columns[..]
         else {
             return None;
         };
@@ -70,7 +75,8 @@ impl InventoryEntry {
         let is_safe =
             [version, kind, namespace, uid, desired_digest, live_digest].into_iter().all(is_safe_in_path)
                 && (group.is_empty() || is_safe_in_path(group));
-        if !is_safe || ![FOUND, EMPTY].contains(&found) {
+        let (found, keep) = parse_marks(marks)?;
+        if !is_safe {
             return None;
         }
         Some(Self {
@@ -84,22 +90,42 @@ impl InventoryEntry {
             uid: from_column(uid),
             desired_digest: from_column(desired_digest),
             live_digest: from_column(live_digest),
-            found: found == FOUND,
+            found,
+            keep,
         })
     }
 }
 
 impl fmt::Display for InventoryEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { id, version, uid, desired_digest, live_digest, found } = self;
+        let Self { id, version, uid, desired_digest, live_digest, found, keep } = self;
         if !id.group.is_empty() {
             write!(f, "{}/", id.group)?;
         }
         let [namespace, uid, desired, live] =
             [&id.namespace, uid, desired_digest, live_digest].map(|text| to_column(text));
-        let (name, found) = (escape(&id.name), if *found { FOUND } else { EMPTY });
-        write!(f, "{version} {} {namespace} {name} {uid} {desired} {live} {found}", id.kind)
+        let marks = match (found, keep) {
+            (false, false) => EMPTY,
+            (true, false) => FOUND,
+            (false, true) => KEEP,
+            (true, true) => "found,keep",
+        };
+        let name = escape(&id.name);
+        write!(f, "{version} {} {namespace} {name} {uid} {desired} {live} {marks}", id.kind)
     }
+}
+
+/// Reads the last column: `-`, or marks with commas between them. Returns whether the object was found and is kept.
+fn parse_marks(column: &str) -> Option<(bool, bool)> {
+    let (mut found, mut keep) = (false, false);
+    for mark in column.split(',').filter(|_| column != EMPTY) {
+        match mark {
+            FOUND => found = true,
+            KEEP => keep = true,
+            _ => return None,
+        }
+    }
+    Some((found, keep))
 }
 
 fn to_column(text: &str) -> &str {

@@ -74,6 +74,12 @@ pub(crate) fn owns(object: &Value, manager: &str, path: &[PathStep]) -> bool {
     applied_by(object, manager).is_some_and(|fields| contains(fields, object, path))
 }
 
+/// Returns whether an entry of the managed fields contains a field of `object`, one of its parents or one of its children.
+pub(crate) fn entry_owns(entry: &Value, object: &Value, path: &[PathStep]) -> bool {
+    let fields = &entry["fieldsV1"];
+    fields.as_object().is_some_and(|set| !set.is_empty()) && contains(fields, object, path)
+}
+
 /// Returns whether a field set contains the field at `path` of `value`, one of its parents or one of its children.
 fn contains(fields: &Value, value: &Value, path: &[PathStep]) -> bool {
     let (Some(fields), Some((first, rest))) = (fields.as_object(), path.split_first()) else { return true };

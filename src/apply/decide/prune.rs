@@ -102,6 +102,8 @@ pub(crate) enum HoldReason {
     },
     /// Deleting the object deletes more than the object.
     Cascades(&'static str),
+    /// Its last manifest says that it stays.
+    Kept,
 }
 
 impl fmt::Display for HoldReason {
@@ -122,17 +124,24 @@ impl fmt::Display for HoldReason {
                 write!(f, "{pruned} of {total} objects would be pruned at once")
             }
             Self::Cascades(consequence) => f.write_str(consequence),
+            Self::Kept => {
+                f.write_str("the annotation transship.openshift.io/prune of its last manifest keeps it")
+            }
         }
     }
 }
 
 /// Decides about every object that is in the inventory of a cluster and no longer rendered for it.
 pub(crate) fn decide_prune(candidates: &PruneCandidates<'_>, approval: Approval) -> PruneDecision {
-    let entries = candidates.not_rendered();
+    let (kept, entries): (Vec<_>, Vec<_>) =
+        candidates.not_rendered().into_iter().partition(|entry| entry.keep);
     let approval = approval.in_cluster(candidates.cluster);
     let (pruned, total) = (entries.len(), candidates.inventory.entries.len());
     let max_unapproved = MAX_UNAPPROVED.max(total / UNAPPROVED_DIVISOR);
     let mut decision = PruneDecision::default();
+    for entry in kept {
+        decision.held.push(HeldEntry { entry: entry.clone(), reason: HoldReason::Kept });
+    }
     for entry in entries {
         let reason = match approval {
             Approval::All => None,

@@ -136,6 +136,7 @@ fn applied(task: &ObjectTask<'_>, written: Written, desired_digest: String, owne
         desired_digest,
         live_digest: managed_fields::digest(&live).unwrap_or_default(),
         found,
+        keep: task.object.is_kept(),
     };
     let note = if found && !task.existed_before() { FOUND_NOTE } else { "" };
     Applied { kind, live: Some(live), entry: Some(entry), note }

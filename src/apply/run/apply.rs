@@ -1,6 +1,6 @@
 //! `apply`: rolls out the objects of all clusters.
 
-use crate::apply::cluster::options::Options;
+use crate::apply::cluster::options::{Extent, Options};
 use crate::apply::cluster::target::TargetCluster;
 use crate::apply::decide::event::{Event, Summary};
 use crate::apply::decide::release_version::{Downgrade, is_older};
@@ -18,7 +18,9 @@ pub async fn apply(
     options: &Options,
     mut on_event: impl FnMut(&Event) + Send,
 ) -> Result<Summary, Diagnostic> {
-    check_not_empty(&targets)?;
+    if options.extent == Extent::Whole {
+        check_not_empty(&targets)?;
+    }
     let rollout = plan_rollout(&targets)?;
     let mut summary = Summary::default();
     let mut on_event = |event: Event| {
@@ -32,7 +34,7 @@ pub async fn apply(
     let clusters = guest_first(result.clusters.iter().map(Option::as_deref));
     for (index, (id, cluster)) in clusters.iter().copied().enumerate() {
         let is_done = |step| result.is_done(step);
-        let decision = decide_prune_after(&rollout, (id, cluster), options.approval, is_done);
+        let decision = decide_prune_after(&rollout, (id, cluster), options, is_done);
         let deadline = share_of_deadline(options.deadline(), clusters.len() - index);
         let end = RolloutEnd { rollout: &rollout, result: &result, options, id, cluster, deadline };
         end.finish(decision, &mut on_event).await;

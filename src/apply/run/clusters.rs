@@ -65,7 +65,8 @@ pub(crate) async fn read_clusters<'a>(
             if !is_primary_usable {
                 return Err(ClusterError::WithoutManagement);
             }
-            LiveCluster::read(contact, target, Writer::new(topology.lock.clone())).await
+            let writer = Writer::new(topology.lock.clone());
+            LiveCluster::read(contact, target, writer, topology.options.extent).await
         };
         match timeout_at(topology.options.deadline(), read).await {
             Ok(result) => result,

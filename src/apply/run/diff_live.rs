@@ -1,15 +1,14 @@
 //! `diff --live`: asks the API server with dry-run requests which fields an apply would change.
 
 use futures_util::future::join_all;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::apply::cluster::error::error_about;
 use crate::apply::cluster::live_cluster::LiveCluster;
 use crate::apply::cluster::options::Options;
 use crate::apply::cluster::target::TargetCluster;
 use crate::apply::decide::decision::{Decision, DecisionInput};
-use crate::apply::decide::event::{Event, cluster_name, single_line};
-use crate::apply::decide::json_fields::without_server_fields;
+use crate::apply::decide::event::Event;
 use crate::apply::decide::object_error::{ObjectError, WaitHint};
 use crate::apply::decide::rollout::Step;
 use crate::apply::object::adopt::dry_run_existing;
@@ -17,78 +16,12 @@ use crate::apply::object::object_task::ObjectTask;
 use crate::apply::object::server_side_apply::DryRunOutcome;
 use crate::apply::run::clusters::{plan_rollout, read_clusters, report_unusable};
 use crate::apply::run::contacts::Topology;
+use crate::apply::run::live_change::{BeforeAfter, Difference, LiveChange};
+use crate::apply::run::not_rendered::not_rendered;
 use crate::diagnostic::Diagnostic;
-use crate::object::{Cluster, ObjectId, SensitiveTexts, mask};
-use crate::show;
-use crate::yaml::Node;
 
-/// An object that an apply would change.
-pub struct LiveChange {
-    /// The cluster.
-    pub cluster: Cluster,
-    /// The object.
-    pub object: ObjectId,
-    /// The object before and after, or why it is unknown.
-    result: Result<BeforeAfter, String>,
-}
-
-/// An object before and after an apply; `None` if it does not exist.
-#[derive(PartialEq)]
-struct BeforeAfter {
-    before: Option<Node>,
-    after: Option<Node>,
-}
-
-impl BeforeAfter {
-    /// Reads both versions, and marks the values that are sensitive in the rendered object.
-    fn new(before: Option<Value>, after: Option<Value>, rendered: &Node) -> Self {
-        let texts = SensitiveTexts::of([rendered]);
-        let protected = |object: Option<Value>| {
-            let mut node = Node::from(&without_server_fields(object?));
-            mask::protect_like(&mut node, rendered);
-            texts.protect(&mut node);
-            Some(node)
-        };
-        Self { before: protected(before), after: protected(after) }
-    }
-}
-
-impl LiveChange {
-    /// Formats the change as a line of JSON.
-    pub fn json(&self) -> String {
-        let ObjectId { group, kind, namespace, name } = &self.object;
-        let (change, fields, message) = match &self.result {
-            Err(reason) => ("unknown", Vec::new(), reason.as_str()),
-            Ok(objects) => match (&objects.before, &objects.after) {
-                (Some(before), Some(after)) => ("changed", show::fields(before, after), ""),
-                (None, Some(_)) => ("created", Vec::new(), ""),
-                (_, None) => ("deleted", Vec::new(), ""),
-            },
-        };
-        json!({
-            "cluster": self.cluster.name(), "change": change, "fields": fields, "message": message,
-            "object": {"group": group, "kind": kind, "namespace": namespace, "name": name},
-        })
-        .to_string()
-    }
-
-    /// Formats the change as text: the object, and one line per field.
-    pub fn text(&self) -> String {
-        let title = format!("{:<10} {}", cluster_name(self.cluster), self.object);
-        match &self.result {
-            Err(reason) => format!("{title} {}\n", single_line(reason)),
-            Ok(objects) => match (&objects.before, &objects.after) {
-                (Some(before), Some(after)) => {
-                    format!("{title}\n  {}\n", show::fields(before, after).join("\n  "))
-                }
-                (None, Some(_)) => format!("{title} would be created\n"),
-                (_, None) => format!("{title} would be deleted\n"),
-            },
-        }
-    }
-}
-
-/// Asks the clusters what an apply would change. Events report clusters that cannot be read.
+/// Asks the clusters what an apply would change, and finds the objects that are no longer rendered. Events report clusters
+/// that cannot be read.
 pub async fn diff_live(
     targets: Vec<TargetCluster<'_>>,
     options: &Options,
@@ -104,17 +37,20 @@ pub async fn diff_live(
             changes.push(find_change(cluster, step, options));
         }
     }
-    Ok(join_all(changes).await.into_iter().flatten().collect())
+    let mut changes: Vec<LiveChange> = join_all(changes).await.into_iter().flatten().collect();
+    changes.extend(not_rendered(&rollout, &clusters, options).await);
+    Ok(changes)
 }
 
 /// Returns what an apply would change in an object; `None` if nothing.
 async fn find_change(cluster: &LiveCluster<'_>, step: &Step<'_>, options: &Options) -> Option<LiveChange> {
-    let result = predict(cluster, step, options).await;
-    let result = result.map_err(|reason| step.mask(&reason));
-    if result.as_ref().is_ok_and(|objects| objects.before == objects.after) {
-        return None;
-    }
-    Some(LiveChange { cluster: cluster.cluster, object: step.object.id.clone(), result })
+    let difference = match predict(cluster, step, options).await {
+        Ok(objects) if objects.is_same() => return None,
+        Ok(objects) => Difference::Applied(objects),
+        Err(Difference::Unknown(reason)) => Difference::Unknown(step.mask(&reason)),
+        Err(difference) => difference,
+    };
+    Some(LiveChange { cluster: cluster.cluster, object: step.object.id.clone(), difference })
 }
 
 /// Returns an object before and after an apply, or why it is unknown.
@@ -122,10 +58,10 @@ async fn predict(
     cluster: &LiveCluster<'_>,
     step: &Step<'_>,
     options: &Options,
-) -> Result<BeforeAfter, String> {
+) -> Result<BeforeAfter, Difference> {
     let Step { object, action, .. } = *step;
     let live = cluster.find(object).await;
-    let live = live.map_err(|error| format!("cannot be read: {}", error_about(&error, object)))?;
+    let live = live.map_err(|error| Difference::Unreadable(error_about(&error, object).to_string()))?;
     let desired = cluster.desired(object);
     let input = DecisionInput { id: &object.id, action, desired: &desired };
     let decision = cluster.decision_context(options).decide(&input, live.as_ref());
@@ -151,17 +87,18 @@ async fn predict(
     Ok(BeforeAfter::new(live, after, &object.root))
 }
 
-fn rejected(error: &ObjectError) -> String {
-    format!("would be rejected: {error}")
+fn rejected(error: &ObjectError) -> Difference {
+    Difference::Unknown(format!("would be rejected: {error}"))
 }
 
-fn object_after(outcome: DryRunOutcome) -> Result<Value, String> {
-    match outcome {
-        DryRunOutcome::Written(after) => Ok(after),
-        DryRunOutcome::VersionNotServed(version) => Err(format!(
+fn object_after(outcome: DryRunOutcome) -> Result<Value, Difference> {
+    let reason = match outcome {
+        DryRunOutcome::Written(after) => return Ok(after),
+        DryRunOutcome::VersionNotServed(version) => format!(
             "would be changed, but the API server cannot say how: its managed fields are recorded in {version}, \
              which is no longer served"
-        )),
-        DryRunOutcome::Recreated { fields } => Err(format!("would be recreated: {fields} is immutable")),
-    }
+        ),
+        DryRunOutcome::Recreated { fields } => format!("would be recreated: {fields} is immutable"),
+    };
+    Err(Difference::Unknown(reason))
 }

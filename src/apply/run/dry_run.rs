@@ -48,7 +48,7 @@ pub async fn dry_run(
     let clusters = guest_first(clusters.iter().map(|cluster| cluster.as_ref().ok()));
     for (id, cluster) in clusters {
         let is_done = |step| !failed.contains(&step);
-        let decision = decide_prune_after(&rollout, (id, cluster), options.approval, is_done);
+        let decision = decide_prune_after(&rollout, (id, cluster), options, is_done);
         for entry in decision.prune {
             let (kind, message) = if !options.prune {
                 (EventKind::Held, HoldReason::NotRequested.to_string())

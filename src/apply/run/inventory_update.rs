@@ -1,6 +1,6 @@
 //! Updates the inventory before and after a rollout, so that it always lists every object that exists.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
@@ -8,18 +8,18 @@ use tokio::time::Instant;
 use crate::apply::cluster::clock;
 use crate::apply::cluster::error::ClusterError;
 use crate::apply::cluster::live_cluster::LiveCluster;
-use crate::apply::cluster::options::Options;
+use crate::apply::cluster::options::{Extent, Options};
 use crate::apply::decide::desired::version_of;
 use crate::apply::decide::digest;
 use crate::apply::decide::event::{Event, EventKind};
 use crate::apply::decide::inventory::{Inventory, InventoryEntry};
-use crate::apply::decide::prune::{Approval, HoldReason, PruneCandidates, PruneDecision, decide_prune};
-use crate::apply::decide::rollout::{Action, ClusterId, Rollout, StepId};
+use crate::apply::decide::prune::{HoldReason, PruneCandidates, PruneDecision, decide_prune};
+use crate::apply::decide::rollout::{Action, ClusterId, Rollout, Step, StepId};
 use crate::apply::decide::run_record::Outcome;
 use crate::apply::run::clusters::OnEvent;
 use crate::apply::run::phased_deletion::PhasedDeletion;
 use crate::apply::run::rollout_result::RolloutResult;
-use crate::object::is_tombstone;
+use crate::object::{Object, ObjectId, is_tombstone};
 use crate::yaml;
 
 /// Marks the revision of an inventory while objects are pruned.
@@ -28,20 +28,30 @@ const PRUNING: &str = "-pruning";
 /// Returns the inventory to write before the first object is created: with all rendered objects. So if something interrupts
 /// the rollout, the next one knows every object that this one created. A running rollout of other objects notices the new
 /// revision and stops.
-pub(crate) fn inventory_ahead(cluster: &LiveCluster<'_>, rollout: &Rollout<'_>, id: ClusterId) -> Inventory {
+pub(crate) fn inventory_ahead(
+    cluster: &LiveCluster<'_>,
+    rollout: &Rollout<'_>,
+    id: ClusterId,
+    extent: Extent,
+) -> Inventory {
     let initial = cluster.inventory.initial();
-    let mut ahead = Inventory {
-        revision: revision(rollout, id),
-        render_digest: cluster.render_digest.clone(),
-        payload_version: cluster.payload_version.clone(),
-        ..initial.clone()
-    };
+    let mut ahead = initial.clone();
+    if extent == Extent::Whole {
+        ahead.revision = revision(rollout, id);
+        ahead.render_digest.clone_from(&cluster.render_digest);
+        ahead.payload_version.clone_from(&cluster.payload_version);
+    }
     for (_, step) in rollout.steps_of(id).filter(|(_, step)| step.action != Action::Delete) {
         if initial.find(&step.object.id).is_none() {
-            ahead.entries.push(InventoryEntry::planned(&step.object.id, version_of(step.object)));
+            ahead.entries.push(planned(step.object));
         }
     }
     ahead
+}
+
+/// Returns the entry of an object that will be applied.
+fn planned(object: &Object) -> InventoryEntry {
+    InventoryEntry { keep: object.is_kept(), ..InventoryEntry::planned(&object.id, version_of(object)) }
 }
 
 /// Returns a digest of all objects that are rendered for a cluster.
@@ -54,13 +64,17 @@ fn revision(rollout: &Rollout<'_>, cluster: ClusterId) -> String {
     digest::of_hash(hash)
 }
 
-/// Decides what to prune in a cluster. Leaves out objects that a tombstone deleted already.
+/// Decides what to prune in a cluster. Leaves out objects that a tombstone deleted already. A partial rollout prunes
+/// nothing: it does not know what is rendered.
 pub(crate) fn decide_prune_after(
     rollout: &Rollout<'_>,
     (id, cluster): (ClusterId, &LiveCluster<'_>),
-    approval: Approval,
+    options: &Options,
     is_done: impl Fn(StepId) -> bool,
 ) -> PruneDecision {
+    if options.extent == Extent::Partial {
+        return PruneDecision::default();
+    }
     let (mut rendered, mut deleted) = (HashSet::new(), HashSet::new());
     for (step_id, step) in rollout.steps_of(id) {
         let id = &step.object.id;
@@ -73,7 +87,7 @@ pub(crate) fn decide_prune_after(
     let mut inventory = cluster.inventory.initial().clone();
     inventory.entries.retain(|entry| !deleted.contains(&entry.id));
     let candidates = PruneCandidates { cluster: cluster.cluster, inventory: &inventory, rendered: &rendered };
-    decide_prune(&candidates, approval)
+    decide_prune(&candidates, options.approval)
 }
 
 /// Finishes a rollout in one cluster: prunes, and writes the inventory.
@@ -91,7 +105,10 @@ impl RolloutEnd<'_, '_> {
     /// Prunes the cluster if the rollout is complete, and writes its inventory.
     pub(crate) async fn finish(&self, decision: PruneDecision, on_event: &mut OnEvent<'_>) {
         let cluster = self.cluster;
-        let mut inventory = self.inventory();
+        let mut inventory = match self.options.extent {
+            Extent::Whole => self.inventory(),
+            Extent::Partial => self.partial_inventory(),
+        };
         for held in decision.held {
             on_event(held_event(cluster, &held.entry, held.reason));
             inventory.entries.push(held.entry);
@@ -146,13 +163,35 @@ impl RolloutEnd<'_, '_> {
         }
     }
 
+    /// Returns the inventory after a partial rollout: replaces only the entries of the objects that were given.
+    fn partial_inventory(&self) -> Inventory {
+        let initial = self.cluster.inventory.initial();
+        let is_deleted =
+            |(id, step): &(StepId, &Step<'_>)| step.action == Action::Delete && self.result.is_done(*id);
+        let deleted = self.rollout.steps_of(self.id).filter(is_deleted);
+        let deleted: HashSet<&ObjectId> = deleted.map(|(_, step)| &step.object.id).collect();
+        let (known, new): (Vec<InventoryEntry>, Vec<InventoryEntry>) =
+            self.entries().into_iter().partition(|entry| initial.find(&entry.id).is_some());
+        let known: HashMap<&ObjectId, &InventoryEntry> =
+            known.iter().map(|entry| (&entry.id, entry)).collect();
+        let mut inventory = initial.clone();
+        inventory.entries.retain(|entry| !deleted.contains(&entry.id));
+        let kept = inventory.entries.iter().map(|entry| (*known.get(&entry.id).unwrap_or(&entry)).clone());
+        inventory.entries = kept.chain(new).collect();
+        inventory
+    }
+
     /// Writes the inventory, if this command wrote anything or the inventory differs.
     async fn save(&self, inventory: &Inventory) -> Result<(), ClusterError> {
         let cluster = self.cluster;
         if !cluster.writer.has_begun().await && !cluster.inventory.needs_write(inventory) {
             return Ok(());
         }
-        let outcome = if self.result.is_complete() { Outcome::Complete } else { Outcome::Incomplete };
+        let outcome = match (self.result.is_complete(), self.options.extent) {
+            (false, _) => Outcome::Incomplete,
+            (true, Extent::Whole) => Outcome::Complete,
+            (true, Extent::Partial) => Outcome::Partial,
+        };
         cluster.writer.begin(&cluster.inventory).await?;
         cluster.inventory.end_run(outcome, clock::now());
         cluster.inventory.save(inventory).await
@@ -168,8 +207,7 @@ impl RolloutEnd<'_, '_> {
                 continue;
             }
             let known = self.result.entries.get(&step_id).or_else(|| initial.find(id));
-            let planned = || InventoryEntry::planned(id, version_of(step.object));
-            entries.push(known.cloned().unwrap_or_else(planned));
+            entries.push(known.cloned().unwrap_or_else(|| planned(step.object)));
         }
         entries
     }

@@ -46,11 +46,11 @@ impl MovedFrom {
 
 /// What was done with the inventory of one cluster.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Moved {
+pub(crate) enum MoveOutcome {
     /// It was moved.
-    Moved { from: String, to: String, objects: usize },
+    Done { from: String, to: String, objects: usize },
     /// An earlier move did that already.
-    AlreadyMoved { to: String },
+    AlreadyDone { to: String },
     /// There is no inventory in the old place.
     NotFound { from: String },
 }
@@ -60,7 +60,7 @@ pub(crate) async fn move_inventories(
     targets: Vec<TargetCluster<'_>>,
     options: &Options,
     from: &MovedFrom,
-) -> Result<Vec<Moved>, Diagnostic> {
+) -> Result<Vec<MoveOutcome>, Diagnostic> {
     // The inventories record the old place of the hosted control plane, which the user confirms by naming it.
     let topology = Topology::to_write(&targets, options, "inventory move");
     let contacts = topology.contact_all(Patience::Retry).await?;
@@ -89,7 +89,7 @@ async fn move_inventory(
     target: &TargetCluster<'_>,
     contact: Contact,
     from: &MovedFrom,
-) -> Result<Moved, ClusterError> {
+) -> Result<MoveOutcome, ClusterError> {
     let (options, old_location) = (topology.options, from.location(target));
     let new = contact.inventory;
     let to = new.location().to_string();
@@ -104,7 +104,7 @@ async fn move_inventory(
     let is_moved = new.initial().previous_sets.contains(&old_set);
     if !old.exists() {
         let from = old_location.to_string();
-        return Ok(if is_moved { Moved::AlreadyMoved { to } } else { Moved::NotFound { from } });
+        return Ok(if is_moved { MoveOutcome::AlreadyDone { to } } else { MoveOutcome::NotFound { from } });
     }
     if new.exists() && !is_moved {
         return Err(ClusterError::InventoryExists { location: new.location().clone() });
@@ -121,7 +121,7 @@ async fn move_inventory(
         new.save(&Inventory { previous_sets, ..old.initial().clone() }).await?;
     }
     old.delete().await?;
-    Ok(Moved::Moved { from: old_location.to_string(), to, objects })
+    Ok(MoveOutcome::Done { from: old_location.to_string(), to, objects })
 }
 
 fn record(options: &Options) -> RunRecord {

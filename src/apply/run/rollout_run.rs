@@ -333,9 +333,8 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
                     (false, false) => LevelRule::Exists,
                 };
                 let is_held_back = cluster.is_held_back();
-                let may_start = |step: StepId| {
-                    !is_held_back || cluster.may_precede_inventory(&self.step(step).object.id)
-                };
+                let may_start =
+                    |step: StepId| !is_held_back || cluster.may_precede_inventory(&self.step(step).object.id);
                 steps.extend(self.states.startable(ClusterId(index), rule, may_start));
             }
         }

@@ -18,7 +18,7 @@ use crate::apply::wire::error::{ApiError, RequestError};
 use crate::apply::wire::memory::{Reservation, ResponseMemory, estimate};
 use crate::apply::wire::request::{ApiRequest, with_query};
 use crate::apply::wire::request_retries::{PROBE_TIMEOUT, RequestRetries, retry_after};
-use crate::apply::wire::throttle::Throttle;
+use crate::apply::wire::throttle::{RequestLimits, Throttle};
 use crate::apply::wire::write_guard::WriteGuard;
 
 /// How long one attempt may take.
@@ -61,7 +61,7 @@ pub(crate) struct ApiServer {
 impl ApiServer {
     /// Creates a connection for a command that does not write, or that writes without a Lease.
     pub(crate) fn new(client: Client, retry_timeout: Duration, deadline: Instant) -> Self {
-        let (throttle, memory) = (Throttle::new(), ResponseMemory::default());
+        let (throttle, memory) = (Throttle::new(RequestLimits::default()), ResponseMemory::default());
         Self { client, throttle, retry_timeout, deadline, memory, guard: WriteGuard::open() }
     }
 
@@ -69,6 +69,11 @@ impl ApiServer {
     pub(crate) fn with_guard(mut self, guard: WriteGuard) -> Self {
         self.guard = guard;
         self
+    }
+
+    /// Limits the load on the API server.
+    pub(crate) fn limited(self, limits: RequestLimits) -> Self {
+        Self { throttle: Throttle::new(limits), ..self }
     }
 
     /// Sends a request and retries transient errors.

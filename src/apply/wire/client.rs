@@ -32,6 +32,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long to wait for the next bytes of the API server. This is longer than the default timeout of an admission webhook.
 const READ_TIMEOUT: Duration = Duration::from_secs(15);
 
+/// The longest part of the user agent, in characters. A namespace has at most 63.
+const MAX_AGENT_PART: usize = 64;
+
 /// The help for a credential plugin that fails.
 const PLUGIN_HELP: &str = "run the command of `exec` in the kubeconfig to see what it prints";
 
@@ -46,14 +49,17 @@ pub struct Endpoint {
     pub act_as: Option<String>,
     /// How long a credential plugin may take; by default any time.
     pub timeout: Option<Duration>,
+    /// What the user agent says besides the version, such as the command.
+    pub user_agent: Vec<String>,
 }
 
 impl Endpoint {
     /// Creates a client. Sends no request. Reports connections that others can read.
     pub async fn connect(&self, mut on_warning: impl FnMut(Diagnostic)) -> Result<Client, Diagnostic> {
         let (mut config, user) = self.read().await?;
-        let agent = concat!("transship/", env!("CARGO_PKG_VERSION"));
-        config.headers.push((http::header::USER_AGENT, http::HeaderValue::from_static(agent)));
+        if let Ok(agent) = http::HeaderValue::from_str(&user_agent(&self.user_agent)) {
+            config.headers.push((http::header::USER_AGENT, agent));
+        }
         if self.act_as.is_some() {
             config.auth_info.impersonate.clone_from(&self.act_as);
         }
@@ -114,6 +120,21 @@ impl Endpoint {
             None => diagnostic,
         }
     }
+}
+
+/// Returns the user agent: the version, and the parts as a comment, as RFC 9110 writes it.
+fn user_agent(parts: &[String]) -> String {
+    let version = concat!("transship/", env!("CARGO_PKG_VERSION"));
+    if parts.is_empty() {
+        return version.to_owned();
+    }
+    let is_safe = |char: char| char.is_ascii_alphanumeric() || " ._:/-".contains(char);
+    let safe = |part: &String| -> String {
+        let chars = part.chars().take(MAX_AGENT_PART);
+        chars.map(|char| if is_safe(char) { char } else { '_' }).collect()
+    };
+    let parts: Vec<String> = parts.iter().map(safe).collect();
+    format!("{version} ({})", parts.join("; "))
 }
 
 /// Creates a client. The client does not retry, because `ApiServer` does.
@@ -210,4 +231,20 @@ pub(crate) fn root_cause(error: &(dyn Error + 'static)) -> String {
         cause = error.source();
     }
     last
+}
+
+#[cfg(test)]
+mod tests {
+    use super::user_agent;
+
+    #[test]
+    fn the_user_agent_is_ascii() {
+        let version = env!("CARGO_PKG_VERSION");
+        assert_eq!(user_agent(&[]), format!("transship/{version}"));
+        let long = "x".repeat(70);
+        let parts = ["apply", "a)b\n(ü;", "clusters-example", "run 7f3a", &long].map(str::to_owned);
+        let expected =
+            format!("transship/{version} (apply; a_b____; clusters-example; run 7f3a; {})", &long[..64]);
+        assert_eq!(user_agent(&parts), expected);
+    }
 }

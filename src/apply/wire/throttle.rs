@@ -1,14 +1,15 @@
 //! Limits the load on one API server. After a 429, fewer requests may be in flight; their number then grows slowly again.
 //! A token bucket limits the rate of retries.
 
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
-/// The largest number of requests in flight. The limit starts with this number.
-const MAX_IN_FLIGHT: usize = 16;
+/// The largest number of requests in flight by default.
+const DEFAULT_IN_FLIGHT: NonZeroUsize = NonZeroUsize::new(16).unwrap();
 /// After this many requests without a 429, one more request may be in flight.
 const REQUESTS_PER_INCREASE: usize = 16;
 /// The size of the token bucket for retries.
@@ -16,8 +17,25 @@ const RETRY_BURST: f64 = 20.0;
 /// The number of tokens that the bucket gains per second.
 const RETRIES_PER_SECOND: f64 = 2.0;
 
-/// Limits the requests in flight and the rate of retries.
+/// The largest load on one API server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestLimits {
+    /// The number of requests in flight.
+    pub in_flight: NonZeroUsize,
+    /// The number of requests per second; without it, any number.
+    pub per_second: Option<NonZeroU32>,
+}
+
+impl Default for RequestLimits {
+    fn default() -> Self {
+        Self { in_flight: DEFAULT_IN_FLIGHT, per_second: None }
+    }
+}
+
+/// Limits the requests in flight, the rate of requests and the rate of retries.
 pub(crate) struct Throttle {
+    /// The largest number of requests in flight. The limit starts with this number.
+    max_in_flight: usize,
     state: Mutex<State>,
     released: Notify,
 }
@@ -30,9 +48,17 @@ struct State {
     in_flight: usize,
     /// Requests without a 429 since the limit last changed.
     since_change: usize,
-    /// Tokens in the bucket: how many retries may start now.
-    retry_tokens: f64,
-    tokens_updated: Instant,
+    retries: TokenBucket,
+    /// `None` if any number of requests may start.
+    requests: Option<TokenBucket>,
+}
+
+/// Limits a rate. The bucket holds as many tokens as may be taken at once.
+struct TokenBucket {
+    tokens: f64,
+    size: f64,
+    per_second: f64,
+    updated: Instant,
 }
 
 /// Allows one request to be in flight.
@@ -54,7 +80,7 @@ impl Permit<'_> {
     pub(crate) fn not_throttled(&self) {
         let mut state = self.throttle.lock();
         state.since_change += 1;
-        if state.since_change >= REQUESTS_PER_INCREASE && state.limit < MAX_IN_FLIGHT {
+        if state.since_change >= REQUESTS_PER_INCREASE && state.limit < self.throttle.max_in_flight {
             state.since_change = 0;
             state.limit += 1;
             self.throttle.released.notify_one();
@@ -74,29 +100,41 @@ impl Permit<'_> {
 }
 
 impl Throttle {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(limits: RequestLimits) -> Self {
+        let max_in_flight = limits.in_flight.get();
+        let requests = limits.per_second.map(|rate| {
+            let rate = f64::from(rate.get());
+            TokenBucket::new(rate, rate)
+        });
         let state = State {
-            limit: MAX_IN_FLIGHT,
+            limit: max_in_flight,
             halvings: 0,
             in_flight: 0,
             since_change: 0,
-            retry_tokens: RETRY_BURST,
-            tokens_updated: Instant::now(),
+            retries: TokenBucket::new(RETRY_BURST, RETRIES_PER_SECOND),
+            requests,
         };
-        Self { state: Mutex::new(state), released: Notify::new() }
+        Self { max_in_flight, state: Mutex::new(state), released: Notify::new() }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until another request may be in flight.
+    /// Waits until another request may be in flight, and until there is a token for it.
     pub(crate) async fn acquire(&self) -> Permit<'_> {
-        loop {
-            if let Some(permit) = self.try_acquire() {
-                return permit;
+        let permit = loop {
+            match self.try_acquire() {
+                Some(permit) => break permit,
+                None => self.released.notified().await,
             }
-            self.released.notified().await;
+        };
+        loop {
+            let taken = self.lock().requests.as_mut().map_or(Ok(()), TokenBucket::take);
+            match taken {
+                Ok(()) => return permit,
+                Err(wait) => sleep(wait).await,
+            }
         }
     }
 
@@ -112,7 +150,7 @@ impl Throttle {
     /// Waits until there is a token for a retry, and takes it.
     pub(crate) async fn acquire_retry(&self) {
         loop {
-            let taken = self.lock().take_retry();
+            let taken = self.lock().retries.take();
             match taken {
                 Ok(()) => return,
                 Err(wait) => sleep(wait).await,
@@ -121,24 +159,33 @@ impl Throttle {
     }
 }
 
-impl State {
-    /// Takes a token for a retry. If there is none, fails with the time until there is one.
-    fn take_retry(&mut self) -> Result<(), Duration> {
+impl TokenBucket {
+    fn new(size: f64, per_second: f64) -> Self {
+        Self { tokens: size, size, per_second, updated: Instant::now() }
+    }
+
+    /// Takes a token. If there is none, fails with the time until there is one.
+    fn take(&mut self) -> Result<(), Duration> {
         let now = Instant::now();
-        let gained = now.duration_since(self.tokens_updated).as_secs_f64() * RETRIES_PER_SECOND;
-        self.retry_tokens = (self.retry_tokens + gained).min(RETRY_BURST);
-        self.tokens_updated = now;
-        if self.retry_tokens >= 1.0 {
-            self.retry_tokens -= 1.0;
+        let gained = now.duration_since(self.updated).as_secs_f64() * self.per_second;
+        self.tokens = (self.tokens + gained).min(self.size);
+        self.updated = now;
+        if self.tokens >= 1.0 {
+            self.tokens -= 1.0;
             return Ok(());
         }
-        Err(Duration::from_secs_f64((1.0 - self.retry_tokens) / RETRIES_PER_SECOND))
+        Err(Duration::from_secs_f64((1.0 - self.tokens) / self.per_second))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_IN_FLIGHT, Permit, Throttle};
+    use std::num::{NonZeroU32, NonZeroUsize};
+    use std::time::Duration;
+
+    use tokio::time::Instant;
+
+    use super::{Permit, RequestLimits, Throttle};
 
     fn limit(throttle: &Throttle) -> usize {
         throttle.lock().limit
@@ -146,9 +193,9 @@ mod tests {
 
     #[tokio::test]
     async fn requests_in_flight_together_halve_the_limit_once() {
-        let throttle = Throttle::new();
+        let throttle = Throttle::new(RequestLimits::default());
         let mut burst = Vec::new();
-        for _ in 0..MAX_IN_FLIGHT {
+        for _ in 0..16 {
             burst.push(throttle.acquire().await);
         }
         burst.iter().for_each(Permit::throttled);
@@ -164,13 +211,27 @@ mod tests {
 
     #[tokio::test]
     async fn responses_increase_the_limit_again() {
-        let throttle = Throttle::new();
+        let throttle = Throttle::new(RequestLimits::default());
         throttle.acquire().await.throttled();
-        for (responses, expected) in [(15, 8), (1, 9), (16, 10), (1000, MAX_IN_FLIGHT)] {
+        for (responses, expected) in [(15, 8), (1, 9), (16, 10), (1000, 16)] {
             for _ in 0..responses {
                 throttle.acquire().await.not_throttled();
             }
             assert_eq!(limit(&throttle), expected);
         }
+    }
+
+    #[tokio::test]
+    async fn the_limits_of_the_user_hold() {
+        let limits = RequestLimits { in_flight: NonZeroUsize::MIN, per_second: NonZeroU32::new(20) };
+        let throttle = Throttle::new(limits);
+        assert_eq!(limit(&throttle), 1);
+        let started = Instant::now();
+        // The first second's requests may start at once.
+        for _ in 0..25 {
+            throttle.acquire().await.not_throttled();
+        }
+        assert!(started.elapsed() >= Duration::from_millis(240), "{:?}", started.elapsed());
+        assert_eq!(limit(&throttle), 1, "the limit does not grow beyond that of the user");
     }
 }

@@ -33,7 +33,9 @@ fn dry_run(project: &Project, environment: &[(&str, String)], more: &[&str]) -> 
 fn assert_reached(run: &Run) {
     assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
     assert!(
-        run.stdout.ends_with("cluster: 13 created, 0 changed, 1 unchanged, 0 pruned, 0 failed\n"),
+        run.stdout.ends_with(
+            "cluster: 13 would be created, 0 would be changed, 1 unchanged, 0 would be pruned, 0 would fail\n"
+        ),
         "{}",
         run.stdout
     );

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::Run;
 use super::fixture::{DEPLOYMENT_PATH, JOB_PATH, NAMESPACE, Project, WEBHOOK_PATH, map};
 use super::scenarios::other_writers::make_settings;
-use super::scenarios::{assert_code, create, message_of, objects_with, patch_as, written_paths};
+use super::scenarios::{as_apply, assert_code, create, message_of, objects_with, patch_as, written_paths};
 use crate::TestBedCase;
 use crate::test_bed::TestBed;
 use crate::test_cluster::TestCluster;
@@ -41,7 +41,7 @@ fn planned(cluster: &TestCluster, project: &Project, word: &str) -> Vec<String> 
     let mark = cluster.audit.mark();
     let run = project.run(cluster, "apply", &["--dry-run"]);
     assert_eq!(written_paths(cluster, mark), Vec::<String>::new());
-    objects_with(&Run { stderr: run.stdout, stdout: run.stderr, code: run.code }, word)
+    objects_with(&as_apply(run), word)
 }
 
 /// Changes are listed field by field, also if an apply needs two requests or recreates an object.
@@ -95,7 +95,10 @@ fn diff_can_show_one_object(bed: &TestBed) {
         json!({
             "cluster": "both", "change": "changed", "message": "",
             "object": {"group": "", "kind": "Secret", "namespace": "openshift-op", "name": "credentials"},
-            "fields": [r#"/data/password: "<hidden, before>" -> "<hidden, after>""#],
+            "fields": [{
+                "path": "/data/password", "change": "changed",
+                "before": "<hidden, before>", "after": "<hidden, after>",
+            }],
         })
     );
     assert_code(&diff_with(cluster, &project, &["serviceaccount/op"]), 0);

@@ -310,7 +310,9 @@ impl Project {
 /// Adds the default limits, unless the test sets them.
 fn with_limits<'a>(more: &[&'a str]) -> Vec<&'a str> {
     let missing = LIMITS.chunks(2).filter(|limit| !more.contains(&limit[0]));
-    missing.flatten().copied().chain(more.iter().copied()).collect()
+    // With `-v`, every event has a line of its own.
+    let verbose = if more.iter().any(|flag| flag.starts_with("-v")) { None } else { Some("-v") };
+    missing.flatten().copied().chain(verbose).chain(more.iter().copied()).collect()
 }
 
 fn many(number: usize) -> String {

@@ -59,7 +59,7 @@ fn older_payload() -> tempfile::TempDir {
 }
 
 /// Returns the roles and bindings that `rights` prints for a user.
-fn roles(folder: &Path, arguments: &[&str]) -> Vec<Value> {
+pub(super) fn roles(folder: &Path, arguments: &[&str]) -> Vec<Value> {
     let format = ["rights", "-o", "yaml", "--subject", "User/somebody"];
     let run = run_in(folder, &[&format[..], arguments].concat());
     assert_code(&run, 0);
@@ -68,7 +68,7 @@ fn roles(folder: &Path, arguments: &[&str]) -> Vec<Value> {
 }
 
 /// Creates the roles, and waits until the API server knows all their rules.
-fn grant(cluster: &TestCluster, roles: &[Value]) {
+pub(super) fn grant(cluster: &TestCluster, roles: &[Value]) {
     let texts: Vec<String> = roles.iter().map(ToString::to_string).collect();
     cluster.apply_yaml(&texts.join("\n---\n"));
     for role in roles {
@@ -101,7 +101,7 @@ fn is_allowed(cluster: &TestCluster, spec: &Value) -> bool {
 }
 
 /// Checks that the API server refused none of our requests since a mark.
-fn assert_nothing_forbidden(cluster: &TestCluster, mark: Mark) {
+pub(super) fn assert_nothing_forbidden(cluster: &TestCluster, mark: Mark) {
     let entries: Vec<Entry> = cluster.audit.since(mark).into_iter().filter(Entry::is_ours).collect();
     let forbidden: Vec<&Entry> = entries.iter().filter(|entry| entry.code == 403).collect();
     assert_eq!(forbidden, Vec::<&Entry>::new());
@@ -139,6 +139,7 @@ impl Topology<'_> {
         let run = self.run(repository(), "apply", &["--wait", "--prune"]);
         assert_eq!((run.code, run.stdout.as_str()), (0, pruned), "{}", run.stderr);
         assert_code(&self.run(repository(), "apply", &["--dry-run"]), 0);
+        assert_code(&self.run(repository(), "diff", &["--live", "--drift"]), 0);
         // The API server compares the rules of a Role with the user's rights in a dry run as well.
         let role = "/apis/rbac.authorization.k8s.io/v1/clusterroles/ebs-privileged-role";
         self.guest().patch(role, "application/merge-patch+json", r#"{"rules": []}"#);

@@ -29,6 +29,28 @@ fn about<'r>(line: &'r str, word: &str) -> Option<&'r str> {
     (head[16..].trim_end() == word).then_some(about)
 }
 
+/// Returns the output of a dry run as if it were that of `apply`.
+pub(super) fn as_apply(run: Run) -> Run {
+    let mut lines = Vec::new();
+    for line in run.stdout.lines() {
+        let words = [
+            ("would create", "created"),
+            ("would change", "changed"),
+            ("would delete", "deleted"),
+            ("would prune", "pruned"),
+            ("would hold", "held"),
+            ("would fail", "failed"),
+            ("unchanged", "unchanged"),
+        ];
+        let word = words.iter().find(|(word, _)| line.get(16..30).is_some_and(|it| it.trim_end() == *word));
+        match word {
+            Some((_, word)) => lines.push(format!("{}{word:<11} {}", &line[..16], &line[31..])),
+            None => lines.push(line.to_owned()),
+        }
+    }
+    Run { stderr: lines.join("\n"), stdout: run.stderr, code: run.code }
+}
+
 /// Returns the message of an event about an object.
 pub(super) fn message_of(run: &Run, word: &str, object: &str) -> Option<String> {
     run.stderr.lines().find_map(|line| {

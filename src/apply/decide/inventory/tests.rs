@@ -11,8 +11,8 @@ use crate::object::ObjectId;
 const LINES: &str = "\
 apps/v1 Deployment ns d 1-2 aa bb -
 v1 Namespace - ns 3-4 - - found
-rbac.authorization.k8s.io/v1 ClusterRole - system:x - cc - -
-rbac.authorization.k8s.io/v1 ClusterRole - a@b%20%C3%BC - cc - -
+rbac.authorization.k8s.io/v1 ClusterRole - system:x - cc - keep
+rbac.authorization.k8s.io/v1 ClusterRole - a@b%20%C3%BC - cc - found,keep
 ";
 
 fn location() -> InventoryLocation {
@@ -38,7 +38,11 @@ fn lines_survive_a_round_trip() {
     assert_eq!(inventory.entries[1].id.namespace, "");
     assert_eq!(
         inventory.entries.iter().map(|entry| entry.found).collect::<Vec<_>>(),
-        [false, true, false, false]
+        [false, true, false, true]
+    );
+    assert_eq!(
+        inventory.entries.iter().map(|entry| entry.keep).collect::<Vec<_>>(),
+        [false, false, true, true]
     );
     assert_eq!(inventory.entries[2].id.name, "system:x");
     assert_eq!(split(&inventory.entries, PART_SIZE), [LINES]);
@@ -54,6 +58,8 @@ fn lines_that_lead_to_another_path_are_rejected() {
         "v1 Secret ns a - - -",
         "v1 Secret ns a - - - - -",
         "v1 Secret ns a - - - x",
+        "v1 Secret ns a - - - found,x",
+        "v1 Secret ns a - - - keep,",
         "v1 Secret ns  - - - -",
         "../v1 Secret ns a - - - -",
         "v1 Secret ns a%2f - - - -",

@@ -20,6 +20,7 @@ fn entry(id: ObjectId) -> InventoryEntry {
         desired_digest: text("d"),
         live_digest: text("l"),
         found: false,
+        keep: false,
     }
 }
 
@@ -232,5 +233,19 @@ proptest! {
         let all = decide(&known, &wanted, Approval::All);
         prop_assert!(all.held.is_empty());
         prop_assert_eq!(decide(&known, &wanted, Approval::Count(all.prune.len())), all);
+    }
+}
+
+#[test]
+fn an_object_whose_manifest_keeps_it_is_held_and_does_not_count() {
+    let mut inventory = inventory(many(3));
+    let kept = InventoryEntry { keep: true, ..entry(id("", "Secret", "ns", "key")) };
+    inventory.entries.push(kept.clone());
+    for approval in [Approval::All, Approval::Count(3)] {
+        let decision = decide(&inventory, &[], approval);
+        assert_eq!(decision.prune.len(), 3, "{approval:?}");
+        let held: Vec<_> = decision.held.iter().map(|held| (&held.entry, held.reason.to_string())).collect();
+        let reason = "the annotation transship.openshift.io/prune of its last manifest keeps it".to_owned();
+        assert_eq!(held, [(&kept, reason)]);
     }
 }

@@ -87,12 +87,12 @@ fn a_forbidden_read_is_reported(bed: &TestBed) {
     let run = project.run(cluster, "apply", &as_deployer(&["--dry-run"]));
     assert_code(&run, 3);
     let line = run.stdout.lines().find(|line| line.contains("Job.batch/migrate")).unwrap();
-    assert!(line.contains(" failed ") && line.contains(cannot), "{line}");
+    assert!(line.contains(" would fail ") && line.contains(cannot), "{line}");
     let run = project.run(cluster, "diff", &as_deployer(&["--live"]));
     assert!(
         run.stdout.contains("Job.batch/migrate in openshift-op cannot be read: forbidden: "),
         "{}",
         run.stdout
     );
-    assert!(run.stdout.contains(cannot) && run.code == 1, "{}", run.stdout);
+    assert!(run.stdout.contains(cannot) && run.code == 3, "{}", run.stdout);
 }

@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 
 use super::super::Run;
 use super::super::fixture::{NAMESPACE, Project, config_map, map};
-use super::{assert_code, create, is_in_inventory, message_of, objects_with, patch_as, written_paths};
+use super::{
+    as_apply, assert_code, create, is_in_inventory, message_of, objects_with, patch_as, written_paths,
+};
 use crate::TestBedCase;
 use crate::test_bed::TestBed;
 use crate::test_cluster::TestCluster;
@@ -35,8 +37,7 @@ fn bury_settings(project: &Project) {
 
 /// Returns the output of a dry run as if it were that of `apply`.
 fn dry_run(project: &Project, cluster: &TestCluster, more: &[&str]) -> Run {
-    let run = project.apply(cluster, &[&["--dry-run"], more].concat());
-    Run { stderr: run.stdout, stdout: run.stderr, code: run.code }
+    as_apply(project.apply(cluster, &[&["--dry-run"], more].concat()))
 }
 
 fn an_applied_object_is_deleted(bed: &TestBed) {
