@@ -16,7 +16,7 @@ fn event(cluster: Cluster, level: &str, about: Option<&str>, kind: EventKind, me
     Event { cluster, level: level.to_owned(), object, kind, message: message.to_owned() }
 }
 
-const ALL: [(EventKind, &str, bool); 13] = [
+const ALL: [(EventKind, &str, bool); 14] = [
     (EventKind::Created, "created", false),
     (EventKind::Changed, "changed", false),
     (EventKind::Recreated, "recreated", false),
@@ -25,6 +25,7 @@ const ALL: [(EventKind, &str, bool); 13] = [
     (EventKind::Pruned, "pruned", false),
     (EventKind::Held, "held", false),
     (EventKind::Released, "released", false),
+    (EventKind::Warning, "warning", false),
     (EventKind::Waiting, "waiting", false),
     (EventKind::Ready, "ready", false),
     (EventKind::Failed, "failed", true),

@@ -10,7 +10,9 @@ use kube::core::GroupVersionKind;
 use serde_json::Value;
 use tracing::debug;
 
+use crate::apply::cluster::applied_uids::AppliedUids;
 use crate::apply::cluster::error::{ClusterError, object_error};
+use crate::apply::cluster::installing_crds::InstallingCrds;
 use crate::apply::cluster::inventory_store::InventoryStore;
 use crate::apply::cluster::options::Options;
 use crate::apply::decide::decision::DecisionContext;
@@ -67,6 +69,10 @@ pub(crate) struct LiveCluster<'a> {
     unlistable: HashSet<ServedResource>,
     /// The groups and kinds whose CRD this run created or changed.
     changed_crds: Mutex<HashSet<(String, String)>>,
+    /// The CRDs that are installing.
+    pub(crate) installing_crds: InstallingCrds,
+    /// The uids of the objects that this run applied.
+    pub(crate) applied_uids: AppliedUids,
     /// Messages about entries of the guest's inventory that transship ignores.
     notices: Vec<String>,
 }
@@ -110,6 +116,8 @@ impl<'a> LiveCluster<'a> {
             existing: HashSet::new(),
             unlistable: HashSet::new(),
             changed_crds: Mutex::default(),
+            installing_crds: InstallingCrds::default(),
+            applied_uids: AppliedUids::default(),
             notices: Vec::new(),
         };
         cluster.read_labelled(&plan.objects).await?;
@@ -304,13 +312,19 @@ impl<'a> LiveCluster<'a> {
         apply_set_of(live) == Some(self.apply_set.as_str())
     }
 
-    /// Returns why transship must not delete an object; `None` if it may.
-    pub(crate) fn reason_not_to_delete(
-        &self,
-        entry: Option<&InventoryEntry>,
-        live: &Value,
-    ) -> Option<NotOurs> {
-        reason_not_to_delete(entry, live, &self.apply_set)
+    /// Returns why transship must not delete the object of an entry; `None` if it may.
+    pub(crate) fn reason_not_to_delete(&self, entry: &InventoryEntry, live: &Value) -> Option<NotOurs> {
+        let uid = live["metadata"]["uid"].as_str().unwrap_or_default();
+        match self.applied_uids.other_name(uid, &entry.id) {
+            Some(id) => Some(NotOurs::AppliedAs(id)),
+            None => reason_not_to_delete(Some(entry), live, &self.apply_set),
+        }
+    }
+
+    /// Returns the uid that an object had at the start, by its label or the inventory.
+    pub(crate) fn initial_uid(&self, id: &ObjectId) -> Option<&str> {
+        let in_inventory = || Some(self.inventory.initial().find(id)?.uid.as_str());
+        self.labelled(id).and_then(|live| live["metadata"]["uid"].as_str()).or_else(in_inventory)
     }
 
     /// Returns the number of objects that carried the label of this `ApplySet` at the start.

@@ -158,6 +158,6 @@ fn object_after(outcome: DryRunOutcome) -> Result<Value, String> {
             "would be changed, but the API server cannot say how: its managed fields are recorded in {version}, \
              which is no longer served"
         )),
-        DryRunOutcome::Recreated { fields } => Err(format!("would be recreated: {fields} is immutable")),
+        DryRunOutcome::Recreated { reason } => Err(format!("would be recreated: {reason}")),
     }
 }

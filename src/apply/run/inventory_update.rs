@@ -1,6 +1,6 @@
 //! Updates the inventory before and after a rollout, so that it always lists every object that exists.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
@@ -12,12 +12,14 @@ use crate::apply::decide::desired::version_of;
 use crate::apply::decide::digest;
 use crate::apply::decide::event::{Event, EventKind};
 use crate::apply::decide::inventory::{Inventory, InventoryEntry};
+use crate::apply::decide::managed_fields::is_changed_since_creation;
+use crate::apply::decide::ownership::NotOurs;
 use crate::apply::decide::prune::{Approval, HoldReason, PruneCandidates, PruneDecision, decide_prune};
 use crate::apply::decide::rollout::{Action, ClusterId, Rollout, StepId};
 use crate::apply::run::clusters::OnEvent;
 use crate::apply::run::delete::PhasedDeletion;
 use crate::apply::run::rollout_result::RolloutResult;
-use crate::object::is_tombstone;
+use crate::object::{ObjectId, is_tombstone};
 use crate::yaml;
 
 /// Marks the revision of an inventory while objects are pruned.
@@ -69,8 +71,28 @@ pub(crate) fn decide_prune_after(
     }
     let mut inventory = cluster.inventory.initial().clone();
     inventory.entries.retain(|entry| !deleted.contains(&entry.id));
-    let candidates = PruneCandidates { cluster: cluster.cluster, inventory: &inventory, rendered: &rendered };
+    let uids = rendered_uids(cluster, &rendered);
+    let is_changed = |id: &&ObjectId| cluster.labelled(id).is_some_and(is_changed_since_creation);
+    let changed = inventory.entries.iter().map(|entry| &entry.id).filter(is_changed).collect();
+    let candidates = PruneCandidates {
+        cluster: cluster.cluster,
+        inventory: &inventory,
+        rendered: &rendered,
+        uids: &uids,
+        changed: &changed,
+    };
     decide_prune(&candidates, approval)
+}
+
+/// Returns the rendered objects of a cluster by their uid.
+fn rendered_uids(cluster: &LiveCluster<'_>, rendered: &HashSet<&ObjectId>) -> HashMap<String, ObjectId> {
+    let mut uids = cluster.applied_uids.all();
+    for id in rendered {
+        if let Some(uid) = cluster.initial_uid(id).filter(|uid| !uid.is_empty()) {
+            uids.insert(uid.to_owned(), (*id).clone());
+        }
+    }
+    uids
 }
 
 /// Finishes a rollout in one cluster: prunes, and writes the inventory.
@@ -95,6 +117,9 @@ impl RolloutEnd<'_, '_> {
             entries: self.entries().into(),
             ..Inventory::default()
         };
+        for (entry, reason) in decision.released {
+            on_event(released_event(cluster, &entry, &reason));
+        }
         for held in decision.held {
             on_event(held_event(cluster, &held.entry, held.reason));
             inventory.entries.push(held.entry);
@@ -153,6 +178,10 @@ async fn announce_pruning(
     announced.revision.push_str(PRUNING);
     announced.record_render(&cluster.render_digest, cluster.inventory.initial());
     cluster.inventory.save(&announced).await
+}
+
+pub(crate) fn released_event(cluster: &LiveCluster<'_>, entry: &InventoryEntry, reason: &NotOurs) -> Event {
+    Event::for_object(cluster.cluster, &entry.id, EventKind::Released, reason.to_string())
 }
 
 fn held_event(cluster: &LiveCluster<'_>, entry: &InventoryEntry, reason: HoldReason) -> Event {

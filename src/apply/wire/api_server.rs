@@ -19,6 +19,7 @@ use crate::apply::wire::memory::{Reservation, ResponseMemory, estimate};
 use crate::apply::wire::request::{ApiRequest, with_query};
 use crate::apply::wire::request_retries::{PROBE_TIMEOUT, RequestRetries, retry_after};
 use crate::apply::wire::throttle::Throttle;
+use crate::apply::wire::warnings::warnings;
 
 /// How long one attempt may take.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(20);
@@ -32,6 +33,8 @@ const WRITE_TIMEOUT_QUERY: &str = "timeout=12s";
 /// The shortest time limit of an attempt. It holds even after the deadline, so that transship can still write the
 /// inventory.
 const LAST_REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
+/// The words of rustls for a certificate that it does not accept. hyper hides the type of the error.
+const INVALID_CERTIFICATE: &str = "invalid peer certificate: ";
 /// The largest ratio of a growing vector's capacity to its length.
 const GROWTH: usize = 2;
 
@@ -41,6 +44,8 @@ pub(crate) struct Response {
     pub(crate) value: Value,
     /// The memory that the body needs.
     pub(crate) memory: Reservation,
+    /// The warnings of the API server.
+    pub(crate) warnings: Vec<String>,
 }
 
 /// A connection to an API server.
@@ -136,7 +141,7 @@ impl ApiServer {
     /// Sends a request and reads the response.
     async fn exchange(&self, request: ApiRequest) -> Result<Response, RequestError> {
         let response = self.client.send(request.map(Body::from)).await;
-        let response = response.map_err(|error| RequestError::Connection(root_cause(&error)))?;
+        let response = response.map_err(|error| connection_error(&error))?;
         let (head, body) = response.into_parts();
         let mut memory = self.memory.reserve();
         let limit = if head.status.is_success() { MAX_RESPONSE_SIZE } else { MAX_ERROR_SIZE };
@@ -149,7 +154,16 @@ impl ApiServer {
         memory.grow(estimate(&body))?;
         let value = serde_json::from_slice(&body).map_err(|_| RequestError::NotJson)?;
         memory.shrink(GROWTH * body.len());
-        Ok(Response { status: head.status, value, memory })
+        Ok(Response { status: head.status, value, memory, warnings: warnings(&head.headers) })
+    }
+}
+
+/// Converts an error without a response. An invalid certificate stays invalid, so such a request is not sent again.
+fn connection_error(error: &kube::Error) -> RequestError {
+    let reason = root_cause(error);
+    match reason.strip_prefix(INVALID_CERTIFICATE) {
+        Some(reason) => RequestError::Certificate(reason.to_owned()),
+        None => RequestError::Connection(reason),
     }
 }
 

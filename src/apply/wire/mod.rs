@@ -13,3 +13,4 @@ pub(super) mod proxy;
 pub(super) mod request;
 pub(super) mod request_retries;
 pub(super) mod throttle;
+pub(super) mod warnings;
