@@ -31,7 +31,7 @@
 //! | `webhooks` | that no admission webhook can block all requests |
 //! | `insecure_settings` | that TLS, authentication and authorization are not turned off |
 //! | `pod_security` | that a namespace accepts privileged pods only if it has some |
-//! | `object_metadata` | that objects have no finalizers and no name that transship uses itself |
+//! | `object_metadata` | that objects have no finalizers, owners and fields of the API server, and no name that transship uses itself |
 //! | `issued_identities` | that an issued kubeconfig is for a ServiceAccount that exists |
 //! | `guest_secrets` | that the guest receives no credentials |
 //! | `ignored_text` | that no text follows the document of a manifest |

@@ -44,7 +44,7 @@ pub(super) struct Apply {
     /// Take over objects that others created
     #[arg(long)]
     adopt: bool,
-    /// Recreate these objects if an immutable field changes; repeatable. Jobs are always recreated
+    /// Recreate these objects if the API server rejects their change; repeatable. Jobs are always recreated
     #[arg(long, value_name = "KIND[/NAME]")]
     recreate: Vec<Selector>,
     /// Bind the hosted control plane to these clusters, although the inventories record others

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::apply::{self, Endpoint, WaitProgress, WaitState, WaitTarget};
+use crate::apply::{self, Endpoint, WaitProgress, WaitTarget};
 use crate::diagnostic::Diagnostics;
 use clap::Args;
 
@@ -39,8 +39,7 @@ impl WaitFor {
             };
             let client = endpoint.connect(|warning| output::warn(&[warning])).await?;
             let missing = apply::wait_for(&client, &self.objects, self.timeout, report).await?;
-            let too_large = missing.iter().find(|(_, state)| matches!(state, WaitState::TooLarge(_)));
-            if let Some((_, state)) = too_large {
+            if let Some((_, state)) = missing.iter().find(|(_, state)| state.is_permanent()) {
                 output::note(&format!("gave up on the cluster of {}: {state}", self.kubeconfig_name()));
                 return Ok(Outcome::ClusterFailed);
             }

@@ -86,6 +86,10 @@ string_enum! {
         "privileged-namespace" => PrivilegedNamespace,
         /// A finalizer in a manifest. The object cannot be deleted until a controller removes it.
         "finalizer" => Finalizer,
+        /// A field of the metadata that the API server sets, such as `uid`, or `generateName`. Server-side apply rejects or drops it.
+        "server-field" => ServerField,
+        /// An owner reference in a manifest. Its uid is that of an object in one cluster; in any other, the garbage collector deletes the object.
+        "owner-reference" => OwnerReference,
         /// A ConfigMap with the name of the inventory, which `apply` writes.
         "reserved-name" => ReservedName,
         /// A binding that grants all rights in the guest.

@@ -39,7 +39,7 @@ type Case = (&'static str, fn(&ControlPlane));
 type TestBedCase = (&'static str, fn(&TestBed));
 
 const CASES: [&[Case]; 2] = [checks::CASES, wait_for::CASES];
-const TEST_BED_CASES: [&[TestBedCase]; 21] = [
+const TEST_BED_CASES: [&[TestBedCase]; 23] = [
     test_bed_tests::CASES,
     fault_proxy_tests::CASES,
     apply::storage_payload::CASES,
@@ -59,7 +59,9 @@ const TEST_BED_CASES: [&[TestBedCase]; 21] = [
     apply::scenarios::hostile_guest::CASES,
     apply::scenarios::waiting::CASES,
     apply::scenarios::missing_prerequisites::CASES,
+    apply::scenarios::co_owned_fields::CASES,
     apply::scenarios::existing_objects::CASES,
+    apply::scenarios::same_object::CASES,
     apply::scenarios::secret_values::CASES,
 ];
 

@@ -31,7 +31,7 @@ fn stamp() -> Stamp {
 /// The fields of [`stamp`] in the JSON of an event or a summary.
 const STAMPED: &str = r#""run":"7f3a9c21","time":"2026-05-04T03:02:01.500Z"}"#;
 
-const ALL: [(EventKind, &str, bool); 13] = [
+const ALL: [(EventKind, &str, bool); 14] = [
     (EventKind::Created, "created", false),
     (EventKind::Changed, "changed", false),
     (EventKind::Recreated, "recreated", false),
@@ -40,6 +40,7 @@ const ALL: [(EventKind, &str, bool); 13] = [
     (EventKind::Pruned, "pruned", false),
     (EventKind::Held, "held", false),
     (EventKind::Released, "released", false),
+    (EventKind::Warning, "warning", false),
     (EventKind::Waiting, "waiting", false),
     (EventKind::Ready, "ready", false),
     (EventKind::Failed, "failed", true),
@@ -138,6 +139,7 @@ fn a_dry_run_reads_as_one() {
         "would prune",
         "would hold",
         "released",
+        "warning",
         "waiting",
         "ready",
         "would fail",

@@ -17,6 +17,7 @@ mod checks;
 mod commands;
 mod compatibility;
 mod differential;
+mod discovery;
 mod docs;
 mod events;
 mod explain;

@@ -2,19 +2,25 @@
 
 use std::time::Duration;
 
-use kube::api::ListParams;
+use kube::api::{ListParams, Patch, PatchParams};
 use kube::core::GroupVersionKind;
 use kube::discovery::Scope;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
+use tracing::info;
 
 use crate::apply::cluster::live_cluster::LiveCluster;
 use crate::apply::cluster::options::Options;
+use crate::apply::decide::managed_fields::MANAGER;
 use crate::apply::decide::object_error::{ErrorClass, ObjectError};
 use crate::apply::wire::discovery::{self, ServedResource};
+use crate::apply::wire::request::ObjectPath;
 
 /// The kind of CustomResourceDefinitions.
 pub(crate) const CRD: &str = "CustomResourceDefinition";
+
+/// The annotation that transship adds to a CRD for a moment.
+const UPDATED: &str = "transship.openshift.io/updated";
 
 const POLL_INTERVAL: Duration = Duration::from_millis(300);
 
@@ -46,6 +52,19 @@ pub(crate) async fn list_before_delete(cluster: &LiveCluster<'_>, crd: &Value) {
     if let Ok(request) = served.collection("").list(&ListParams::default().limit(1)) {
         // transship deletes the CRD even if the request fails.
         let _ = cluster.server.send(request).await;
+    }
+}
+
+/// Updates a CRD that stays at `Installing`, so that the API server establishes it: adds an annotation and removes it again.
+pub(crate) async fn update_installing(cluster: &LiveCluster<'_>, path: &ObjectPath) {
+    info!("updating a CRD that stays at Installing");
+    for value in [json!("installing"), Value::Null] {
+        let change = json!({"metadata": {"annotations": {UPDATED: value}}});
+        let params = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
+        if let Ok(request) = path.patch(&params, &Patch::Merge(&change)) {
+            // The next poll tells whether it helped.
+            let _ = cluster.server.send(request).await;
+        }
     }
 }
 

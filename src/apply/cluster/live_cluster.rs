@@ -8,8 +8,10 @@ use kube::core::GroupVersionKind;
 use serde_json::Value;
 use tracing::debug;
 
+use crate::apply::cluster::applied_uids::AppliedUids;
 use crate::apply::cluster::contact::Contact;
 use crate::apply::cluster::error::{ClusterError, object_error};
+use crate::apply::cluster::installing_crds::InstallingCrds;
 use crate::apply::cluster::inventory_store::InventoryStore;
 use crate::apply::cluster::listing::{self, LabelledObjects};
 use crate::apply::cluster::options::{Extent, Options};
@@ -60,6 +62,10 @@ pub(crate) struct LiveCluster<'a> {
     unchanged: OnceLock<HashSet<ObjectId>>,
     /// Why the inventory cannot be written. Until it can, only objects that it lists already can be applied.
     held_back: Mutex<Option<ClusterError>>,
+    /// The CRDs that are installing.
+    pub(crate) installing_crds: InstallingCrds,
+    /// The uids of the objects that this run applied.
+    pub(crate) applied_uids: AppliedUids,
     /// Messages about entries of the guest's inventory that transship ignores.
     notices: Vec<String>,
 }
@@ -97,6 +103,8 @@ impl<'a> LiveCluster<'a> {
             changed_crds: Mutex::default(),
             unchanged: OnceLock::new(),
             held_back: Mutex::default(),
+            installing_crds: InstallingCrds::default(),
+            applied_uids: AppliedUids::default(),
             notices: Vec::new(),
         };
         cluster.read_labelled(cluster.resources_to_list(&plan.objects)).await?;
@@ -263,13 +271,19 @@ impl<'a> LiveCluster<'a> {
         self.apply_sets.contain(live)
     }
 
-    /// Returns why transship must not delete an object; `None` if it may.
-    pub(crate) fn reason_not_to_delete(
-        &self,
-        entry: Option<&InventoryEntry>,
-        live: &Value,
-    ) -> Option<NotOurs> {
-        reason_not_to_delete(entry, live, &self.apply_sets)
+    /// Returns why transship must not delete the object of an entry; `None` if it may.
+    pub(crate) fn reason_not_to_delete(&self, entry: &InventoryEntry, live: &Value) -> Option<NotOurs> {
+        let uid = live["metadata"]["uid"].as_str().unwrap_or_default();
+        match self.applied_uids.other_name(uid, &entry.id) {
+            Some(id) => Some(NotOurs::AppliedAs(id)),
+            None => reason_not_to_delete(Some(entry), live, &self.apply_sets),
+        }
+    }
+
+    /// Returns the uid that an object had at the start, by its label or the inventory.
+    pub(crate) fn initial_uid(&self, id: &ObjectId) -> Option<&str> {
+        let in_inventory = || Some(self.inventory.initial().find(id)?.uid.as_str());
+        self.labelled(id).and_then(|live| live["metadata"]["uid"].as_str()).or_else(in_inventory)
     }
 
     /// Returns the number of objects that carried the label of this `ApplySet` at the start.

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::apply::decide::inventory::{InventoryLocation, PART_OF};
 use crate::apply::decide::json_fields::{self, FieldPath, identity, merge, select};
 use crate::apply::decide::managed_fields::{MANAGER, SEED_MANAGER};
+use crate::apply::decide::null_values::NullableFields;
 use crate::apply::decide::ownership::Adoption;
 use crate::apply::decide::{digest, managed_fields};
 use crate::language::{FieldRule, Marked, Profile};
@@ -52,6 +53,8 @@ pub(crate) struct FieldRules<'a> {
     autoscaled: BTreeSet<(String, String, String)>,
     /// The ID of the `ApplySet`.
     apply_set: String,
+    /// The fields of custom resources in which a null is a value.
+    nullable: NullableFields,
 }
 
 /// The fields of an object that belong to others.
@@ -72,7 +75,8 @@ impl OthersFields {
 
 impl<'a> FieldRules<'a> {
     pub(crate) fn new(profile: &'a Profile, objects: &[Object], apply_set: String) -> Self {
-        Self { profile, autoscaled: objects.iter().filter_map(scale_target).collect(), apply_set }
+        let autoscaled = objects.iter().filter_map(scale_target).collect();
+        Self { profile, autoscaled, apply_set, nullable: NullableFields::new(objects) }
     }
 
     /// Returns the desired state of an object.
@@ -88,7 +92,7 @@ impl<'a> FieldRules<'a> {
         if let Some(map) = applied.as_object_mut() {
             map.remove("status");
         }
-        json_fields::remove_nulls(&mut applied);
+        self.nullable.remove_other_nulls(&mut applied);
         encode_string_data(&mut applied);
         add_apply_set_label(&mut applied, &self.apply_set);
         let digest = digest::of_value(&applied);
@@ -99,17 +103,26 @@ impl<'a> FieldRules<'a> {
 
     /// Finds the fields that belong to others in `root`, which is the rendered or the live object.
     fn others_fields(&self, object: &Object, root: &Node) -> OthersFields {
-        let built_in_seed = if Annotations::of(&object.root).get(ISSUED).is_some() {
+        let mut seeds = field_paths(&object.id, root, &self.profile.seeds);
+        seeds.extend(self.built_in_seed(object).into_iter().flat_map(|path| locations(root, path)));
+        let mut unmanaged = field_paths(&object.id, root, &self.profile.unmanaged);
+        unmanaged.extend(built_in_unmanaged(object).into_iter().flat_map(|path| locations(root, path)));
+        OthersFields { seeds, unmanaged }
+    }
+
+    /// Returns the field that is a seed in every profile.
+    fn built_in_seed(&self, object: &Object) -> Option<&'static str> {
+        if Annotations::of(&object.root).get(ISSUED).is_some() {
             // The issuer fills in the data of an issued Secret.
             Some("/data")
         } else if self.is_autoscaled(&object.id) {
             Some("/spec/replicas")
+        } else if is_kind(&object.id, "", "ServiceAccount") {
+            // Controllers and users add pull secrets. The list is atomic, so an apply would remove theirs.
+            Some("/imagePullSecrets")
         } else {
             None
-        };
-        let mut seeds = field_paths(&object.id, root, &self.profile.seeds);
-        seeds.extend(built_in_seed.into_iter().flat_map(|path| locations(root, path)));
-        OthersFields { seeds, unmanaged: field_paths(&object.id, root, &self.profile.unmanaged) }
+        }
     }
 
     /// Returns the fields of a live object that belong to others: seeds and unmanaged fields.
@@ -145,6 +158,15 @@ impl<'a> FieldRules<'a> {
         select(live, &paths)
     }
 
+    /// Returns the live values of the fields that belong to others, for an object that is recreated; `None` if it has
+    /// none.
+    pub(crate) fn fields_to_keep(&self, object: &Object, live: &Value) -> Option<Value> {
+        let rendered = rendered(object);
+        let mut paths = self.others_fields(object, &Node::from(live)).all();
+        paths.retain(|path| json_fields::has_items_on_path(&rendered, live, path));
+        select(live, &paths)
+    }
+
     /// Returns the seeds of a live object that `transship-seed` still owns.
     pub(crate) fn remaining_seeds(&self, object: &Object, live: &Value) -> Value {
         let mut paths = self.others_fields(object, &Node::from(live)).all();
@@ -171,6 +193,17 @@ impl<'a> FieldRules<'a> {
     fn is_autoscaled(&self, id: &ObjectId) -> bool {
         self.autoscaled.contains(&(id.kind.clone(), id.namespace.clone(), id.name.clone()))
     }
+}
+
+fn is_kind(id: &ObjectId, group: &str, kind: &str) -> bool {
+    (id.group.as_str(), id.kind.as_str()) == (group, kind)
+}
+
+/// Returns the field that transship never sends: a controller fills in the rules of an aggregated `ClusterRole`, and an
+/// apply of other rules would revoke rights until the controller adds them again.
+fn built_in_unmanaged(object: &Object) -> Option<&'static str> {
+    let is_aggregated = object.root.get("aggregationRule").and_then(Node::as_map).is_some();
+    (is_aggregated && is_kind(&object.id, "rbac.authorization.k8s.io", "ClusterRole")).then_some("/rules")
 }
 
 /// Returns kind, namespace and name of the workload that a `HorizontalPodAutoscaler` scales.
@@ -257,7 +290,7 @@ fn encode_string_data(object: &mut Value) {
 
 /// Returns the first status of a `ClusterOperator`; `None` for other kinds.
 fn initial_status(id: &ObjectId, rendered: &Value) -> Option<Value> {
-    if (id.group.as_str(), id.kind.as_str()) != ("config.openshift.io", "ClusterOperator") {
+    if !is_kind(id, "config.openshift.io", "ClusterOperator") {
         return None;
     }
     let mut object = identity(rendered);

@@ -68,6 +68,8 @@ pub enum EventKind {
     Held,
     /// The object left the inventory without being deleted: it belongs to someone else, or it no longer existed.
     Released,
+    /// The API server accepted the object, but warns about it.
+    Warning,
     /// transship waits for the object or the cluster.
     Waiting,
     /// The object or the cluster is ready.
@@ -92,6 +94,7 @@ impl EventKind {
             Self::Pruned => "pruned",
             Self::Held => "held",
             Self::Released => "released",
+            Self::Warning => "warning",
             Self::Waiting => "waiting",
             Self::Ready => "ready",
             Self::Failed => "failed",
@@ -112,6 +115,7 @@ impl EventKind {
             Self::Failed => ("would fail", "would fail"),
             Self::Unchanged
             | Self::Released
+            | Self::Warning
             | Self::Waiting
             | Self::Ready
             | Self::Blocked
@@ -202,7 +206,7 @@ impl Summary {
     /// Counts an event.
     pub fn count(&mut self, event: &Event) {
         let counts = self.counts.entry(event.cluster).or_default();
-        if !matches!(event.kind, EventKind::Waiting | EventKind::Ready) {
+        if !matches!(event.kind, EventKind::Warning | EventKind::Waiting | EventKind::Ready) {
             *counts.entry(event.kind).or_default() += 1;
         }
     }

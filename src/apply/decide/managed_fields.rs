@@ -14,7 +14,7 @@ pub(crate) const SEED_MANAGER: &str = "transship-seed";
 
 /// Field managers that create or update whole objects with Update requests. `--adopt` transfers their fields to
 /// transship, so that fields which are not rendered are removed.
-const PREVIOUS_MANAGERS: [&str; 14] = [
+const PREVIOUS_MANAGERS: [&str; 19] = [
     "kubectl-client-side-apply",
     "kubectl-create",
     "kubectl-edit",
@@ -24,9 +24,16 @@ const PREVIOUS_MANAGERS: [&str; 14] = [
     "kubectl-run",
     "kubectl-set",
     "kubectl",
+    "oc",
+    "helm",
     "before-first-apply",
+    // HyperShift's operators set their user agent, which is the default field manager. The control plane operator is
+    // `hypershift-controlplane-manager`; its other names are those of its binary.
+    "hypershift-controlplane-manager",
+    "hypershift-operator-manager",
     "control-plane-operator",
     "control-plane-operator-manager",
+    "hosted-cluster-config-operator",
     "hosted-cluster-config-operator-manager",
     "cluster-version-operator",
 ];
@@ -47,8 +54,15 @@ fn applied_by<'o>(object: &'o Value, manager: &str) -> Option<&'o Value> {
     Some(&entry["fieldsV1"])
 }
 
-fn entries(object: &Value) -> impl Iterator<Item = &Value> {
+/// Returns the entries of all managers.
+pub(crate) fn entries(object: &Value) -> impl Iterator<Item = &Value> {
     object["metadata"]["managedFields"].as_array().into_iter().flatten()
+}
+
+/// Describes the manager of an entry, and how it sets its fields.
+pub(crate) fn field_owner(entry: &Value) -> String {
+    let text = |key: &str| entry[key].as_str().unwrap_or_default();
+    format!("{} ({})", text("manager"), text("operation"))
 }
 
 /// Returns the names of all field managers of an object, each once.
@@ -81,7 +95,7 @@ pub(crate) fn entry_owns(entry: &Value, object: &Value, path: &[PathStep]) -> bo
 }
 
 /// Returns whether a field set contains the field at `path` of `value`, one of its parents or one of its children.
-fn contains(fields: &Value, value: &Value, path: &[PathStep]) -> bool {
+pub(crate) fn contains(fields: &Value, value: &Value, path: &[PathStep]) -> bool {
     let (Some(fields), Some((first, rest))) = (fields.as_object(), path.split_first()) else { return true };
     match first {
         _ if fields.is_empty() => true,
@@ -131,10 +145,18 @@ fn hash_fields(value: Option<&Value>, fields: &Map<String, Value>, hash: &mut Sh
 }
 
 /// Returns the value that a step of a field set leads to.
-fn child<'v>(value: &'v Value, step: &str) -> Option<&'v Value> {
+pub(crate) fn child<'v>(value: &'v Value, step: &str) -> Option<&'v Value> {
     match resolve_step(value, step)? {
         PathStep::Key(key) => value.get(key),
         PathStep::Index(index) => value.get(index),
+    }
+}
+
+/// Returns the value that a step of a field set leads to, to change it.
+pub(crate) fn child_mut<'v>(value: &'v mut Value, step: &str) -> Option<&'v mut Value> {
+    match resolve_step(value, step)? {
+        PathStep::Key(key) => value.get_mut(key),
+        PathStep::Index(index) => value.get_mut(index),
     }
 }
 
@@ -177,6 +199,15 @@ pub(crate) fn is_written_by_us(object: &Value) -> bool {
     ours(object).is_some() || entries(object).any(|entry| entry["manager"] == SEED_MANAGER)
 }
 
+/// Returns whether transship only created an object, and others set fields of it since. A create request is not an apply,
+/// so the entry of `transship-seed` says which of the two it was.
+pub(crate) fn is_changed_since_creation(object: &Value) -> bool {
+    let is_created =
+        entries(object).any(|entry| entry["manager"] == SEED_MANAGER && entry["operation"] == "Update");
+    let is_ours = |entry: &Value| entry["manager"] == SEED_MANAGER || entry["manager"] == MANAGER;
+    is_created && entries(object).any(|entry| !is_ours(entry) && entry.get("subresource").is_none())
+}
+
 /// Returns the merge patch that transfers the fields of previous managers to transship; `None` if they own none.
 pub(crate) fn adoption_patch(object: &Value) -> Option<Value> {
     let (previous, mut rest): (Vec<&Value>, Vec<&Value>) =
@@ -212,7 +243,7 @@ pub(crate) fn api_version_patch(object: &Value, from: &str, to: &str) -> Option<
 
 /// Returns the merge patch that replaces all managed-fields entries. The resource version makes the API server reject it
 /// if someone wrote the object since it was read.
-fn replace_entries(object: &Value, entries: &[&Value]) -> Value {
+pub(crate) fn replace_entries(object: &Value, entries: &[&Value]) -> Value {
     json!({"metadata": {
         "managedFields": entries, "resourceVersion": object["metadata"]["resourceVersion"],
     }})
@@ -233,7 +264,8 @@ mod tests {
 
     use super::{
         MANAGER, SEED_MANAGER, adoption_patch, api_version_patch, digest, has_unsplit_seeds,
-        is_written_by_us, owns, previous_manager_owns, resolve_step,
+        is_changed_since_creation, is_previous_manager, is_written_by_us, owns, previous_manager_owns,
+        resolve_step,
     };
     use crate::apply::decide::inventory::PART_OF;
     use crate::object::path::PathStep::{Index, Key};
@@ -376,6 +408,42 @@ mod tests {
         assert!(!previous_manager_owns(&object, &replicas));
         object["metadata"]["managedFields"][1]["subresource"] = json!("status");
         assert!(!previous_manager_owns(&object, &other));
+    }
+
+    #[test]
+    fn a_created_object_is_changed_if_others_own_fields() {
+        let object = |entries: serde_json::Value| json!({"metadata": {"managedFields": entries}});
+        let created = json!({"manager": SEED_MANAGER, "operation": "Update"});
+        let applied = json!({"manager": SEED_MANAGER, "operation": "Apply"});
+        let pinned = json!({"manager": MANAGER, "operation": "Apply"});
+        let user = json!({"manager": "kubectl-edit", "operation": "Update"});
+        let status = json!({"manager": "controller", "operation": "Update", "subresource": "status"});
+        for (entries, expected) in [
+            (json!([created, pinned, user]), true),
+            (json!([created, pinned, status]), false),
+            (json!([created]), false),
+            (json!([applied, user]), false),
+            (json!([pinned, user]), false),
+        ] {
+            assert_eq!(is_changed_since_creation(&object(entries.clone())), expected, "{entries}");
+        }
+    }
+
+    #[test]
+    fn operators_of_hypershift_and_tools_for_manifests_are_previous_managers() {
+        for manager in [
+            "hypershift-controlplane-manager",
+            "hypershift-operator-manager",
+            "hosted-cluster-config-operator-manager",
+            "cluster-version-operator",
+            "helm",
+            "oc",
+        ] {
+            let entry = |operation: &str| json!({"manager": manager, "operation": operation});
+            assert!(is_previous_manager(&entry("Update")), "{manager}");
+            assert!(!is_previous_manager(&entry("Apply")), "{manager}");
+        }
+        assert!(!is_previous_manager(&json!({"manager": "kube-controller-manager", "operation": "Update"})));
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! Decisions without side effects: no requests, no clock, nothing asynchronous.
 
 pub(super) mod binding;
+pub(super) mod co_owners;
 pub(super) mod decision;
 pub(super) mod delete_approval;
 pub(super) mod desired;
 pub(super) mod digest;
+pub(super) mod displaced_items;
 pub(super) mod drift;
 pub(super) mod event;
 pub(super) mod event_groups;
@@ -18,12 +20,14 @@ pub(super) mod json_fields;
 pub(super) mod lease;
 pub(super) mod lost_inventory;
 pub(super) mod managed_fields;
+pub(super) mod null_values;
 pub(super) mod object_error;
 pub(super) mod orphaned_fields;
 pub(super) mod ownership;
 pub(super) mod progress_line;
 pub(super) mod prune;
 pub(super) mod readiness;
+pub(super) mod recreation;
 pub(super) mod release_version;
 pub(super) mod rollout;
 pub(super) mod run_record;

@@ -25,6 +25,10 @@ pub(crate) enum ObjectError {
     ImmutableNeedsRecreate { fields: String, flags: String },
     /// An immutable field would have to change, and deleting the object would delete more than the object.
     ImmutableCascades { fields: String, consequence: &'static str },
+    /// The API server rejects a change, but the object could be created. Nothing allows transship to recreate it.
+    RejectedNeedsRecreate { message: String, flags: String },
+    /// The API server rejects a change, and deleting the object would delete more than the object.
+    RejectedCascades { message: String, consequence: &'static str },
     /// The API server does not serve the kind.
     KindNotServed { kind: String, hint: WaitHint },
     /// A CRD is established, but the API server does not serve its resource.
@@ -90,6 +94,14 @@ impl ObjectError {
         self.class() == ErrorClass::ClusterUnreachable
     }
 
+    /// Returns the error of a request with more text.
+    pub(crate) fn with_more(self, more: &str) -> Self {
+        match self {
+            Self::Request { message, class } => Self::Request { message: message + more, class },
+            other => other,
+        }
+    }
+
     /// Returns the error as a transient one, for a cluster that still responds to other requests.
     pub(crate) fn into_transient(self) -> Self {
         match self {
@@ -137,6 +149,13 @@ impl fmt::Display for ObjectError {
             }
             Self::ImmutableCascades { fields, consequence } => {
                 write!(f, "{fields} is immutable, and the object is never recreated: {consequence}")
+            }
+            Self::RejectedNeedsRecreate { message, flags } => write!(
+                f,
+                "{message}; the object can be created, but not changed: {flags} deletes it and creates it again"
+            ),
+            Self::RejectedCascades { message, consequence } => {
+                write!(f, "{message}; the object is never recreated: {consequence}")
             }
             Self::KindNotServed { kind, hint } => {
                 write!(f, "the API server does not serve the kind {kind}{hint}")

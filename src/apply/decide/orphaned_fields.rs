@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::apply::decide::managed_fields::{
-    can_find_items, is_previous_manager, merge_field_sets, resolve_step,
+    can_find_items, child_mut, is_previous_manager, merge_field_sets, resolve_step,
 };
 use crate::object::path::PathStep;
 
@@ -34,12 +34,7 @@ fn remove_orphaned(value: &mut Value, previous: &Value, others: &Value) {
             // A list item is removed with everything in it, unless another manager owns the item itself.
             Some(kept) if step.starts_with("k:") && kept.get(".").is_none() => remove(value, step),
             Some(kept) => {
-                let child = match resolve_step(value, step) {
-                    Some(PathStep::Key(key)) => value.get_mut(key),
-                    Some(PathStep::Index(index)) => value.get_mut(index),
-                    None => None,
-                };
-                if let Some(child) = child {
+                if let Some(child) = child_mut(value, step) {
                     remove_orphaned(child, below, kept);
                 }
             }

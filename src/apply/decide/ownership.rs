@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::apply::decide::inventory::{InventoryEntry, PART_OF};
 use crate::apply::decide::managed_fields;
+use crate::object::ObjectId;
 
 /// How to handle a field that another manager owns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +37,7 @@ pub enum Adoption {
 }
 
 /// Why transship does not delete an object: it is not transship's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NotOurs {
     /// The inventory has no entry for it.
     NotInInventory,
@@ -46,16 +47,19 @@ pub(crate) enum NotOurs {
     NoLabel,
     /// It has another uid than the object that transship applied.
     OtherObject,
+    /// This run applied it under another name: the API server serves one object in two API groups.
+    AppliedAs(ObjectId),
 }
 
 impl fmt::Display for NotOurs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NotInInventory => "it is not in the inventory",
-            Self::ExistedBefore => "it existed before transship applied it",
-            Self::NoLabel => "it no longer has transship's label",
-            Self::OtherObject => "another object with its name exists",
-        })
+        match self {
+            Self::NotInInventory => f.write_str("it is not in the inventory"),
+            Self::ExistedBefore => f.write_str("it existed before transship applied it"),
+            Self::NoLabel => f.write_str("it no longer has transship's label"),
+            Self::OtherObject => f.write_str("another object with its name exists"),
+            Self::AppliedAs(id) => write!(f, "the same object is now applied as {id}"),
+        }
     }
 }
 

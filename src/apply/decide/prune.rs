@@ -3,10 +3,11 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use crate::apply::decide::inventory::{Inventory, InventoryEntry};
+use crate::apply::decide::ownership::NotOurs;
 use crate::object::{Cluster, ObjectId};
 
 /// Without approval, transship prunes at most this many objects of a cluster with a small inventory.
@@ -57,6 +58,10 @@ pub(crate) struct PruneCandidates<'a> {
     pub(crate) inventory: &'a Inventory,
     /// The objects that are rendered.
     pub(crate) rendered: &'a HashSet<&'a ObjectId>,
+    /// The rendered objects by their uid.
+    pub(crate) uids: &'a HashMap<String, ObjectId>,
+    /// The objects that transship only created, and that others changed since.
+    pub(crate) changed: &'a HashSet<&'a ObjectId>,
 }
 
 /// Which objects of a cluster are pruned and which are held.
@@ -66,6 +71,8 @@ pub(crate) struct PruneDecision {
     pub(crate) prune: Vec<InventoryEntry>,
     /// The objects that stay until someone approves their deletion.
     pub(crate) held: Vec<HeldEntry>,
+    /// The objects that leave the inventory and stay, because they are rendered under another name.
+    pub(crate) released: Vec<(InventoryEntry, NotOurs)>,
 }
 
 /// An object that is not pruned.
@@ -104,6 +111,8 @@ pub(crate) enum HoldReason {
     Cascades(&'static str),
     /// Its last manifest says that it stays.
     Kept,
+    /// transship only created the object, and others changed it since.
+    ChangedSinceCreation,
 }
 
 impl fmt::Display for HoldReason {
@@ -127,21 +136,31 @@ impl fmt::Display for HoldReason {
             Self::Kept => {
                 f.write_str("the annotation transship.openshift.io/prune of its last manifest keeps it")
             }
+            Self::ChangedSinceCreation => {
+                f.write_str("transship only created it, and others changed it; --approve-prune deletes it")
+            }
         }
     }
 }
 
 /// Decides about every object that is in the inventory of a cluster and no longer rendered for it.
 pub(crate) fn decide_prune(candidates: &PruneCandidates<'_>, approval: Approval) -> PruneDecision {
-    let (kept, entries): (Vec<_>, Vec<_>) =
-        candidates.not_rendered().into_iter().partition(|entry| entry.keep);
-    let approval = approval.in_cluster(candidates.cluster);
-    let (pruned, total) = (entries.len(), candidates.inventory.entries.len());
-    let max_unapproved = MAX_UNAPPROVED.max(total / UNAPPROVED_DIVISOR);
     let mut decision = PruneDecision::default();
+    let mut entries = candidates.not_rendered();
+    entries.retain(|entry| match candidates.uids.get(&entry.uid) {
+        Some(id) => {
+            decision.released.push(((*entry).clone(), NotOurs::AppliedAs(id.clone())));
+            false
+        }
+        None => true,
+    });
+    let (kept, entries): (Vec<_>, Vec<_>) = entries.into_iter().partition(|entry| entry.keep);
     for entry in kept {
         decision.held.push(HeldEntry { entry: entry.clone(), reason: HoldReason::Kept });
     }
+    let approval = approval.in_cluster(candidates.cluster);
+    let (pruned, total) = (entries.len(), candidates.inventory.entries.len());
+    let max_unapproved = MAX_UNAPPROVED.max(total / UNAPPROVED_DIVISOR);
     for entry in entries {
         let reason = match approval {
             Approval::All => None,
@@ -151,7 +170,9 @@ pub(crate) fn decide_prune(candidates: &PruneCandidates<'_>, approval: Approval)
                 Some(HoldReason::TooMany { pruned, total })
             }
             Approval::Harmless | Approval::Clusters { .. } => {
-                deletion_cascade(&entry.id.kind).map(HoldReason::Cascades)
+                let changed = candidates.changed.contains(&entry.id);
+                let cascades = deletion_cascade(&entry.id.kind).map(HoldReason::Cascades);
+                cascades.or(changed.then_some(HoldReason::ChangedSinceCreation))
             }
         };
         match reason {

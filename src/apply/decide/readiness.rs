@@ -36,9 +36,9 @@ pub(crate) fn readiness(live: &Value, rendered: &Value) -> Readiness {
         return Waiting(format!("generation {generation} is not observed yet"));
     }
     match (kind, group) {
-        ("Deployment", "apps") => deployment(live),
+        ("Deployment", "apps") => deployment(live, rendered),
         ("StatefulSet", "apps") => stateful_set(live),
-        ("DaemonSet", "apps") => daemon_set(status),
+        ("DaemonSet", "apps") => daemon_set(live),
         ("ReplicaSet", "apps") => {
             require_replicas(count(&live["spec"]["replicas"], 1), "ready", &status["readyReplicas"])
         }
@@ -104,7 +104,7 @@ fn require_replicas(wanted: i64, state: &str, reported: &Value) -> Readiness {
     if found < wanted { Waiting(format!("{found} of {wanted} replicas are {state}")) } else { Ready }
 }
 
-fn deployment(live: &Value) -> Readiness {
+fn deployment(live: &Value, rendered: &Value) -> Readiness {
     let status = &live["status"];
     let progressing = condition(status, "Progressing");
     if progressing.is_some_and(|condition| condition["reason"] == "ProgressDeadlineExceeded") {
@@ -113,13 +113,36 @@ fn deployment(live: &Value) -> Readiness {
     let wanted = count(&live["spec"]["replicas"], 1);
     let updated = count(&status["updatedReplicas"], 0);
     let old = count(&status["replicas"], 0).saturating_sub(updated);
-    match require_replicas(wanted, "updated", &status["updatedReplicas"]) {
+    let rolled_out = match require_replicas(wanted, "updated", &status["updatedReplicas"]) {
         Ready if old > 0 => Waiting(format!("{old} old replicas are pending termination")),
         Ready if updated > wanted => {
             Waiting(format!("{} surplus replicas are pending termination", updated - wanted))
         }
+        readiness => readiness,
+    };
+    match rolled_out {
         Ready => require_replicas(wanted, "available", &status["availableReplicas"]),
-        waiting => waiting,
+        Waiting(reason) if live["spec"]["paused"] == true => paused(rendered, &reason),
+        readiness => readiness,
+    }
+}
+
+/// The readiness of a Deployment that is paused before its pods are updated. It never makes progress, and kstatus would
+/// wait for ever. If the manifest pauses it, it is as desired. If someone else does, only they can resume it.
+fn paused(rendered: &Value, reason: &str) -> Readiness {
+    if rendered["spec"]["paused"] == true {
+        return Ready;
+    }
+    Failed(format!("someone paused it: {reason}; `kubectl rollout resume` lets it continue"))
+}
+
+/// Returns whether an object that this run applied is ready, although it no longer exists.
+pub(crate) fn readiness_of_missing(rendered: &Value) -> Readiness {
+    let has_ttl = rendered["spec"]["ttlSecondsAfterFinished"].is_number();
+    match (text(&rendered["kind"]), group(rendered)) {
+        // Its time to live ended before transship saw that it is finished.
+        ("Job", "batch") if has_ttl => Ready,
+        _ => Waiting("it no longer exists".to_owned()),
     }
 }
 
@@ -140,9 +163,14 @@ fn stateful_set(live: &Value) -> Readiness {
     }
 }
 
-/// A `DaemonSet` without matching nodes wants no pods and is ready.
-fn daemon_set(status: &Value) -> Readiness {
+/// A `DaemonSet` without matching nodes wants no pods and is ready. With the strategy `OnDelete`, its pods are updated only
+/// when someone deletes them, so old pods count as well.
+fn daemon_set(live: &Value) -> Readiness {
+    let status = &live["status"];
     let wanted = count(&status["desiredNumberScheduled"], 0);
+    if live["spec"]["updateStrategy"]["type"] == "OnDelete" {
+        return require_replicas(wanted, "available", &status["numberAvailable"]);
+    }
     match require_replicas(wanted, "updated", &status["updatedNumberScheduled"]) {
         Ready => require_replicas(wanted, "available", &status["numberAvailable"]),
         waiting => waiting,

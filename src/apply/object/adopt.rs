@@ -3,20 +3,18 @@
 use serde_json::Value;
 use tracing::debug;
 
-use crate::apply::decide::json_fields::{merge, merge_patch, without_server_fields};
+use crate::apply::decide::json_fields::merge;
 use crate::apply::decide::managed_fields::{self, MANAGER, SEED_MANAGER};
 use crate::apply::decide::object_error::ObjectError;
 use crate::apply::decide::orphaned_fields::without_orphaned_fields;
 use crate::apply::decide::ownership::{Adoption, OnConflict};
-use crate::apply::object::object_task::{MAX_ATTEMPTS, Mode, ObjectTask};
+use crate::apply::object::object_task::{MAX_ATTEMPTS, Mode, ObjectTask, Written};
+use crate::apply::object::recreate::recreate;
+use crate::apply::object::replacement::{dry_run_replacement, strategic_merge};
 use crate::apply::object::server_side_apply::{
-    DryRunOutcome, UnionField, Written, dry_run, dry_run_error, patch_managed_fields, recreate,
+    DryRunOutcome, UnionField, dry_run, dry_run_error, patch_managed_fields,
 };
-use crate::apply::wire::api_server::Response;
 use crate::apply::wire::error::RequestError;
-use crate::object::Schema;
-use crate::transform::patch::{ItemPosition, strategic};
-use crate::yaml::Node;
 
 /// Asks the API server what an apply would do to an existing object, including its adoption with `--adopt`.
 pub(crate) async fn dry_run_existing(
@@ -61,7 +59,7 @@ async fn dry_run_adoption(
             let merged = strategic_merge(rest.as_ref().unwrap_or(live), fields);
             merged.ok_or_else(|| task.api_error(&error))?
         }
-        Err(RequestError::Api(error)) => return dry_run_error(task, &error, OnConflict::Force),
+        Err(RequestError::Api(error)) => return dry_run_error(task, fields, &error, OnConflict::Force).await,
         Err(error) => return Err(task.error(&error)),
     };
     match dry_run_replacement(task, live, &adopted).await {
@@ -69,20 +67,9 @@ async fn dry_run_adoption(
         Err(RequestError::Api(error)) if UnionField::find(&error, &task.object.id).is_some() => {
             dry_run(task, fields, OnConflict::Force).await
         }
-        Err(RequestError::Api(error)) => dry_run_error(task, &error, OnConflict::Force),
+        Err(RequestError::Api(error)) => dry_run_error(task, fields, &error, OnConflict::Force).await,
         Err(error) => Err(task.error(&error)),
     }
-}
-
-/// Asks the API server whether an object can become `after`.
-async fn dry_run_replacement(
-    task: &ObjectTask<'_>,
-    live: &Value,
-    after: &Value,
-) -> Result<Response, RequestError> {
-    let before = without_server_fields(live.clone());
-    let patch = merge_patch(&before, &without_server_fields(after.clone()));
-    task.merge_patch(&patch, Mode::DryRun).await
 }
 
 /// Prepares an existing object for an apply: releases fields that belong to others and, with `--adopt`, transfers the
@@ -125,34 +112,4 @@ async fn release_fields(task: &ObjectTask<'_>, live: &Value) -> Result<(), Objec
         }
     }
     Ok(())
-}
-
-/// Merges `fields` into an object with a strategic merge, which knows the list keys of built-in kinds. `None` if that
-/// fails.
-fn strategic_merge(object: &Value, fields: &Value) -> Option<Value> {
-    let text = |key: &str| fields[key].as_str().unwrap_or_default();
-    let schema = Schema::built_in(text("apiVersion"), text("kind")).unwrap_or(Schema::Unknown);
-    let mut target = Node::from(object);
-    strategic(&mut target, &Node::from(fields), schema, ItemPosition::Last).ok()?;
-    Some(Value::from(&target))
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::strategic_merge;
-
-    #[test]
-    fn list_items_are_merged_by_key() {
-        let api = "admissionregistration.k8s.io/v1";
-        let kind = "ValidatingWebhookConfiguration";
-        let object = json!({"webhooks": [{"name": "a", "clientConfig": {"caBundle": "x"}}, {"name": "b"}]});
-        let fields = json!({"apiVersion": api, "kind": kind,
-            "webhooks": [{"name": "a", "clientConfig": {"url": "https://a"}}]});
-        assert_eq!(
-            strategic_merge(&object, &fields).unwrap()["webhooks"],
-            json!([{"name": "a", "clientConfig": {"caBundle": "x", "url": "https://a"}}, {"name": "b"}])
-        );
-    }
 }

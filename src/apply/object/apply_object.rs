@@ -17,8 +17,8 @@ use crate::apply::decide::ownership::{Adoption, OnConflict, Ownership};
 use crate::apply::decide::rollout::Action;
 use crate::apply::object::adopt;
 use crate::apply::object::delete::{EntryOutcome, delete_entry, is_being_deleted};
-use crate::apply::object::object_task::{Mode, ObjectTask};
-use crate::apply::object::server_side_apply::{ApplyRequest, Written, write};
+use crate::apply::object::object_task::{Mode, ObjectTask, Written};
+use crate::apply::object::server_side_apply::{ApplyRequest, Extent, write};
 use crate::apply::wire::error::RequestError;
 use crate::apply::wire::request::ApiRequest;
 use crate::object::Object;
@@ -35,11 +35,13 @@ pub(crate) struct Applied {
     pub(crate) entry: Option<InventoryEntry>,
     /// The message of the event.
     pub(crate) note: &'static str,
+    /// The warnings of the API server.
+    pub(crate) warnings: Vec<String>,
 }
 
 impl Applied {
     fn gone(kind: EventKind) -> Self {
-        Self { kind, live: None, entry: None, note: "" }
+        Self { kind, live: None, entry: None, note: "", warnings: Vec::new() }
     }
 }
 
@@ -52,7 +54,7 @@ pub(crate) async fn apply_object(
 ) -> Result<Applied, ObjectError> {
     if let Some((entry, live)) = cluster.known_unchanged(&object.id) {
         let (entry, live) = (Some(entry.clone()), Some(live.clone()));
-        return Ok(Applied { kind: EventKind::Unchanged, live, entry, note: "" });
+        return Ok(Applied { kind: EventKind::Unchanged, live, entry, note: "", warnings: Vec::new() });
     }
     let Some(path) = cluster.locate(object).await? else {
         return match action {
@@ -80,7 +82,8 @@ pub(crate) async fn apply_object(
         }
         // Only the pinned fields of an object that transship otherwise only creates.
         Decision::Apply { fields, on_conflict, .. } if action == Action::Create => {
-            let pinned = ApplyRequest { fields: &fields, manager: MANAGER, on_conflict };
+            let extent = Extent::Pinned;
+            let pinned = ApplyRequest { fields: &fields, manager: MANAGER, on_conflict, extent };
             let written = write(&task, &pinned, live.as_ref()).await?;
             Ok(applied(&task, written, digest, Ownership::Ours))
         }
@@ -129,17 +132,19 @@ fn applied(task: &ObjectTask<'_>, written: Written, desired_digest: String, owne
         task.cluster.record_changed_crd(&live);
     }
     let found = ownership == Ownership::NotOurs;
+    let uid = live["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
+    task.cluster.applied_uids.record(&uid, &task.object.id);
     let entry = InventoryEntry {
         id: task.object.id.clone(),
         version: version_of(task.object).to_owned(),
-        uid: live["metadata"]["uid"].as_str().unwrap_or_default().to_owned(),
+        uid,
         desired_digest,
         live_digest: managed_fields::digest(&live).unwrap_or_default(),
         found,
         keep: task.object.is_kept(),
     };
     let note = if found && !task.existed_before() { FOUND_NOTE } else { "" };
-    Applied { kind, live: Some(live), entry: Some(entry), note }
+    Applied { kind, live: Some(live), entry: Some(entry), note, warnings: task.warnings() }
 }
 
 /// Returns the live object. Waits until an object that is being deleted is gone.
@@ -187,22 +192,28 @@ async fn apply(
     let mut created_with_seeds = None;
     if desired.seed.is_some() && live.is_none() {
         let all = desired.with_seed();
-        let with_seed = ApplyRequest { fields: &all, manager: SEED_MANAGER, on_conflict };
+        let extent = Extent::Whole;
+        let with_seed = ApplyRequest { fields: &all, manager: SEED_MANAGER, on_conflict, extent };
         created_with_seeds = Some(write(task, &with_seed, None).await?.kind);
     }
     let mut written = if let Some(recreated) = recreated {
         recreated
     } else {
         let on_conflict = if created_with_seeds.is_some() { OnConflict::Force } else { on_conflict };
-        let request = ApplyRequest { fields: &desired.applied, manager: MANAGER, on_conflict };
+        let extent = Extent::Whole;
+        let request = ApplyRequest { fields: &desired.applied, manager: MANAGER, on_conflict, extent };
         write(task, &request, live).await?
     };
     written.kind = created_with_seeds.unwrap_or(written.kind);
-    let is_new = live.is_none() || matches!(written.kind, EventKind::Created | EventKind::Recreated);
-    // Something may have interrupted an earlier run before it could split the seeds.
-    if is_new || managed_fields::has_unsplit_seeds(&written.live) {
-        written.live = split_seeds(task, desired, written.live).await?;
-    }
+    written.live = match written.kind {
+        // A recreated object has the live values of its seeds, not the rendered ones.
+        EventKind::Recreated => release_remaining_seeds(task, written.live).await?,
+        kind if live.is_none() || kind == EventKind::Created => {
+            split_seeds(task, desired, written.live).await?
+        }
+        // Something may have interrupted an earlier run before it could split the seeds.
+        _ => release_remaining_seeds(task, written.live).await?,
+    };
     let entry = task.cluster.inventory.initial().find(&task.object.id);
     if entry.is_none_or(|entry| written.live["metadata"]["uid"] != *entry.uid) {
         written.live = write_initial_status(task, desired, written.live).await?;
@@ -269,6 +280,7 @@ async fn create(task: &ObjectTask<'_>, desired: &Desired) -> Result<Value, Objec
         Err(error) => return Err(task.error(&error)),
     };
     let Some(pinned) = &desired.pinned else { return Ok(live) };
-    let pinned = ApplyRequest { fields: pinned, manager: MANAGER, on_conflict: OnConflict::Force };
+    let (on_conflict, extent) = (OnConflict::Force, Extent::Pinned);
+    let pinned = ApplyRequest { fields: pinned, manager: MANAGER, on_conflict, extent };
     Ok(write(task, &pinned, Some(&live)).await?.live)
 }

@@ -75,7 +75,7 @@ pub(crate) async fn delete_entry(
         let Some(live) = live else {
             return Ok(if attempt == 1 { EntryOutcome::Missing } else { EntryOutcome::Deleted });
         };
-        if let Some(reason) = cluster.reason_not_to_delete(Some(entry), &live) {
+        if let Some(reason) = cluster.reason_not_to_delete(entry, &live) {
             return Ok(EntryOutcome::Released(reason, live));
         }
         if attempt == 1 && entry.id.kind == CRD && !is_being_deleted(&live) {
@@ -104,7 +104,7 @@ pub(crate) async fn predict_entry(
         },
     };
     let Some(live) = live else { return Ok(EntryOutcome::Missing) };
-    Ok(match cluster.reason_not_to_delete(Some(entry), &live) {
+    Ok(match cluster.reason_not_to_delete(entry, &live) {
         Some(reason) => EntryOutcome::Released(reason, live),
         None => EntryOutcome::Deleted,
     })

@@ -1,5 +1,7 @@
 //! One object with its cluster and path, and the requests for it.
 
+use std::sync::{Mutex, PoisonError};
+
 use kube::api::{Patch, PatchParams, PostParams};
 use serde_json::Value;
 use tokio::time::Instant;
@@ -7,6 +9,7 @@ use tokio::time::Instant;
 use crate::apply::cluster::error::error_about;
 use crate::apply::cluster::live_cluster::LiveCluster;
 use crate::apply::cluster::options::Options;
+use crate::apply::decide::event::EventKind;
 use crate::apply::decide::managed_fields::MANAGER;
 use crate::apply::decide::object_error::ObjectError;
 use crate::apply::decide::ownership::OnConflict;
@@ -15,10 +18,13 @@ use crate::apply::wire::api_server::Response;
 use crate::apply::wire::error::{ApiError, RequestError};
 use crate::apply::wire::memory::HeldMemory;
 use crate::apply::wire::request::{ApiRequest, ObjectPath};
-use crate::object::Object;
+use crate::object::{Object, SensitiveTexts};
 
 /// How often to try a write that conflicts with the writes of others.
 pub(crate) const MAX_ATTEMPTS: usize = 5;
+
+/// Stands for warnings that may quote sensitive values.
+const HIDDEN_WARNING: &str = "the API server warns about it; the warning may contain sensitive values";
 
 /// An object that is being applied.
 pub(crate) struct ObjectTask<'a> {
@@ -28,6 +34,14 @@ pub(crate) struct ObjectTask<'a> {
     pub(crate) options: &'a Options,
     /// The memory of the objects that the requests return.
     memory: HeldMemory,
+    /// The warnings of the API server about the object.
+    warnings: Mutex<Vec<String>>,
+}
+
+/// An object after it was written.
+pub(crate) struct Written {
+    pub(crate) kind: EventKind,
+    pub(crate) live: Value,
 }
 
 /// Whether a request changes anything.
@@ -44,7 +58,7 @@ impl<'a> ObjectTask<'a> {
         path: ObjectPath,
         options: &'a Options,
     ) -> Self {
-        Self { cluster, object, path, options, memory: HeldMemory::default() }
+        Self { cluster, object, path, options, memory: HeldMemory::default(), warnings: Mutex::default() }
     }
 
     /// Counts the memory of the objects until the end of the command.
@@ -59,7 +73,25 @@ impl<'a> ObjectTask<'a> {
             Mode::DryRun => self.cluster.server.send(request).await?,
         };
         self.memory.add(response.memory.take());
+        let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        for warning in response.warnings.drain(..) {
+            if !warnings.contains(&warning) {
+                warnings.push(warning);
+            }
+        }
+        drop(warnings);
         Ok(response)
+    }
+
+    /// Returns the warnings of the API server about the object. A warning may quote the object, so it is left out if
+    /// sensitive values cannot be masked in it.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        let warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let is_secret = self.object.id.kind == "Secret" && self.object.id.group.is_empty();
+        if !warnings.is_empty() && (is_secret || SensitiveTexts::of([&self.object.root]).has_short()) {
+            return vec![HIDDEN_WARNING.to_owned()];
+        }
+        warnings
     }
 
     /// Converts the error of a request.

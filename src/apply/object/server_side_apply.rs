@@ -8,13 +8,16 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep};
 use tracing::{debug, info};
 
+use crate::apply::decide::displaced_items::{DisplacedItem, displaced_items, takeover_patch, without_items};
 use crate::apply::decide::event::EventKind;
 use crate::apply::decide::json_fields::without_server_fields;
 use crate::apply::decide::managed_fields::{self, MANAGER};
 use crate::apply::decide::object_error::ObjectError;
-use crate::apply::decide::ownership::{Adoption, OnConflict};
-use crate::apply::decide::prune::deletion_cascade;
-use crate::apply::object::object_task::{MAX_ATTEMPTS, Mode, ObjectTask};
+use crate::apply::decide::ownership::OnConflict;
+use crate::apply::object::object_task::{MAX_ATTEMPTS, Mode, ObjectTask, Written};
+use crate::apply::object::recreate::{reason_to_recreate, recreate};
+use crate::apply::object::rejection::rejection;
+use crate::apply::object::replacement::{dry_run_replacement, strategic_merge};
 use crate::apply::wire::api_server::Response;
 use crate::apply::wire::error::{ApiError, RequestError};
 use crate::object::ObjectId;
@@ -23,18 +26,12 @@ const RETRY_INTERVAL: Duration = Duration::from_millis(300);
 /// How many attempts may take over a union field.
 const MAX_UNION_ATTEMPTS: usize = 3;
 
-/// An object after it was written.
-pub(crate) struct Written {
-    pub(crate) kind: EventKind,
-    pub(crate) live: Value,
-}
-
 /// The outcome of a dry run.
 pub(crate) enum DryRunOutcome {
     /// The object after the write.
     Written(Value),
-    /// The object would be recreated because these fields are immutable.
-    Recreated { fields: String },
+    /// The object would be recreated for this reason.
+    Recreated { reason: String },
     /// Unknown: managed fields are recorded in this API version, which is no longer served.
     VersionNotServed(String),
 }
@@ -44,6 +41,16 @@ pub(crate) struct ApplyRequest<'f> {
     pub(crate) fields: &'f Value,
     pub(crate) manager: &'f str,
     pub(crate) on_conflict: OnConflict,
+    pub(crate) extent: Extent,
+}
+
+/// Whether a request has all fields of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// All fields that transship applies.
+    Whole,
+    /// Only the pinned fields. The object cannot be recreated from them.
+    Pinned,
 }
 
 /// The reaction to a rejected apply.
@@ -82,7 +89,7 @@ pub(crate) async fn write(
             Some(Recovery::RepeatLater) if error.code == 409 || Instant::now() < deadline => {
                 sleep(RETRY_INTERVAL).await;
             }
-            Some(Recovery::RepeatLater) | None => return Err(task.api_error(&error)),
+            Some(Recovery::RepeatLater) | None => return Err(rejection(task, request.fields, &error).await),
         }
     }
 }
@@ -110,11 +117,12 @@ async fn recover(
         migrate_api_version(task, version, request.fields).await?;
         return Ok(Some(Recovery::Repeat));
     }
-    if !error.immutable_fields().is_empty() {
-        if request.on_conflict == OnConflict::Fail {
-            return Err(immutable_not_ours(error));
-        }
-        check_recreate(task, error)?;
+    if attempt < MAX_ATTEMPTS && take_over_displaced_items(task, request, error).await? {
+        return Ok(Some(Recovery::Repeat));
+    }
+    if request.extent == Extent::Whole
+        && reason_to_recreate(task, request.fields, error, request.on_conflict).await?.is_some()
+    {
         return Ok(Some(Recovery::Recreate));
     }
     // A CRD can be established some time before its resource is served. To authorize a binding, the API server looks up
@@ -149,69 +157,71 @@ pub(crate) async fn dry_run(
             return Ok(DryRunOutcome::Written(written));
         }
     }
-    dry_run_error(task, &error, on_conflict)
+    if let Some((live, items)) = find_displaced_items(task, fields, &error, on_conflict).await?
+        && takeover_patch(&live, &items).is_some()
+        && let Some(after) = strategic_merge(&without_items(&live, &items), fields)
+        && let Ok(response) = dry_run_replacement(task, &live, &after).await
+    {
+        return Ok(DryRunOutcome::Written(response.value));
+    }
+    dry_run_error(task, fields, &error, on_conflict).await
 }
 
 /// Converts an error of a dry run to the outcome or the error of the real apply.
-pub(crate) fn dry_run_error(
+pub(crate) async fn dry_run_error(
     task: &ObjectTask<'_>,
+    fields: &Value,
     error: &ApiError,
     on_conflict: OnConflict,
 ) -> Result<DryRunOutcome, ObjectError> {
     if error.is_field_conflict() {
         return Err(conflict(error));
     }
-    if !error.immutable_fields().is_empty() {
-        if on_conflict == OnConflict::Fail {
-            return Err(immutable_not_ours(error));
-        }
-        check_recreate(task, error)?;
-        return Ok(DryRunOutcome::Recreated { fields: error.immutable_fields().join(", ") });
+    if let Some(reason) = reason_to_recreate(task, fields, error, on_conflict).await? {
+        return Ok(DryRunOutcome::Recreated { reason });
     }
     match error.version_not_served() {
         Some(version) => Ok(DryRunOutcome::VersionNotServed(version.to_owned())),
-        None => Err(task.api_error(error)),
+        None => Err(rejection(task, fields, error).await),
     }
 }
 
-/// Checks whether an object may be recreated because of immutable fields.
-fn check_recreate(task: &ObjectTask<'_>, error: &ApiError) -> Result<(), ObjectError> {
-    let adopts = task.options.adoption == Adoption::On;
-    if task.existed_before() && !adopts {
-        return Err(immutable_not_ours(error));
+/// Finds items of the live object that have the name of a rendered item and another key, if that may be why the API server
+/// rejects an apply.
+async fn find_displaced_items(
+    task: &ObjectTask<'_>,
+    fields: &Value,
+    error: &ApiError,
+    on_conflict: OnConflict,
+) -> Result<Option<(Value, Vec<DisplacedItem>)>, ObjectError> {
+    let is_duplicate = error.causes().iter().any(|cause| cause.reason == "FieldValueDuplicate");
+    if error.code != 422 || !is_duplicate || on_conflict == OnConflict::Fail {
+        return Ok(None);
     }
-    let ObjectId { kind, name, .. } = &task.object.id;
-    let fields = error.immutable_fields().join(", ");
-    if let Some(consequence) = deletion_cascade(kind) {
-        return Err(ObjectError::ImmutableCascades { fields, consequence });
-    }
-    if task.options.may_recreate(&task.object.id) {
-        return Ok(());
-    }
-    let flags = format!("--recreate {kind}/{name}{}", if adopts { " with --adopt" } else { "" });
-    Err(ObjectError::ImmutableNeedsRecreate { fields, flags })
+    let Some(live) = task.read().await? else { return Ok(None) };
+    let items = displaced_items(&live, fields);
+    Ok((!items.is_empty()).then_some((live, items)))
 }
 
-/// Deletes an object and creates it again.
-pub(crate) async fn recreate(task: &ObjectTask<'_>, fields: &Value) -> Result<Written, ObjectError> {
-    check_can_be_created(task, fields).await?;
-    info!(object = %task.object.id, "recreating an object, because a field is immutable");
-    if let Some(live) = task.read().await? {
-        task.delete(&live).await?;
+/// Takes over list items that someone renumbered, so that the next attempt removes them. Returns whether it did. A dry run
+/// finds out first whether the object is valid without them.
+async fn take_over_displaced_items(
+    task: &ObjectTask<'_>,
+    request: &ApplyRequest<'_>,
+    error: &ApiError,
+) -> Result<bool, ObjectError> {
+    let ApplyRequest { fields, on_conflict, .. } = *request;
+    let Some((live, items)) = find_displaced_items(task, fields, error, on_conflict).await? else {
+        return Ok(false);
+    };
+    let after = strategic_merge(&without_items(&live, &items), fields);
+    let (Some(after), Some(_)) = (after, takeover_patch(&live, &items)) else { return Ok(false) };
+    if dry_run_replacement(task, &live, &after).await.is_err() {
+        return Ok(false);
     }
-    let response = task.patch(fields, MANAGER, OnConflict::Force, Mode::Write).await;
-    let response = response.map_err(|error| task.error(&error))?;
-    Ok(Written { kind: EventKind::Recreated, live: response.value })
-}
-
-/// Checks with a dry run that an object can be created, before transship deletes it. A 409 means that the object is valid:
-/// the API server validates an object before it reports that it exists.
-async fn check_can_be_created(task: &ObjectTask<'_>, fields: &Value) -> Result<(), ObjectError> {
-    match task.post(fields, MANAGER, Mode::DryRun).await {
-        Ok(_) => Ok(()),
-        Err(error) if error.is_conflict() => Ok(()),
-        Err(error) => Err(task.error(&error)),
-    }
+    let patch = |live: &Value| takeover_patch(live, &displaced_items(live, fields));
+    patch_managed_fields(task, live, patch).await?;
+    Ok(true)
 }
 
 /// Rewrites managed fields from an API version that is no longer served to the one that transship applies.
@@ -256,10 +266,6 @@ fn event_kind(response: &Response, before: Option<&Value>) -> EventKind {
 fn conflict(error: &ApiError) -> ObjectError {
     let describe = |cause: &StatusCause| format!("{} ({})", cause.field, cause.message);
     ObjectError::Conflict(error.causes().iter().map(describe).collect())
-}
-
-fn immutable_not_ours(error: &ApiError) -> ObjectError {
-    ObjectError::ImmutableNotOurs { fields: error.immutable_fields().join(", ") }
 }
 
 /// A field that the API server sets for one update strategy and forbids for another: `spec.PARENT.rollingUpdate`. It is a
@@ -327,6 +333,10 @@ mod tests {
         })
     }
 
+    fn response(status: StatusCode, value: Value) -> Response {
+        Response { status, value, memory: Reservation::default(), warnings: Vec::new() }
+    }
+
     #[test]
     fn writes_of_others_do_not_count_as_a_change() {
         let before = object("1", "one", 0);
@@ -339,10 +349,10 @@ mod tests {
             (StatusCode::OK, more_fields, EventKind::Changed),
             (StatusCode::CREATED, object("1", "one", 0), EventKind::Created),
         ] {
-            let response = Response { status, value, memory: Reservation::default() };
+            let response = response(status, value);
             assert_eq!(event_kind(&response, Some(&before)), expected);
         }
-        let response = Response { status: StatusCode::OK, value: before, memory: Reservation::default() };
+        let response = response(StatusCode::OK, before);
         assert_eq!(event_kind(&response, None), EventKind::Changed);
     }
 }

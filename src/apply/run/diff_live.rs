@@ -98,7 +98,7 @@ fn object_after(outcome: DryRunOutcome) -> Result<Value, Difference> {
             "would be changed, but the API server cannot say how: its managed fields are recorded in {version}, \
              which is no longer served"
         ),
-        DryRunOutcome::Recreated { fields } => format!("would be recreated: {fields} is immutable"),
+        DryRunOutcome::Recreated { reason } => format!("would be recreated: {reason}"),
     };
     Err(Difference::Unknown(reason))
 }

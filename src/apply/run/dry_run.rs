@@ -17,7 +17,7 @@ use crate::apply::decide::prune::HoldReason;
 use crate::apply::decide::rollout::{ClusterId, Rollout, Step, StepId};
 use crate::apply::run::clusters::{OnEvent, guest_first, plan_rollout, read_clusters, report_unusable};
 use crate::apply::run::contacts::Topology;
-use crate::apply::run::inventory_update::decide_prune_after;
+use crate::apply::run::inventory_update::{decide_prune_after, released_event};
 use crate::diagnostic::Diagnostic;
 
 /// The message of the event for an object that someone else created.
@@ -49,6 +49,9 @@ pub async fn dry_run(
     for (id, cluster) in clusters {
         let is_done = |step| !failed.contains(&step);
         let decision = decide_prune_after(&rollout, (id, cluster), options, is_done);
+        for (entry, reason) in &decision.released {
+            on_event(released_event(cluster, entry, reason));
+        }
         for entry in decision.prune {
             let (kind, message) = if !options.prune {
                 (EventKind::Held, HoldReason::NotRequested.to_string())

@@ -13,6 +13,8 @@ use crate::apply::decide::desired::version_of;
 use crate::apply::decide::digest;
 use crate::apply::decide::event::{Event, EventKind};
 use crate::apply::decide::inventory::{Inventory, InventoryEntry};
+use crate::apply::decide::managed_fields::is_changed_since_creation;
+use crate::apply::decide::ownership::NotOurs;
 use crate::apply::decide::prune::{HoldReason, PruneCandidates, PruneDecision, decide_prune};
 use crate::apply::decide::rollout::{Action, ClusterId, Rollout, Step, StepId};
 use crate::apply::decide::run_record::Outcome;
@@ -86,8 +88,32 @@ pub(crate) fn decide_prune_after(
     }
     let mut inventory = cluster.inventory.initial().clone();
     inventory.entries.retain(|entry| !deleted.contains(&entry.id));
-    let candidates = PruneCandidates { cluster: cluster.cluster, inventory: &inventory, rendered: &rendered };
+    let uids = rendered_uids(cluster, &rendered);
+    let mut changed = HashSet::new();
+    for entry in inventory.entries.iter().filter(|entry| !rendered.contains(&entry.id)) {
+        if cluster.labelled(&entry.id).is_some_and(is_changed_since_creation) {
+            changed.insert(&entry.id);
+        }
+    }
+    let candidates = PruneCandidates {
+        cluster: cluster.cluster,
+        inventory: &inventory,
+        rendered: &rendered,
+        uids: &uids,
+        changed: &changed,
+    };
     decide_prune(&candidates, options.approval)
+}
+
+/// Returns the rendered objects of a cluster by their uid.
+fn rendered_uids(cluster: &LiveCluster<'_>, rendered: &HashSet<&ObjectId>) -> HashMap<String, ObjectId> {
+    let mut uids = cluster.applied_uids.all();
+    for id in rendered {
+        if let Some(uid) = cluster.initial_uid(id).filter(|uid| !uid.is_empty()) {
+            uids.insert(uid.to_owned(), (*id).clone());
+        }
+    }
+    uids
 }
 
 /// Finishes a rollout in one cluster: prunes, and writes the inventory.
@@ -109,6 +135,9 @@ impl RolloutEnd<'_, '_> {
             Extent::Whole => self.inventory(),
             Extent::Partial => self.partial_inventory(),
         };
+        for (entry, reason) in decision.released {
+            on_event(released_event(cluster, &entry, &reason));
+        }
         for held in decision.held {
             on_event(held_event(cluster, &held.entry, held.reason));
             inventory.entries.push(held.entry);
@@ -226,6 +255,10 @@ async fn announce_pruning(
     announced.revision.push_str(PRUNING);
     cluster.writer.begin(&cluster.inventory).await?;
     cluster.inventory.save(&announced).await
+}
+
+pub(crate) fn released_event(cluster: &LiveCluster<'_>, entry: &InventoryEntry, reason: &NotOurs) -> Event {
+    Event::for_object(cluster.cluster, &entry.id, EventKind::Released, reason.to_string())
 }
 
 fn held_event(cluster: &LiveCluster<'_>, entry: &InventoryEntry, reason: HoldReason) -> Event {

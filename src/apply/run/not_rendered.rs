@@ -42,7 +42,7 @@ async fn find_change(
         Err(error) => Difference::Unreadable(error.to_string()),
         Ok(None) => Difference::NotRendered(NotRendered::Released("it no longer exists".to_owned())),
         Ok(Some(live)) => {
-            let not_ours = cluster.reason_not_to_delete(Some(&entry), &live);
+            let not_ours = cluster.reason_not_to_delete(&entry, &live);
             Difference::NotRendered(match (not_ours, reason) {
                 (Some(not_ours), _) => NotRendered::Released(not_ours.to_string()),
                 (None, Some(reason)) => NotRendered::Held(reason.to_string()),

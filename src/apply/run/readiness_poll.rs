@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use futures_util::future::{join, join_all};
 use serde_json::Value;
-use tokio::time::{sleep, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 
+use crate::apply::cluster::crd::{self, CRD};
 use crate::apply::cluster::error::error_about;
 use crate::apply::cluster::listing::LabelledObjects;
 use crate::apply::cluster::live_cluster::LiveCluster;
@@ -102,7 +103,21 @@ impl PollRequest<'_, '_> {
         }
         let missing = missing.into_iter().map(|step| self.read_one(step, &memory));
         observations.extend(join_all(missing).await);
+        self.update_installing_crds(&observations).await;
         (observations, memory)
+    }
+
+    /// Updates the CRDs that stay at `Installing`.
+    async fn update_installing_crds(&self, observations: &[(StepId, Observation)]) {
+        for (step, observation) in observations {
+            let object = self.rollout.step(*step).object;
+            let (Ok(Some(live)), CRD) = (observation, object.id.kind.as_str()) else { continue };
+            if self.cluster.installing_crds.needs_update(&object.id, live, Instant::now())
+                && let Some(path) = self.cluster.path(object)
+            {
+                crd::update_installing(self.cluster, &path).await;
+            }
+        }
     }
 
     async fn read_one(&self, step: StepId, memory: &HeldMemory) -> (StepId, Observation) {

@@ -1,6 +1,6 @@
 //! Runs a rollout: starts every step whose dependencies are met, retries and polls, until all steps are done or failed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ use crate::apply::decide::desired::rendered;
 use crate::apply::decide::event::{Event, EventKind};
 use crate::apply::decide::inventory::InventoryEntry;
 use crate::apply::decide::object_error::{ErrorClass, ObjectError};
-use crate::apply::decide::readiness::{Readiness, readiness};
+use crate::apply::decide::readiness::{Readiness, readiness, readiness_of_missing};
 use crate::apply::decide::rollout::{Action, ClusterId, Rollout, Step, StepId};
 use crate::apply::object::apply_object::{Applied, apply_object};
 use crate::apply::run::cluster_start::ClusterStart;
@@ -75,6 +75,8 @@ pub(crate) struct RolloutRun<'r, 'a> {
     states: StepStates<'r, 'a>,
     retries: StepRetries,
     entries: BTreeMap<StepId, InventoryEntry>,
+    /// The warnings of API servers that were reported, each once.
+    warned: HashSet<String>,
     /// Whether any step changed an object. Objects that were read before may no longer be ready.
     wrote: bool,
     /// Whether each cluster has a write of its inventory in flight that failed before.
@@ -98,6 +100,7 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
             states: StepStates::new(rollout),
             retries: StepRetries::default(),
             entries: BTreeMap::new(),
+            warned: HashSet::new(),
             wrote: false,
             retrying_inventory: targets.iter().map(|_| false).collect(),
             work: FuturesUnordered::new(),
@@ -361,6 +364,11 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
             Err(error) => return self.fail(id, &error),
         };
         self.report(id, applied.kind, applied.note);
+        for warning in applied.warnings {
+            if self.warned.insert(warning.clone()) {
+                self.report(id, EventKind::Warning, warning);
+            }
+        }
         self.wrote |= applied.kind != EventKind::Unchanged;
         if let Some(entry) = applied.entry {
             self.entries.insert(id, entry);
@@ -460,7 +468,7 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
     fn observe(&mut self, id: StepId, observation: Observation) {
         let StepState::Applied { rendered, reported, .. } = self.states.get_mut(id) else { return };
         let readiness = match &observation {
-            Ok(None) => Readiness::Waiting("it no longer exists".to_owned()),
+            Ok(None) => readiness_of_missing(rendered),
             Ok(Some(live)) => readiness(live, rendered),
             Err(error) if may_retry(error, self.options) => Readiness::Waiting(error.to_string()),
             Err(error) => return self.fail(id, error),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use kube::Client;
 use kube::discovery::Scope;
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout_at};
 use tracing::debug;
 
 use crate::apply::wire::api_server::ApiServer;
@@ -18,6 +18,8 @@ use crate::object::Selector;
 
 /// The delay between polls. Hundreds of control planes may start at once, so it is not short.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// How long the last poll may take, which starts at the deadline.
+const LAST_POLL: Duration = Duration::from_millis(500);
 
 /// An object to wait for: `Kind/name`, `Kind.group/name` or `Kind.group/namespace/name`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,6 +86,15 @@ pub enum WaitState {
     Unreachable(String),
     /// The response of the API server is larger than transship reads.
     TooLarge(String),
+    /// The API server does not accept the credentials, or has an invalid certificate. The text says why.
+    NotTrusted(String),
+}
+
+impl WaitState {
+    /// Returns whether waiting does not help.
+    pub fn is_permanent(&self) -> bool {
+        matches!(self, Self::TooLarge(_) | Self::NotTrusted(_))
+    }
 }
 
 impl fmt::Display for WaitState {
@@ -94,7 +105,7 @@ impl fmt::Display for WaitState {
             Self::KindNotServed => f.write_str("its kind is not served yet"),
             Self::Rejected(message) => write!(f, "the API server rejects the request: {message}"),
             Self::Unreachable(reason) => write!(f, "the API server does not respond: {reason}"),
-            Self::TooLarge(reason) => f.write_str(reason),
+            Self::TooLarge(reason) | Self::NotTrusted(reason) => f.write_str(reason),
         }
     }
 }
@@ -111,9 +122,9 @@ pub struct WaitProgress<'a> {
 }
 
 /// Waits until all objects exist, and reports each change of their state. Returns the objects that do not exist at the
-/// deadline, with their last state. Ends before the deadline if a response is too large. Fails at once for an object
-/// that can never exist: it has a namespace although its kind is cluster-scoped, or no namespace although its kind is
-/// namespaced.
+/// deadline, with their last state. Ends before the deadline if a response is too large, or if the API server does not
+/// accept the credentials or has an invalid certificate. Fails at once for an object that can never exist: it has a
+/// namespace although its kind is cluster-scoped, or no namespace although its kind is namespaced.
 pub async fn wait_for(
     client: &Client,
     objects: &[WaitTarget],
@@ -128,7 +139,8 @@ pub async fn wait_for(
         objects.iter().map(|object| (object, None)).collect();
     loop {
         for (object, last) in &mut waiting {
-            let state = match timeout_at(deadline, poll(&server, object)).await {
+            let limit = deadline.max(Instant::now() + LAST_POLL);
+            let state = match timeout_at(limit, poll(&server, object)).await {
                 Ok(state) => state?,
                 Err(_) => WaitState::Unreachable("no response before the deadline".to_owned()),
             };
@@ -139,12 +151,14 @@ pub async fn wait_for(
             *last = Some(state);
         }
         waiting.retain(|(_, state)| *state != Some(WaitState::Exists));
-        let is_too_large = waiting.iter().any(|(_, state)| matches!(state, Some(WaitState::TooLarge(_))));
-        if waiting.is_empty() || is_too_large || Instant::now() + POLL_INTERVAL > deadline {
+        let is_hopeless =
+            waiting.iter().any(|(_, state)| state.as_ref().is_some_and(WaitState::is_permanent));
+        if waiting.is_empty() || is_hopeless || Instant::now() >= deadline {
             let missing = waiting.into_iter().filter_map(|(object, state)| Some((object.clone(), state?)));
             return Ok(missing.collect());
         }
-        sleep(POLL_INTERVAL).await;
+        // The last poll is at the deadline.
+        sleep_until(deadline.min(Instant::now() + POLL_INTERVAL)).await;
     }
 }
 
@@ -157,6 +171,10 @@ async fn poll(server: &ApiServer, object: &WaitTarget) -> Result<WaitState, Diag
     Ok(match found {
         Ok(true) => WaitState::Exists,
         Ok(false) => WaitState::NotFound,
+        Err(RequestError::Api(error)) if error.code == 401 => WaitState::NotTrusted(
+            "the API server does not accept the credentials of the kubeconfig".to_owned(),
+        ),
+        Err(error @ RequestError::Certificate(_)) => WaitState::NotTrusted(error.to_string()),
         // Someone may grant the right or create the namespace later.
         Err(RequestError::Api(error)) if (400..500).contains(&error.code) => {
             WaitState::Rejected(error.message().to_owned())

@@ -19,6 +19,7 @@ use crate::apply::wire::memory::{Reservation, ResponseMemory, estimate};
 use crate::apply::wire::request::{ApiRequest, with_query};
 use crate::apply::wire::request_retries::{PROBE_TIMEOUT, RequestRetries, retry_after};
 use crate::apply::wire::throttle::{RequestLimits, Throttle};
+use crate::apply::wire::warnings::warnings;
 use crate::apply::wire::write_guard::WriteGuard;
 
 /// How long one attempt may take.
@@ -33,6 +34,8 @@ const WRITE_TIMEOUT_QUERY: &str = "timeout=12s";
 /// The shortest time limit of an attempt. It holds even after the deadline, so that transship can still write the
 /// inventory.
 const LAST_REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
+/// The words of rustls for a certificate that it does not accept. hyper hides the type of the error.
+const INVALID_CERTIFICATE: &str = "invalid peer certificate: ";
 /// The largest ratio of a growing vector's capacity to its length.
 const GROWTH: usize = 2;
 
@@ -42,6 +45,8 @@ pub(crate) struct Response {
     pub(crate) value: Value,
     /// The memory that the body needs.
     pub(crate) memory: Reservation,
+    /// The warnings of the API server.
+    pub(crate) warnings: Vec<String>,
 }
 
 /// A connection to an API server.
@@ -163,10 +168,8 @@ impl ApiServer {
             request.extensions_mut().insert(self.guard.clone());
         }
         let response = self.client.send(request).await.map_err(|error| {
-            if is_write && !self.guard.allows() {
-                return RequestError::LeaseEnded;
-            }
-            RequestError::Connection(root_cause(&error))
+            let has_ended = is_write && !self.guard.allows();
+            if has_ended { RequestError::LeaseEnded } else { connection_error(&error) }
         })?;
         let (head, body) = response.into_parts();
         let mut memory = self.memory.reserve();
@@ -180,7 +183,16 @@ impl ApiServer {
         memory.grow(estimate(&body))?;
         let value = serde_json::from_slice(&body).map_err(|_| RequestError::NotJson)?;
         memory.shrink(GROWTH * body.len());
-        Ok(Response { status: head.status, value, memory })
+        Ok(Response { status: head.status, value, memory, warnings: warnings(&head.headers) })
+    }
+}
+
+/// Converts an error without a response. An invalid certificate stays invalid, so such a request is not sent again.
+fn connection_error(error: &kube::Error) -> RequestError {
+    let reason = root_cause(error);
+    match reason.strip_prefix(INVALID_CERTIFICATE) {
+        Some(reason) => RequestError::Certificate(reason.to_owned()),
+        None => RequestError::Connection(reason),
     }
 }
 

@@ -21,8 +21,10 @@ use crate::apply::wire::api_server::ApiServer;
 use crate::apply::wire::error::RequestError;
 use crate::apply::wire::request::{CollectionPath, ObjectPath, get_path};
 
-/// Asks for all groups with their resources in one response.
-const ACCEPT_AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+/// Asks for all groups with their resources in one response. Kubernetes 1.27 to 1.29 have only `v2beta1`, with the same
+/// fields.
+const ACCEPT_AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
+                                 application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
 const ACCEPT_JSON: &str = "application/json";
 const CORE_PATH: &str = "/api";
 const GROUPS_PATH: &str = "/apis";

@@ -13,6 +13,8 @@ pub(crate) enum RequestError {
     Api(Box<ApiError>),
     /// The connection failed. The text says why, in one line.
     Connection(String),
+    /// The certificate of the API server is not valid. The text says why, in one line.
+    Certificate(String),
     /// There was no response within this time.
     Timeout(Duration),
     /// There was no response before the deadline of the whole command.
@@ -191,6 +193,11 @@ impl fmt::Display for RequestError {
         match self {
             Self::Api(error) => error.fmt(f),
             Self::Connection(reason) => write!(f, "no response: {reason}"),
+            Self::Certificate(reason) => write!(
+                f,
+                "the certificate of the API server is not trusted: {reason}; check `certificate-authority-data`, \
+                 `tls-server-name` and `server` of the kubeconfig"
+            ),
             Self::Timeout(limit) => write!(f, "no response within {} s", limit.as_secs()),
             Self::DeadlineExceeded => f.write_str("no response before the timeout"),
             Self::NotJson => f.write_str("the response is not JSON"),
@@ -205,7 +212,7 @@ impl fmt::Display for RequestError {
                 limit >> 20
             ),
             Self::NotDiscovery { path } => {
-                write!(f, "the response to {path} is not aggregated discovery, which needs Kubernetes 1.30")
+                write!(f, "the response to {path} is not aggregated discovery, which needs Kubernetes 1.27")
             }
             Self::InvalidRequest(reason) => write!(f, "the request is invalid: {reason}"),
             Self::MayNotWrite(reason) => f.write_str(reason),

@@ -13,4 +13,5 @@ pub(super) mod proxy;
 pub(super) mod request;
 pub(super) mod request_retries;
 pub(super) mod throttle;
+pub(super) mod warnings;
 pub(super) mod write_guard;

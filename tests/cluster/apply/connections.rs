@@ -4,18 +4,24 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use super::fixture::Project;
 use super::{Run, program};
 use crate::TestBedCase;
 use crate::control_plane::ADMIN;
 use crate::test_bed::TestBed;
+use crate::test_cluster::TestCluster;
 use crate::wait_for::forward;
 
 pub(crate) const CASES: &[TestBedCase] = &[
     ("apply::connections::kubeconfig_can_name_several_files", kubeconfig_can_name_several_files),
     ("apply::connections::flags_of_another_topology_are_rejected", flags_of_another_topology_are_rejected),
     ("apply::connections::credential_plugins_work", credential_plugins_work),
+    (
+        "apply::connections::an_untrusted_certificate_is_not_waited_out",
+        an_untrusted_certificate_is_not_waited_out,
+    ),
     ("apply::connections::the_proxy_of_a_kubeconfig_is_used", the_proxy_of_a_kubeconfig_is_used),
     (
         "apply::connections::a_local_cluster_is_reached_without_a_proxy",
@@ -94,6 +100,34 @@ fn credential_plugins_work(bed: &TestBed) {
     );
     let kubeconfig = copy_kubeconfig(&cluster.direct(), &format!("    token: {ADMIN}\n"), &plugin);
     assert_reached(&dry_run(&project, &[], &["--kubeconfig", &kubeconfig.path().display().to_string()]));
+}
+
+/// The kubeconfig has the certificate authority of another cluster. The message says so at once.
+fn an_untrusted_certificate_is_not_waited_out(bed: &TestBed) {
+    let project = Project::new();
+    let authority = |cluster: &TestCluster| {
+        let text = std::fs::read_to_string(cluster.direct()).unwrap();
+        let line = text.lines().find(|line| line.contains("certificate-authority-data")).unwrap();
+        line.to_owned()
+    };
+    let (right, wrong) = (authority(&bed.guest), authority(&bed.management));
+    let kubeconfig = copy_kubeconfig(&bed.guest.direct(), &right, &wrong);
+    let kubeconfig = kubeconfig.path().display().to_string();
+    let expected = [
+        "the certificate of the API server is not trusted: ",
+        "; check `certificate-authority-data`, `tls-server-name` and `server` of the kubeconfig",
+    ];
+    for more in [
+        &["apply", "--topology", "standalone", "--wait", "--retry-timeout", "2m"][..],
+        &["wait-for", "Namespace/default"],
+    ] {
+        let started = Instant::now();
+        let mut command = program(project.path());
+        let run: Run = command.args(more).args(["--kubeconfig", &kubeconfig]).output().unwrap().into();
+        assert_eq!(run.code, 3, "{}{}", run.stdout, run.stderr);
+        assert!(expected.iter().all(|text| run.stderr.contains(text)), "{}", run.stderr);
+        assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+    }
 }
 
 /// An HTTP proxy that connects and records the requests.

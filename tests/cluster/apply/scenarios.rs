@@ -1,5 +1,6 @@
 //! Failures, other writers and mistakes: each command ends with a clear message, and nothing else is affected.
 
+pub(crate) mod co_owned_fields;
 pub(crate) mod existing_objects;
 pub(crate) mod hostile_guest;
 pub(crate) mod immutable_fields;
@@ -8,6 +9,7 @@ pub(crate) mod missing_rights;
 pub(crate) mod network_failures;
 pub(crate) mod other_writers;
 pub(crate) mod prune_and_delete;
+pub(crate) mod same_object;
 pub(crate) mod secret_values;
 pub(crate) mod seeds;
 pub(crate) mod tombstones;

@@ -55,6 +55,38 @@ apiVersion: config.openshift.io/v1
 kind: ClusterOperator
 metadata: {name: op, annotations: {x: x}}
 status: {relatedObjects: [{group: '', resource: namespaces, name: ns}], versions: [{name: operator, version: '1'}]}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: sa, namespace: ns, annotations: {x: x}}
+secrets: [{name: token}]
+imagePullSecrets: [{name: pull-secret}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: aggregated, annotations: {x: x}}
+aggregationRule: {clusterRoleSelectors: [{matchLabels: {a: b}}]}
+rules: []
+---
+apiVersion: example.test/v1
+kind: Widget
+metadata: {name: w, creationTimestamp: null, annotations: {x: x}}
+spec: {size: null, plain: null}
+---
+apiVersion: example.test/v1
+kind: Other
+metadata: {name: o, annotations: {x: x}}
+spec: {size: null}
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.test, annotations: {x: x}}
+spec:
+  group: example.test
+  names: {kind: Widget, plural: widgets}
+  versions:
+  - name: v1
+    schema: {openAPIV3Schema: {properties: {spec: {properties: {size: {nullable: true}, plain: {type: integer}}}}}}
 ";
 
 const SET: &str = "applyset-test-v1";
@@ -234,6 +266,42 @@ fn the_replicas_of_an_autoscaled_workload_are_a_seed() {
     let desired = desired("StatefulSet");
     assert_eq!(desired.applied["spec"], json!({"serviceName": "s"}));
     assert_eq!(desired.seed.unwrap()["spec"], json!({"replicas": 2}));
+}
+
+#[test]
+fn pull_secrets_of_a_service_account_are_a_seed() {
+    let desired = desired("ServiceAccount");
+    assert_eq!(desired.applied.get("imagePullSecrets"), None);
+    assert_eq!(desired.applied["secrets"], json!([{"name": "token"}]), "a list that is merged by name");
+    assert_eq!(desired.seed.unwrap()["imagePullSecrets"], json!([{"name": "pull-secret"}]));
+}
+
+#[test]
+fn the_rules_of_an_aggregated_cluster_role_are_never_sent() {
+    let desired = desired("ClusterRole");
+    assert_eq!((desired.with_seed().get("rules"), &desired.seed), (None, &None));
+    assert!(desired.applied["aggregationRule"].is_object());
+}
+
+#[test]
+fn a_null_is_sent_only_in_a_field_that_is_nullable() {
+    let widget = desired("Widget");
+    assert_eq!(widget.applied["spec"], json!({"size": null}));
+    assert_eq!(widget.applied["metadata"].get("creationTimestamp"), None);
+    assert_eq!(desired("Other").applied["spec"], json!({}), "no CRD of the plan has its schema");
+}
+
+#[test]
+fn a_recreated_object_keeps_the_live_values_of_others() {
+    let live = live(&[]);
+    let kept = with_object("Deployment", |rules, object| rules.fields_to_keep(object, &live)).unwrap();
+    let containers = json!([{"name": "c", "image": "live"}]);
+    assert_eq!(
+        kept["spec"],
+        json!({"replicas": 7, "paused": true, "template": {"spec": {"containers": containers}}})
+    );
+    let nothing = json!({"metadata": {"name": "d"}, "spec": {}});
+    assert_eq!(with_object("Deployment", |rules, object| rules.fields_to_keep(object, &nothing)), None);
 }
 
 #[test]

@@ -1,9 +1,12 @@
 //! Which objects may be pruned, and which are held.
 
+use std::collections::{HashMap, HashSet};
+
 use proptest::prelude::*;
 
-use super::{Approval, PruneCandidates, PruneDecision, decide_prune};
+use super::{Approval, HoldReason, PruneCandidates, PruneDecision, decide_prune};
 use crate::apply::decide::inventory::{Inventory, InventoryEntry, InventoryLocation};
+use crate::apply::decide::ownership::NotOurs;
 use crate::object::{Cluster, ObjectId};
 
 fn id(group: &str, kind: &str, namespace: &str, name: &str) -> ObjectId {
@@ -50,7 +53,53 @@ fn decide_in(
     approval: Approval,
 ) -> PruneDecision {
     let rendered = &rendered.iter().collect();
-    decide_prune(&PruneCandidates { cluster, inventory, rendered }, approval)
+    let (uids, changed) = (&HashMap::new(), &HashSet::new());
+    decide_prune(&PruneCandidates { cluster, inventory, rendered, uids, changed }, approval)
+}
+
+#[test]
+fn a_changed_object_that_was_only_created_needs_approval() {
+    let inventory = inventory(many(9));
+    let (gone, rendered) = inventory.entries.split_first().unwrap();
+    let rendered = rendered.iter().map(|entry| &entry.id).collect();
+    let decide = |changed: &HashSet<&ObjectId>, approval| {
+        let (inventory, rendered, uids) = (&inventory, &rendered, &HashMap::new());
+        decide_prune(
+            &PruneCandidates { cluster: Cluster::Both, inventory, rendered, uids, changed },
+            approval,
+        )
+    };
+    let changed: HashSet<&ObjectId> = [&gone.id].into();
+    assert_eq!(decide(&changed, Approval::Harmless).held[0].reason, HoldReason::ChangedSinceCreation);
+    assert_eq!(decide(&changed, Approval::Count(1)).prune.len(), 1);
+    assert_eq!(decide(&HashSet::new(), Approval::Harmless).prune.len(), 1);
+}
+
+#[test]
+fn an_object_that_is_rendered_in_another_api_group_is_released() {
+    let [old, new] = ["", "events.k8s.io"].map(|group| id(group, "Event", "ns", "e"));
+    let inventory = inventory([old.clone(), new.clone()].into_iter().chain(many(9)));
+    let rendered: HashSet<&ObjectId> = [&new].into();
+    let decide = |uid: &str| {
+        let uids = HashMap::from([(uid.to_owned(), new.clone())]);
+        let candidates = PruneCandidates {
+            cluster: Cluster::Both,
+            inventory: &inventory,
+            rendered: &rendered,
+            uids: &uids,
+            changed: &HashSet::new(),
+        };
+        decide_prune(&candidates, Approval::All)
+    };
+    let same = decide("u");
+    assert_eq!((same.prune.len(), same.held.len(), same.released.len()), (0, 0, 10));
+    assert_eq!(same.released[0], (entry(old), NotOurs::AppliedAs(new.clone())));
+    assert_eq!(
+        same.released[0].1.to_string(),
+        "the same object is now applied as Event.events.k8s.io/e in ns"
+    );
+    let other = decide("v");
+    assert_eq!((other.prune.len(), other.held.len(), other.released.len()), (10, 0, 0));
 }
 
 /// Returns how many objects are pruned and held, and why the first one is held.

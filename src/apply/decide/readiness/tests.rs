@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use super::{Readiness, readiness};
+use super::{Readiness, readiness, readiness_of_missing};
 use crate::yaml::{self, SourceId};
 
 /// Reads the cases of `tests/data/readiness.yaml`.
@@ -33,7 +33,24 @@ fn every_case_of_the_table_holds() {
         }
     }
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
-    assert_eq!(cases.len(), 105);
+    assert_eq!(cases.len(), 112);
+}
+
+#[test]
+fn only_a_job_with_a_time_to_live_may_be_gone() {
+    let job = |spec: Value| json!({"apiVersion": "batch/v1", "kind": "Job", "spec": spec});
+    let missing = "waiting: it no longer exists";
+    for (rendered, expected) in [
+        (job(json!({"ttlSecondsAfterFinished": 0})), "ready"),
+        (job(json!({})), missing),
+        (
+            json!({"apiVersion": "example.test/v1", "kind": "Job", "spec": {"ttlSecondsAfterFinished": 0}}),
+            missing,
+        ),
+        (json!({"apiVersion": "v1", "kind": "ConfigMap"}), missing),
+    ] {
+        assert_eq!(format_readiness(&readiness_of_missing(&rendered)), expected, "{rendered}");
+    }
 }
 
 /// A misspelled key would make a case useless.

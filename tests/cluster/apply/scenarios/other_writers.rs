@@ -6,8 +6,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::super::fixture::{
-    CLASS_PATH, CRD_PATH, DEPLOYMENT_PATH, JOB_PATH, NAMESPACE, OBJECTS, Project, SECRET, WEBHOOK_PATH,
-    WIDGET, map,
+    CLASS_PATH, CRD_PATH, DEPLOYMENT_PATH, INVENTORY, JOB_PATH, NAMESPACE, OBJECTS, Project, SECRET,
+    WEBHOOK_PATH, WIDGET, map,
 };
 use super::{
     assert_code, count_of, create, inventory, message_of, objects_with, patch_as, wait_until, written_paths,
@@ -134,7 +134,7 @@ fn changes_of_our_fields_are_reverted(bed: &TestBed) {
     let mark = cluster.audit.mark();
     let run = project.apply_ok(cluster, &[]);
     assert_eq!(run.stdout, "cluster: 0 created, 1 changed, 13 unchanged, 0 pruned, 0 failed\n");
-    assert_eq!(written_paths(cluster, mark), [map("settings")]);
+    assert_eq!(written_paths(cluster, mark), [INVENTORY, &map("settings"), INVENTORY]);
     assert_eq!(mode(cluster), "one");
     let label = json!({"metadata": {"labels": {"team": "his"}}, "data": {"more": "his"}});
     patch_as(cluster, "admin", &map("settings"), &label);

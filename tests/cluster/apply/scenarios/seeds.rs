@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::super::fixture::{CLASS_PATH, Project, WEBHOOK_PATH, map};
 use super::other_writers::make_settings;
-use super::{create, patch_as, wait_until, written_paths};
+use super::{create, message_of, patch_as, wait_until, written_paths};
 use crate::TestBedCase;
 use crate::fault_rules::{Fault, RequestMatcher, SeenRequest};
 use crate::test_bed::TestBed;
@@ -22,6 +22,10 @@ pub(crate) const CASES: &[TestBedCase] = &[
     ("apply::seeds::adoption_keeps_unmanaged_values", adoption_keeps_unmanaged_values),
     ("apply::seeds::adoption_removes_list_items_of_others", adoption_removes_list_items_of_others),
     ("apply::seeds::seeds_are_split_after_a_crash", seeds_are_split_after_a_crash),
+    (
+        "apply::seeds::a_changed_object_that_was_only_created_is_pruned_with_approval",
+        a_changed_object_that_was_only_created_is_pruned_with_approval,
+    ),
     (
         "apply::seeds::a_seed_changed_during_creation_keeps_the_change",
         a_seed_changed_during_creation_keeps_the_change,
@@ -125,6 +129,24 @@ fn adoption_removes_list_items_of_others(bed: &TestBed) {
     assert_eq!(webhooks.len(), 1, "{webhooks:#?}");
     assert_eq!(webhooks[0]["clientConfig"]["url"], "https://op-webhook.clusters-example.svc:443/check");
     assert_eq!(webhooks[0]["clientConfig"]["caBundle"], json!(authority(cluster)));
+}
+
+/// An object that transship only creates leaves the payload after its user changed it. It is pruned only with approval.
+fn a_changed_object_that_was_only_created_is_pruned_with_approval(bed: &TestBed) {
+    let (cluster, project) = (&bed.guest, Project::new());
+    project.apply_ok(cluster, &["--wait"]);
+    patch_as(cluster, "kubectl-edit", &map("chosen"), &json!({"data": {"choice": "theirs"}}));
+    project.remove("30_chosen");
+    let run = project.apply_ok(cluster, &["--prune"]);
+    assert_eq!(
+        message_of(&run, "held", "ConfigMap/chosen in openshift-op").as_deref(),
+        Some("transship only created it, and others changed it; --approve-prune deletes it"),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(cluster.get(&map("chosen")).unwrap()["data"]["choice"], "theirs");
+    project.apply_ok(cluster, &["--prune", "--approve-prune", "1"]);
+    assert_eq!(cluster.get(&map("chosen")), None);
 }
 
 /// Returns the fields of `transship-seed`.

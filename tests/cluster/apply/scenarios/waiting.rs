@@ -1,10 +1,17 @@
 //! `--wait`: waits until every object is ready, and what ends the waiting.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use super::super::fixture::{DEPLOYMENT_PATH, OBJECTS, Project, WIDGET, config_map, map};
-use super::{assert_code, inventory, is_in_inventory, message_of, objects_with, wait_until};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use serde_json::{Value, json};
+
+use super::super::fixture::{CRD_PATH, DEPLOYMENT_PATH, JOB_PATH, OBJECTS, Project, WIDGET, config_map, map};
+use super::{assert_code, inventory, is_in_inventory, message_of, objects_with, patch_as, wait_until};
 use crate::TestBedCase;
+use crate::etcd::{self, Change};
+use crate::fault_rules::{Fault, RequestMatcher, SeenRequest};
+use crate::requests::{block_on, open_client};
 use crate::test_bed::TestBed;
 
 pub(crate) const CASES: &[TestBedCase] = &[
@@ -14,6 +21,11 @@ pub(crate) const CASES: &[TestBedCase] = &[
         a_cluster_operator_is_reported_in_its_own_words,
     ),
     ("apply::waiting::a_daemon_set_without_nodes_is_ready", a_daemon_set_without_nodes_is_ready),
+    ("apply::waiting::a_paused_deployment_is_not_waited_out", a_paused_deployment_is_not_waited_out),
+    ("apply::waiting::old_pods_count_with_on_delete", old_pods_count_with_on_delete),
+    ("apply::waiting::a_job_may_be_gone_after_its_time_to_live", a_job_may_be_gone_after_its_time_to_live),
+    ("apply::waiting::a_crd_that_stays_at_installing_is_updated", a_crd_that_stays_at_installing_is_updated),
+    ("apply::waiting::warnings_of_the_api_server_are_shown_once", warnings_of_the_api_server_are_shown_once),
     ("apply::waiting::a_newer_rollout_stops_an_older_one", a_newer_rollout_stops_an_older_one),
     (
         "apply::waiting::two_rollouts_of_the_same_objects_both_succeed",
@@ -134,6 +146,98 @@ fn a_daemon_set_without_nodes_is_ready(bed: &TestBed) {
     assert_code(&run, 0);
     let live = cluster.get("/apis/apps/v1/namespaces/openshift-op/daemonsets/everywhere").unwrap();
     assert_eq!(live["status"]["desiredNumberScheduled"], 0);
+}
+
+/// A Deployment that its manifest pauses is ready. One that someone else paused fails at once, and says so.
+fn a_paused_deployment_is_not_waited_out(bed: &TestBed) {
+    let (cluster, project) = (&bed.guest, Project::new());
+    project.change("30_deployment", "  replicas: 1\n", "  replicas: 1\n  paused: true\n");
+    project.apply_ok(cluster, &["--wait"]);
+    project.change("30_deployment", "  paused: true\n", "");
+    project.apply_ok(cluster, &["--wait"]);
+    patch_as(cluster, "admin", DEPLOYMENT_PATH, &json!({"spec": {"paused": true}}));
+    project.change("30_deployment", "image: example.test/op:1", "image: example.test/op:2");
+    let started = Instant::now();
+    let run = project.apply(cluster, &["--wait", "--timeout", "5m"]);
+    assert_code(&run, 3);
+    assert_eq!(
+        message_of(&run, "failed", "Deployment.apps/op in openshift-op").unwrap(),
+        "someone paused it: 0 of 1 replicas are updated; `kubectl rollout resume` lets it continue"
+    );
+    assert!(started.elapsed() < Duration::from_secs(60), "{:?}", started.elapsed());
+}
+
+/// With the strategy `OnDelete`, the pods of a `DaemonSet` stay old until someone deletes them. It is ready nevertheless.
+fn old_pods_count_with_on_delete(bed: &TestBed) {
+    let (cluster, project) = (&bed.guest, Project::new());
+    project.place_everything_here();
+    let daemons =
+        DAEMON_SET.replace("spec:\n  selector", "spec:\n  updateStrategy: {type: OnDelete}\n  selector");
+    project.write_manifest("30_daemons", &daemons);
+    project.apply_ok(cluster, &["--wait"]);
+    project.change("30_daemons", "image: example.test/op:1", "image: example.test/op:2");
+    project.apply_ok(cluster, &["--wait"]);
+    let live = cluster.get("/apis/apps/v1/namespaces/openshift-op/daemonsets/everywhere").unwrap();
+    let status = &live["status"];
+    assert_eq!((&status["desiredNumberScheduled"], &status["numberAvailable"]), (&json!(1), &json!(1)));
+}
+
+/// A Job is deleted as soon as it is complete, before transship polls it.
+fn a_job_may_be_gone_after_its_time_to_live(bed: &TestBed) {
+    let (cluster, project) = (&bed.guest, Project::new());
+    project.change("30_job", "spec:\n  template", "spec:\n  ttlSecondsAfterFinished: 0\n  template");
+    let poll = |seen: &SeenRequest| seen.method == "GET" && seen.path.contains("/jobs");
+    cluster.proxy.fault(RequestMatcher::matching(poll), usize::MAX, Fault::Delay(Duration::from_secs(4)));
+    project.apply_ok(cluster, &["--wait", "--timeout", "60s"]);
+    wait_until("the end of the Job", || cluster.get(JOB_PATH).is_none());
+}
+
+/// The API server was killed before it established a CRD, and does not do so after its start. An update of the CRD helps.
+fn a_crd_that_stays_at_installing_is_updated(bed: &TestBed) {
+    let (cluster, project) = (&bed.guest, Project::new());
+    project.apply_ok(cluster, &[]);
+    let plane = &cluster.control_plane;
+    plane.kill();
+    block_on(async {
+        let etcd = open_client(plane.etcd_port());
+        let all = etcd::read(&etcd, true).await;
+        let (key, stored) = all.iter().find(|(key, _)| key.ends_with("/widgets.example.test")).unwrap();
+        let text = String::from_utf8(BASE64.decode(&stored.value).unwrap()).unwrap();
+        let mut crd: Value = serde_json::from_str(&text).unwrap();
+        for condition in crd["status"]["conditions"].as_array_mut().unwrap() {
+            if condition["type"] == "Established" {
+                condition["status"] = json!("False");
+                condition["reason"] = json!("Installing");
+            }
+        }
+        etcd::change(&etcd, &[Change::Put(key.clone(), BASE64.encode(crd.to_string()))]).await;
+    });
+    plane.restart();
+    let is_established = || {
+        let crd = cluster.get(CRD_PATH).unwrap();
+        let conditions = crd["status"]["conditions"].as_array().unwrap().clone();
+        conditions.iter().any(|one| one["type"] == "Established" && one["status"] == "True")
+    };
+    assert!(!is_established(), "the API server does not do it on its own");
+    project.apply_ok(cluster, &["--timeout", "60s"]);
+    assert!(is_established());
+    assert_eq!(cluster.get(CRD_PATH).unwrap()["metadata"]["annotations"], json!({"example.test/of": "test"}));
+}
+
+/// The API server warns about an object that it accepts. The warning is shown with the object, and only after a write.
+fn warnings_of_the_api_server_are_shown_once(bed: &TestBed) {
+    let (cluster, project) = (&bed.guest, Project::new());
+    project.change(
+        "10_namespace",
+        "  name: openshift-op\n",
+        "  name: openshift-op\n  labels: {pod-security.kubernetes.io/warn: restricted}\n",
+    );
+    let run = project.apply_ok(cluster, &[]);
+    let warning = message_of(&run, "warning", "Deployment.apps/op in openshift-op").unwrap();
+    assert!(warning.starts_with("would violate PodSecurity \"restricted:latest\": "), "{warning}");
+    assert_eq!(run.stdout, "cluster: 13 created, 0 changed, 1 unchanged, 0 pruned, 0 failed\n");
+    let run = project.apply_ok(cluster, &[]);
+    assert_eq!(objects_with(&run, "warning"), Vec::<String>::new());
 }
 
 /// A second rollout of other objects starts while the first one waits. The first one notices it, ends long before its
