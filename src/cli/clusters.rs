@@ -161,6 +161,7 @@ impl Clusters {
             retry_timeout: self.retry_timeout,
             lock_timeout: self.lock_timeout,
             limits: RequestLimits { in_flight: self.concurrency, per_second: self.qps },
+            run_id: self.run.id.clone(),
             author: author(),
             ..Options::default()
         }

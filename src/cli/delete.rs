@@ -60,6 +60,7 @@ impl Delete {
                 outcome?
             };
             match outcome {
+                DeleteOutcome::Done(summary) if self.dry_run => self.clusters.finish_dry_run(&summary),
                 DeleteOutcome::Done(summary) => self.clusters.finish(&summary),
                 DeleteOutcome::NothingFound(looked_in) => {
                     output::note(&format!(

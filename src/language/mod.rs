@@ -41,7 +41,7 @@ pub(crate) use parameter_set::{DEFAULT_SET, ParameterSet, ValueSources};
 pub(crate) use parameters::{Parameter, ParameterObject, ParameterOfGuest, Parameters};
 pub(crate) use pattern::{TextPattern, is_literal};
 pub use profile::Profile;
-pub(crate) use profile::{FieldRule, INVENTORY_NAMESPACE, PolicyRule, PolicyTarget};
+pub(crate) use profile::{FieldRule, INVENTORY_NAMESPACE, INVENTORY_SHARDS, PolicyRule, PolicyTarget};
 pub use profiles::Profiles;
 pub(crate) use schema::schema;
 pub(crate) use typed::Marked;

@@ -239,6 +239,8 @@ pub struct Profile {
 
 /// The namespace of the inventory, unless the profile has a namespace.
 pub(crate) const INVENTORY_NAMESPACE: &str = "openshift-config-managed";
+/// The number of names for shards of an inventory: those of the current inventory, and those of the next one.
+pub(crate) const INVENTORY_SHARDS: usize = 16;
 
 impl Profile {
     /// Returns the name of the ConfigMap in which `apply` lists the objects that it applied. In a guest, it contains the
@@ -250,6 +252,11 @@ impl Profile {
             }
             _ => format!("transship-{}", self.topology),
         }
+    }
+
+    /// Returns the names of the ConfigMaps in which an inventory with very many objects continues.
+    pub(crate) fn inventory_shards(inventory: &str) -> Vec<String> {
+        (1..=INVENTORY_SHARDS).map(|number| format!("{inventory}-{number}")).collect()
     }
 
     /// Returns the namespace of the management cluster for this profile's objects.

@@ -9,6 +9,9 @@ use crate::object::{Cluster, Object, ObjectId, Right, Rights, RoleRule};
 use crate::order::Plan;
 use crate::yaml::{Node, Sources, Text};
 
+/// An inventory with at most this many objects has no shards: a line has less than 300 bytes, and 900 KiB fit into one part.
+const OBJECTS_WITHOUT_SHARDS: usize = 3000;
+
 const RBAC: &str = "rbac.authorization.k8s.io";
 
 /// A command that needs rights.
@@ -135,26 +138,82 @@ impl Collector<'_> {
         self.rights_in(namespace).insert(Right::Resource { group, resource, name: None, verb: verb.into() });
     }
 
+    /// Adds the rights on the inventory and its shards.
     fn add_inventory(&mut self) {
-        let Needs { profile, plan, .. } = self.needs;
-        let namespace = plan.namespace.clone().unwrap_or_else(|| INVENTORY_NAMESPACE.to_owned());
-        let inventory = ObjectId {
-            group: String::new(),
-            kind: "ConfigMap".to_owned(),
-            namespace,
-            name: profile.inventory_name(plan.hosted_control_plane.as_deref()),
-        };
-        let resource = Text::from("configmaps");
-        self.add_named(&inventory, resource.clone(), "get");
+        let inventory = self.inventory("", "ConfigMap");
+        let mut parts = vec![inventory.name.clone()];
+        if self.needs.plan.objects.len() > OBJECTS_WITHOUT_SHARDS {
+            parts.extend(Profile::inventory_shards(&inventory.name));
+        }
+        for name in parts {
+            let part = ObjectId { name, ..inventory.clone() };
+            let is_shard = part.name != inventory.name;
+            self.add_named(&part, "configmaps".into(), "get");
+            if self.writes() {
+                self.add_named(&part, "configmaps".into(), "update");
+            }
+            if self.needs.has(Purpose::Delete) || is_shard && self.writes() {
+                self.add_named(&part, "configmaps".into(), "delete");
+            }
+        }
         if self.needs.has(Purpose::Apply) {
-            self.add_unnamed(&inventory.namespace, ("".into(), resource.clone()), "create");
+            self.add_unnamed(&inventory.namespace, ("".into(), "configmaps".into()), "create");
         }
-        if [Purpose::Apply, Purpose::Prune, Purpose::Delete].iter().any(|purpose| self.needs.has(*purpose)) {
-            self.add_named(&inventory, resource.clone(), "update");
+        self.add_identity(&inventory);
+        self.add_lease();
+    }
+
+    /// Adds the rights to find out which cluster it is. A Role in the namespace of a hosted control plane cannot grant the right to
+    /// read `kube-system`.
+    fn add_identity(&mut self, inventory: &ObjectId) {
+        let Needs { profile, plan, .. } = self.needs;
+        let is_management = profile.cluster == Cluster::Management;
+        let hosted = plan.hosted_control_plane.as_deref();
+        for name in [hosted, Some("kube-system").filter(|_| !is_management)].into_iter().flatten() {
+            let namespace = if is_management { name.to_owned() } else { String::new() };
+            let id = ObjectId {
+                group: String::new(),
+                kind: "Namespace".to_owned(),
+                namespace,
+                name: name.to_owned(),
+            };
+            self.add_named(&id, "namespaces".into(), "get");
         }
+        if profile.cluster == Cluster::Guest {
+            self.add_unnamed(&inventory.namespace, ("".into(), "configmaps".into()), "list");
+        }
+    }
+
+    /// Adds the rights on the Lease, which is never in the guest.
+    fn add_lease(&mut self) {
+        if self.needs.profile.cluster == Cluster::Guest || !self.writes() {
+            return;
+        }
+        let lease = self.inventory("coordination.k8s.io", "Lease");
+        for verb in ["get", "update"] {
+            self.add_named(&lease, "leases".into(), verb);
+        }
+        let leases = (lease.group.as_str().into(), "leases".into());
+        self.add_unnamed(&lease.namespace, leases, "create");
         if self.needs.has(Purpose::Delete) {
-            self.add_named(&inventory, resource, "delete");
+            self.add_named(&lease, "leases".into(), "delete");
         }
+    }
+
+    /// Returns an object with the name and namespace of the inventory.
+    fn inventory(&self, group: &str, kind: &str) -> ObjectId {
+        let Needs { profile, plan, .. } = self.needs;
+        ObjectId {
+            group: group.to_owned(),
+            kind: kind.to_owned(),
+            namespace: plan.namespace.clone().unwrap_or_else(|| INVENTORY_NAMESPACE.to_owned()),
+            name: profile.inventory_name(plan.hosted_control_plane.as_deref()),
+        }
+    }
+
+    /// Returns whether one of the commands writes the inventory.
+    fn writes(&self) -> bool {
+        [Purpose::Apply, Purpose::Prune, Purpose::Delete].iter().any(|purpose| self.needs.has(*purpose))
     }
 
     fn add_object(&mut self, index: usize, object: &Object) -> Result<(), Diagnostic> {

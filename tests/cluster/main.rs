@@ -39,7 +39,7 @@ type Case = (&'static str, fn(&ControlPlane));
 type TestBedCase = (&'static str, fn(&TestBed));
 
 const CASES: [&[Case]; 2] = [checks::CASES, wait_for::CASES];
-const TEST_BED_CASES: [&[TestBedCase]; 23] = [
+const TEST_BED_CASES: [&[TestBedCase]; 26] = [
     test_bed_tests::CASES,
     fault_proxy_tests::CASES,
     apply::storage_payload::CASES,
@@ -63,6 +63,9 @@ const TEST_BED_CASES: [&[TestBedCase]; 23] = [
     apply::scenarios::existing_objects::CASES,
     apply::scenarios::same_object::CASES,
     apply::scenarios::secret_values::CASES,
+    apply::scenarios::identity::CASES,
+    apply::scenarios::write_lock::CASES,
+    apply::scenarios::inventories::CASES,
 ];
 
 fn main() {

@@ -70,6 +70,7 @@ fn rights_follow_from_the_requests_for_each_object() {
           - {apiGroups: [""], resources: [configmaps], verbs: [list, create]}
           - {apiGroups: [""], resources: [configmaps], resourceNames: [applied], verbs: [get, patch, delete]}
           - {apiGroups: [""], resources: [configmaps], resourceNames: [created, gone], verbs: [get, delete]}
+          - {apiGroups: [""], resources: [namespaces], resourceNames: [kube-system], verbs: [get]}
           - {apiGroups: [""], resources: [namespaces], resourceNames: [ns], verbs: [get, create, patch, delete]}
           - {apiGroups: [""], resources: [namespaces, secrets], verbs: [list]}
           - {apiGroups: [apiextensions.k8s.io], resources: [customresourcedefinitions], verbs: [list]}
@@ -82,6 +83,8 @@ fn rights_follow_from_the_requests_for_each_object() {
           - {apiGroups: [example.test], resources: [widgets], verbs: [list]}
         test: Role/transship-test in openshift-config-managed
           - {apiGroups: [""], resources: [configmaps], resourceNames: [transship-test], verbs: [get, update, delete]}
+          - {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [create]}
+          - {apiGroups: [coordination.k8s.io], resources: [leases], resourceNames: [transship-test], verbs: [get, update, delete]}
         test: Role/transship-test in other
           - {apiGroups: [""], resources: [secrets], resourceNames: [s], verbs: [get, create, patch, delete]}
         "#,
@@ -94,35 +97,40 @@ fn each_command_has_its_own_rights() {
     let manifests = [object("v1", "Secret", "ns", "s", ""), object("batch/v1", "Job", "ns", "j", JOB)];
     let project = project(&[("10", file(&manifests))])
         .checks("externals: [{objects: [Namespace/*], images: [example.test/*], reason: a test}]\n");
-    for (commands, secrets, jobs, inventory) in [
+    for (commands, secrets, jobs, inventory, lease) in [
         (
             "dry-run",
             &["[s], verbs: [get]"][..],
             &["[j], verbs: [get]"][..],
             &["[transship-test], verbs: [get]"][..],
+            &[][..],
         ),
         (
             "diff",
             &["[s], verbs: [get, patch]"],
             &["[j], verbs: [get, patch]"],
             &["[transship-test], verbs: [get]"],
+            &[],
         ),
         (
             "delete",
             &["[s], verbs: [get, delete]"],
             &["[j], verbs: [get, delete]"],
             &["[transship-test], verbs: [get, update, delete]"],
+            &["verbs: [create]", "[transship-test], verbs: [get, update, delete]"],
         ),
         (
             "prune",
             &["[s], verbs: [get, delete]"],
             &["[j], verbs: [get, delete]"],
             &["[transship-test], verbs: [get, update]"],
+            &["verbs: [create]", "[transship-test], verbs: [get, update]"],
         ),
         (
             "apply",
             &["[s], verbs: [get, create, patch]"],
             &["verbs: [create]", "[j], verbs: [get, patch, delete]"],
+            &["verbs: [create]", "[transship-test], verbs: [get, update]"],
             &["verbs: [create]", "[transship-test], verbs: [get, update]"],
         ),
     ] {
@@ -135,6 +143,7 @@ fn each_command_has_its_own_rights() {
         };
         let expected = [
             "test: ClusterRole/transship-test\n",
+            &rules("\"\"", "namespaces", &["[kube-system], verbs: [get]"]),
             &rules("\"\"", "secrets", &["verbs: [list]"]),
             &rules("batch", "jobs", &["verbs: [list]"]),
             "test: Role/transship-test in ns\n",
@@ -142,6 +151,7 @@ fn each_command_has_its_own_rights() {
             &rules("batch", "jobs", jobs),
             "test: Role/transship-test in openshift-config-managed\n",
             &rules("\"\"", "configmaps", inventory),
+            &rules("coordination.k8s.io", "leases", lease),
         ];
         let run = rights(&project, &["--for", commands]);
         assert_eq!((run.code, run.stdout), (0, expected.concat()), "{commands}: {}", run.stderr);
@@ -195,6 +205,7 @@ fn rights_that_the_payload_grants_are_spelled_out() {
         &rights(&project, &["--for", "diff"]),
         r#"
         test: ClusterRole/transship-test
+          - {apiGroups: [""], resources: [namespaces], resourceNames: [kube-system], verbs: [get]}
           - {apiGroups: [""], resources: [nodes], verbs: ["*"]}
           - {apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles], resourceNames: [aggregated], verbs: [get, patch, escalate]}
           - {apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles], resourceNames: [wide], verbs: [get, patch]}
@@ -257,6 +268,30 @@ fn a_hosted_control_plane_needs_one_role() {
           - get
           - update
           - delete
+        - apiGroups:
+          - ""
+          resourceNames:
+          - hcp
+          resources:
+          - namespaces
+          verbs:
+          - get
+        - apiGroups:
+          - coordination.k8s.io
+          resources:
+          - leases
+          verbs:
+          - create
+        - apiGroups:
+          - coordination.k8s.io
+          resourceNames:
+          - transship-t
+          resources:
+          - leases
+          verbs:
+          - get
+          - update
+          - delete
         ---
         apiVersion: rbac.authorization.k8s.io/v1
         kind: RoleBinding
@@ -291,12 +326,15 @@ fn pruning_needs_rights_on_the_objects_of_the_previous_payload() {
         &rights(&project, &["--for", "prune", "--previous-payload", "old"]),
         r#"
         test: ClusterRole/transship-test
+          - {apiGroups: [""], resources: [namespaces], resourceNames: [kube-system], verbs: [get]}
           - {apiGroups: [""], resources: [secrets, services], verbs: [list]}
         test: Role/transship-test in ns
           - {apiGroups: [""], resources: [secrets], resourceNames: [new], verbs: [get, delete]}
           - {apiGroups: [""], resources: [services], resourceNames: [old], verbs: [get, delete]}
         test: Role/transship-test in openshift-config-managed
           - {apiGroups: [""], resources: [configmaps], resourceNames: [transship-test], verbs: [get, update]}
+          - {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [create]}
+          - {apiGroups: [coordination.k8s.io], resources: [leases], resourceNames: [transship-test], verbs: [get, update]}
         "#,
     );
 }

@@ -15,6 +15,7 @@ use crate::apply::decide::managed_fields::MANAGER;
 use crate::apply::decide::object_error::{ErrorClass, ObjectError};
 use crate::apply::wire::discovery::{self, ServedResource};
 use crate::apply::wire::request::ObjectPath;
+use crate::object::ObjectId;
 
 /// The kind of CustomResourceDefinitions.
 pub(crate) const CRD: &str = "CustomResourceDefinition";
@@ -56,14 +57,14 @@ pub(crate) async fn list_before_delete(cluster: &LiveCluster<'_>, crd: &Value) {
 }
 
 /// Updates a CRD that stays at `Installing`, so that the API server establishes it: adds an annotation and removes it again.
-pub(crate) async fn update_installing(cluster: &LiveCluster<'_>, path: &ObjectPath) {
+pub(crate) async fn update_installing(cluster: &LiveCluster<'_>, id: &ObjectId, path: &ObjectPath) {
     info!("updating a CRD that stays at Installing");
     for value in [json!("installing"), Value::Null] {
         let change = json!({"metadata": {"annotations": {UPDATED: value}}});
         let params = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
         if let Ok(request) = path.patch(&params, &Patch::Merge(&change)) {
             // The next poll tells whether it helped.
-            let _ = cluster.server.send(request).await;
+            let _ = cluster.write(id, request).await;
         }
     }
 }

@@ -103,10 +103,7 @@ impl ClusterError {
 
     /// Returns whether the namespace of the inventory does not exist.
     pub(crate) fn is_namespace_missing(&self) -> bool {
-        matches!(
-            self,
-            Self::InventoryNamespaceMissing { .. } | Self::Lock(LockError::NamespaceMissing { .. })
-        )
+        matches!(self, Self::InventoryNamespaceMissing { .. })
     }
 
     /// Returns whether the cluster does not respond.
@@ -129,8 +126,12 @@ impl ClusterError {
 }
 
 impl From<LockError> for ClusterError {
+    /// The Lease is in the namespace of the inventory.
     fn from(error: LockError) -> Self {
-        Self::Lock(error)
+        match error {
+            LockError::NamespaceMissing { namespace } => Self::InventoryNamespaceMissing { namespace },
+            error => Self::Lock(error),
+        }
     }
 }
 

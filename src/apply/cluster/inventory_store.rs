@@ -236,15 +236,16 @@ impl InventoryStore {
         now.resource_version.is_some() && now.inventory != self.stored().inventory
     }
 
-    /// Fails if another command wrote or deleted the inventory since this one read or wrote it.
+    /// Fails if another command wrote the inventory for other objects, or deleted it, since this one read or wrote it.
     pub(crate) async fn check_unchanged(&self) -> Result<(), ClusterError> {
         let now = self.files.read().await?;
         let mut stored = self.stored();
         let is_same = now.resource_version.is_some() == stored.resource_version.is_some()
-            && now.inventory == stored.inventory;
+            && (now.inventory == stored.inventory || now.is_for_same_objects(&stored.inventory));
         if !is_same {
             return Err(self.other_rollout());
         }
+        self.header().history.clone_from(&now.inventory.history);
         *stored = now;
         Ok(())
     }
@@ -302,6 +303,7 @@ impl InventoryStore {
         if !now.is_for_same_objects(wanted) && now.inventory != stored.inventory {
             return Err(self.other_rollout());
         }
+        self.header().history.clone_from(&now.inventory.history);
         *stored = now;
         Ok(())
     }
@@ -370,7 +372,7 @@ impl InventoryFiles {
     /// Refuses a `ConfigMap` that someone else created: transship would overwrite it, and later delete it.
     fn check_is_inventory(&self, config_map: &Value) -> Result<(), ClusterError> {
         let is_inventory = config_map["metadata"]["labels"]["applyset.kubernetes.io/id"].is_string();
-        if config_map.is_object() && !is_inventory {
+        if resource_version(config_map).is_some() && !is_inventory {
             return Err(ClusterError::NotAnInventory { location: self.location.clone() });
         }
         Ok(())

@@ -16,7 +16,7 @@ pub(crate) struct DeleteCount {
 
 impl DeleteCount {
     pub(crate) fn of(cluster: Cluster, inventory: &Inventory) -> Self {
-        let ours: Vec<_> = inventory.entries.iter().filter(|entry| !entry.found).collect();
+        let ours: Vec<_> = inventory.entries.iter().filter(|entry| !entry.found && !entry.keep).collect();
         let cascade = ours.iter().find_map(|entry| deletion_cascade(&entry.id.kind));
         Self { cluster, objects: ours.len(), cascade }
     }

@@ -7,20 +7,19 @@
 use std::fmt::Write;
 
 use crate::apply::decide::inventory_entries::InventoryEntries;
+use crate::language::{INVENTORY_SHARDS, Profile};
 
 /// The largest size in bytes of the list of objects in one part.
 pub(crate) const PART_SIZE: usize = 900 * 1024;
 /// The largest number of parts of an inventory: the `ConfigMap` itself, and its shards.
-pub(crate) const MAX_PARTS: usize = 9;
-/// The number of names for shards: those of the current inventory, and those of the next one.
-const NAMES: usize = 2 * (MAX_PARTS - 1);
+pub(crate) const MAX_PARTS: usize = 1 + INVENTORY_SHARDS / 2;
 
 /// The names that the shards of an inventory can have.
 pub(crate) struct ShardNames(Vec<String>);
 
 impl ShardNames {
     pub(crate) fn of(inventory: &str) -> Self {
-        Self((1..=NAMES).map(|number| format!("{inventory}-{number}")).collect())
+        Self(Profile::inventory_shards(inventory))
     }
 
     pub(crate) fn contains(&self, name: &str) -> bool {

@@ -9,7 +9,8 @@ use crate::apply::cluster::error::ClusterError;
 use crate::apply::cluster::live_cluster::LiveCluster;
 use crate::apply::cluster::writer::Writer;
 use crate::apply::decide::decision::{Decision, DecisionInput};
-use crate::apply::decide::rollout::{ClusterId, Rollout, Step};
+use crate::apply::decide::inventory::InventoryEntry;
+use crate::apply::decide::rollout::{ClusterId, Rollout, Step, StepId};
 use crate::apply::run::contacts::Topology;
 use crate::apply::run::inventory_update::inventory_ahead;
 use crate::apply::run::run_start::{record_user, started_run};
@@ -43,13 +44,21 @@ impl<'a> ClusterStart<'_, 'a> {
             match self.begin(&cluster).await {
                 Err(ClusterError::OtherRollout { .. }) if attempt < MAX_ATTEMPTS => {}
                 // Objects that the inventory lists already can be applied, and may remove the cause.
-                Err(error) if error.is_inventory_rejected() || error.is_namespace_missing() => {
+                Err(error) if self.may_recover(&cluster, &error) => {
                     cluster.set_held_back(error);
                     return Ok(cluster);
                 }
                 result => return result.map(|()| cluster),
             }
         }
+    }
+
+    /// Returns whether objects that the inventory lists already, or its namespace, may make it possible to write the inventory.
+    fn may_recover(&self, cluster: &LiveCluster<'_>, error: &ClusterError) -> bool {
+        let is_namespace = |(_, step): (StepId, &Step<'_>)| cluster.is_inventory_namespace(&step.object.id);
+        let was_applied = || cluster.inventory.initial().entries.iter().any(InventoryEntry::was_applied);
+        error.is_namespace_missing() && self.rollout.steps_of(self.id).any(is_namespace)
+            || error.is_inventory_rejected() && was_applied()
     }
 
     async fn contact(&self) -> Result<Contact, ClusterError> {

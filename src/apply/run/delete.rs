@@ -8,8 +8,9 @@ use crate::apply::cluster::live_cluster::LiveCluster;
 use crate::apply::cluster::options::Options;
 use crate::apply::cluster::target::TargetCluster;
 use crate::apply::decide::delete_approval::{DeleteCount, check_approval};
-use crate::apply::decide::event::{Event, EventKind, Summary};
+use crate::apply::decide::event::{Event, EventKind, Summary, cluster_name};
 use crate::apply::decide::inventory::{Inventory, InventoryEntry};
+use crate::apply::decide::prune::HoldReason;
 use crate::apply::decide::run_record::Outcome;
 use crate::apply::run::clusters::{
     ClusterRead, OnEvent, guest_first, read_clusters, report_unusable, share_of_deadline,
@@ -137,12 +138,12 @@ fn stop_early(
             let message = format!(
                 "the inventory does not exist, but {} objects have its label; run `transship apply` to write it \
                  again, then `transship delete`",
-                cluster.count_in_apply_set()
+                cluster.inventory.initial().entries.len()
             );
             on_event(Event::for_cluster(cluster.cluster, EventKind::Failed, message));
             return Some(None);
         }
-        looked_in.push(format!("{}: {}", cluster.cluster.name(), cluster.inventory.location()));
+        looked_in.push(format!("{}: {}", cluster_name(cluster.cluster), cluster.inventory.location()));
     }
     if looked_in.is_empty() {
         report_unusable(topology, reads, on_event);
@@ -194,14 +195,23 @@ async fn delete_cluster(
     on_event: &mut OnEvent<'_>,
 ) -> Result<bool, ClusterError> {
     let entries = cluster.inventory.initial().entries.to_vec();
+    let (kept, entries): (Vec<InventoryEntry>, Vec<InventoryEntry>) =
+        entries.into_iter().partition(|entry| entry.keep);
+    for entry in &kept {
+        let message = HoldReason::Kept.to_string();
+        on_event(Event::for_object(cluster.cluster, &entry.id, EventKind::Held, message));
+    }
     let brings_namespace = entries.iter().any(|entry| cluster.is_inventory_namespace(&entry.id));
-    let deletion = PhasedDeletion { cluster, kind: EventKind::Deleted, deadline };
+    let deletion = PhasedDeletion { cluster, kind: EventKind::Deleted, deadline, staying: &kept };
     let mut remaining = deletion.run(entries, on_event).await;
     // `remaining` is in the order of deletion. The inventory lists objects in the order in which they were applied.
     remaining.reverse();
+    let is_incomplete = !remaining.is_empty();
+    remaining.extend(kept);
     if !remaining.is_empty() {
         let ahead = cluster.writer.ahead().cloned().unwrap_or_default();
-        cluster.inventory.end_run(Outcome::Incomplete, clock::now());
+        let outcome = if is_incomplete { Outcome::Incomplete } else { Outcome::Complete };
+        cluster.inventory.end_run(outcome, clock::now());
         cluster.inventory.save(&Inventory { entries: remaining.into(), ..ahead }).await?;
         return Ok(false);
     }
@@ -219,7 +229,7 @@ async fn predict(clusters: &[&LiveCluster<'_>], options: &Options, on_event: &mu
     for cluster in clusters {
         let entries: Vec<InventoryEntry> = cluster.inventory.initial().entries.to_vec();
         let deadline = options.deadline();
-        let deletion = PhasedDeletion { cluster, kind: EventKind::Deleted, deadline };
+        let deletion = PhasedDeletion { cluster, kind: EventKind::Deleted, deadline, staying: &[] };
         deletion.predict(entries, on_event).await;
     }
 }

@@ -138,10 +138,12 @@ impl RolloutEnd<'_, '_> {
         for (entry, reason) in decision.released {
             on_event(released_event(cluster, &entry, &reason));
         }
+        let mut staying = Vec::new();
         for held in decision.held {
             on_event(held_event(cluster, &held.entry, held.reason));
-            inventory.entries.push(held.entry);
+            staying.push(held.entry);
         }
+        inventory.entries.extend(staying.iter().cloned());
         match self.reason_to_hold() {
             None if decision.prune.is_empty() => {}
             None => {
@@ -149,7 +151,8 @@ impl RolloutEnd<'_, '_> {
                     on_event(Event::for_cluster(cluster.cluster, EventKind::Failed, error.to_string()));
                     return;
                 }
-                let deletion = PhasedDeletion { cluster, kind: EventKind::Pruned, deadline: self.deadline };
+                let (kind, deadline) = (EventKind::Pruned, self.deadline);
+                let deletion = PhasedDeletion { cluster, kind, deadline, staying: &staying };
                 inventory.entries.extend(deletion.run(decision.prune, on_event).await);
             }
             Some(reason) => {

@@ -21,6 +21,8 @@ pub(crate) struct PhasedDeletion<'d> {
     /// The event of an object that was deleted.
     pub(crate) kind: EventKind,
     pub(crate) deadline: Instant,
+    /// Objects that stay. The namespaces and CRDs that they need stay too.
+    pub(crate) staying: &'d [InventoryEntry],
 }
 
 impl PhasedDeletion<'_> {
@@ -85,7 +87,7 @@ impl PhasedDeletion<'_> {
         for entry in phase {
             let reason = stopped
                 .map(str::to_owned)
-                .or_else(|| reason_to_keep(&entry.id, remaining))
+                .or_else(|| reason_to_keep(&entry.id, remaining.iter().chain(self.staying)))
                 .or_else(|| deadline_passed.then(|| DEADLINE_PASSED.to_owned()));
             match reason {
                 Some(reason) => blocked.push((entry, reason)),
@@ -114,14 +116,17 @@ impl PhasedDeletion<'_> {
 }
 
 /// Returns why a namespace or CRD must not be deleted yet: that would delete an object that still exists.
-fn reason_to_keep(id: &ObjectId, remaining: &[InventoryEntry]) -> Option<String> {
+fn reason_to_keep<'e>(
+    id: &ObjectId,
+    mut existing: impl Iterator<Item = &'e InventoryEntry>,
+) -> Option<String> {
     let is_inside = |other: &&InventoryEntry| match id.kind.as_str() {
         "Namespace" => other.id.namespace == id.name,
         // The name of a CRD is `<plural>.<group>`.
         CRD => id.name.split_once('.').is_some_and(|(_, group)| other.id.group == group),
         _ => false,
     };
-    let other = remaining.iter().find(is_inside)?;
+    let other = existing.find(is_inside)?;
     Some(format!("deleting it would delete {}, which still exists", other.id))
 }
 

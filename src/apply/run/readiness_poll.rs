@@ -115,7 +115,7 @@ impl PollRequest<'_, '_> {
             if self.cluster.installing_crds.needs_update(&object.id, live, Instant::now())
                 && let Some(path) = self.cluster.path(object)
             {
-                crd::update_installing(self.cluster, &path).await;
+                crd::update_installing(self.cluster, &object.id, &path).await;
             }
         }
     }

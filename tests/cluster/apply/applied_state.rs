@@ -10,11 +10,7 @@ use crate::test_cluster::TestCluster;
 /// objects.
 pub(crate) fn ours(cluster: &TestCluster, kinds: &[String]) -> Value {
     let inventories = cluster.list("/api/v1/configmaps?labelSelector=applyset.kubernetes.io%2Fid");
-    let lines: Vec<String> = inventories
-        .iter()
-        .flat_map(|inventory| inventory["data"]["objects"].as_str().unwrap_or_default().lines())
-        .map(str::to_owned)
-        .collect();
+    let lines: Vec<String> = inventories.iter().flat_map(|inventory| all_lines(cluster, inventory)).collect();
     let mut all = BTreeMap::new();
     let kinds: BTreeSet<&String> = kinds.iter().collect();
     let labelled = kinds.into_iter().flat_map(|kind| labelled(cluster, kind));
@@ -46,6 +42,19 @@ pub(crate) fn ours(cluster: &TestCluster, kinds: &[String]) -> Value {
         })
         .collect();
     json!({"objects": all, "inventory": entries, "inventories": inventories.len()})
+}
+
+/// Returns the lines of an inventory with its shards.
+fn all_lines(cluster: &TestCluster, inventory: &Value) -> Vec<String> {
+    let namespace = inventory["metadata"]["namespace"].as_str().unwrap();
+    let mut lines = inventory["data"]["objects"].as_str().unwrap_or_default().to_owned();
+    for shard in
+        inventory["data"]["shards"].as_str().unwrap_or_default().split(' ').filter(|name| !name.is_empty())
+    {
+        let shard = cluster.get(&format!("/api/v1/namespaces/{namespace}/configmaps/{shard}")).unwrap();
+        lines.push_str(shard["data"]["objects"].as_str().unwrap());
+    }
+    lines.lines().map(str::to_owned).collect()
 }
 
 /// Returns the managed-fields entries of transship.

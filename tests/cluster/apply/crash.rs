@@ -20,6 +20,7 @@ use crate::test_cluster::TestCluster;
 pub(crate) const CASES: &[TestBedCase] = &[
     ("apply::crash::at_every_request", crash_at_every_request),
     ("apply::crash::crash_by_a_signal", crash_by_a_signal),
+    ("apply::crash::with_shards", |bed| crash_with_shards(bed.standalone())),
 ];
 
 /// Takes up to half an hour: `make test-crash`. The longest cases come first. An install uses the CPU and a delete
@@ -159,6 +160,18 @@ fn crash_during_an_upgrade(cluster: &TestCluster) {
     assert_eq!(once["data"], json!({"begun": "with"}));
     let job = cluster.get("/apis/batch/v1/namespaces/crash/jobs/migrate").unwrap();
     assert_eq!(job["spec"]["template"]["spec"]["containers"][0]["image"], "example.test/migrate:2");
+}
+
+/// The inventory is in several ConfigMaps, which one write replaces.
+fn crash_with_shards(cluster: &TestCluster) {
+    cluster.apply_yaml("apiVersion: v1\nkind: Namespace\nmetadata: {name: crash}\n");
+    let folder = in_a_namespace_of_others();
+    let mut scene = Scene::standalone(cluster, folder.path(), Verb::Apply);
+    scene.project = scene.project.with_shards();
+    scene.cut_off_everywhere();
+    let path = "/api/v1/namespaces/openshift-config-managed/configmaps/transship-standalone";
+    let shards = cluster.get(path).unwrap()["data"]["shards"].as_str().unwrap().split(' ').count();
+    assert!(shards > 1, "{shards}");
 }
 
 fn crash_during_a_delete(cluster: &TestCluster) {

@@ -3,7 +3,9 @@
 pub(crate) mod co_owned_fields;
 pub(crate) mod existing_objects;
 pub(crate) mod hostile_guest;
+pub(crate) mod identity;
 pub(crate) mod immutable_fields;
+pub(crate) mod inventories;
 pub(crate) mod missing_prerequisites;
 pub(crate) mod missing_rights;
 pub(crate) mod network_failures;
@@ -14,6 +16,7 @@ pub(crate) mod secret_values;
 pub(crate) mod seeds;
 pub(crate) mod tombstones;
 pub(crate) mod waiting;
+pub(crate) mod write_lock;
 
 use std::time::{Duration, Instant};
 

@@ -24,8 +24,9 @@ pub(crate) const CASES: &[TestBedCase] = &[
     ),
 ];
 
-const INVENTORY: &str = "/api/v1/namespaces/openshift-config-managed/configmaps/transship-hypershift";
-const INVENTORY_NAME: &str = "ConfigMap/transship-hypershift in openshift-config-managed";
+const INVENTORY: &str =
+    "/api/v1/namespaces/openshift-config-managed/configmaps/transship-hypershift-clusters-example";
+const INVENTORY_NAME: &str = "ConfigMap/transship-hypershift-clusters-example in openshift-config-managed";
 const GHOST: &str = "v1 ConfigMap kube-system ghost 1-2 aa bb -\n";
 
 /// Applies everything and then removes three ConfigMaps of the management cluster from the payload.

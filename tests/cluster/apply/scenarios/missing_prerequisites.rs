@@ -257,6 +257,6 @@ fn a_newer_rollout_stops_an_older_one(bed: &TestBed) {
         newer.apply_ok(cluster, &[]);
     });
     assert_code(&run, 3);
-    let why = "another rollout has started in the cluster, so this one stops";
+    let why = "another command has started to write to the cluster, so this one stops";
     assert_eq!(message_of(&run, "blocked", WIDGET_NAME).unwrap(), why);
 }

@@ -14,6 +14,7 @@ use super::{
     written_paths,
 };
 use crate::TestBedCase;
+use crate::audit;
 use crate::fault_rules::{Fault, RequestMatcher, SeenRequest};
 use crate::test_bed::TestBed;
 use crate::test_cluster::TestCluster;
@@ -55,10 +56,7 @@ pub(crate) const CASES: &[TestBedCase] = &[
     ),
     ("apply::prune_and_delete::a_crd_stays_while_its_objects_exist", a_crd_stays_while_its_objects_exist),
     ("apply::prune_and_delete::a_lost_inventory_is_written_again", a_lost_inventory_is_written_again),
-    (
-        "apply::prune_and_delete::an_apply_during_a_delete_keeps_its_objects",
-        an_apply_during_a_delete_keeps_its_objects,
-    ),
+    ("apply::prune_and_delete::an_apply_during_a_delete_waits_for_it", an_apply_during_a_delete_waits_for_it),
 ];
 
 const MAPS: &str = "/api/v1/namespaces/openshift-op/configmaps";
@@ -281,7 +279,7 @@ fn delete_without_guest_deletes_from_the_management_cluster(bed: &TestBed) {
     let run = run_in(project.path(), &delete);
     assert_code(&run, 2);
     assert!(run.stderr.contains("no kubeconfig or context is given for the guest"), "{}", run.stderr);
-    let run = run_in(project.path(), &[&delete[..], &["--without-guest"]].concat());
+    let run = run_in(project.path(), &[&delete[..], &["--without-guest", "--approve-delete", "8"]].concat());
     assert_code(&run, 0);
     assert_eq!(run.stdout, "management: 0 created, 0 changed, 0 unchanged, 8 deleted, 0 pruned, 0 failed\n");
     assert!(bed.guest.get(WIDGET).is_some());
@@ -295,7 +293,7 @@ fn objects_are_deleted_in_phases(bed: &TestBed) {
     let run = project.run(cluster, "delete", &[]);
     assert_code(&run, 0);
     let entries = cluster.audit.since(mark);
-    let deletes = entries.iter().filter(|one| one.is_ours() && one.verb == "delete" && one.code < 300);
+    let deletes = audit::writes(&entries).into_iter().filter(|one| one.verb == "delete" && one.code < 300);
     let paths: Vec<&str> = deletes.map(|one| one.uri.split('?').next().unwrap()).collect();
     let at = |part: &str| {
         paths.iter().position(|path| path.contains(part)).unwrap_or_else(|| panic!("{part}: {paths:?}"))
@@ -307,7 +305,10 @@ fn objects_are_deleted_in_phases(bed: &TestBed) {
     assert!(cluster.get(INVENTORY).is_none() && cluster.get(CRD_PATH).is_none());
     assert!(cluster.get(&format!("/api/v1/namespaces/{NAMESPACE}")).is_none());
     assert_eq!(run.stdout, "cluster: 0 created, 0 changed, 0 unchanged, 13 deleted, 0 pruned, 0 failed\n");
-    assert_code(&project.run(cluster, "delete", &[]), 0);
+    let run = project.run(cluster, "delete", &[]);
+    assert_code(&run, 1);
+    let nothing = "there is nothing to delete: no inventory in cluster: ConfigMap/transship-standalone in openshift-config-managed\n";
+    assert!(run.stderr.contains(nothing), "{}", run.stderr);
 }
 
 /// An object that someone recreated, and objects without our label, are not deleted.
@@ -412,26 +413,28 @@ fn a_lost_inventory_is_written_again(bed: &TestBed) {
     assert!(cluster.get(DEPLOYMENT_PATH).is_none() && cluster.get(INVENTORY).is_none());
 }
 
-/// Someone applies everything again while a delete waits. The new objects and their inventory stay.
-fn an_apply_during_a_delete_keeps_its_objects(bed: &TestBed) {
+/// Someone applies everything again while a delete waits. The apply waits for the delete, and names it if it takes too long.
+fn an_apply_during_a_delete_waits_for_it(bed: &TestBed) {
     let (cluster, project) = (&bed.guest, Project::new());
     project.apply_ok(cluster, &[]);
-    patch_as(cluster, "test", &map("settings"), &json!({"metadata": {"finalizers": ["example.test/never"]}}));
-    let run = std::thread::scope(|scope| {
-        let run = scope.spawn(|| project.run(cluster, "delete", &[]));
+    let finalizers = |all: Value| {
+        patch_as(cluster, "test", &map("settings"), &json!({"metadata": {"finalizers": all}}));
+    };
+    finalizers(json!(["example.test/never"]));
+    let (delete, apply) = std::thread::scope(|scope| {
+        let delete = scope.spawn(|| project.run(cluster, "delete", &["--timeout", "60s"]));
         wait_until("a deletion", || cluster.get(DEPLOYMENT_PATH).is_none());
-        let apply = project.apply(cluster, &[]);
-        assert_eq!(
-            objects_with(&apply, "failed"),
-            ["ConfigMap/settings in openshift-op"],
-            "{}",
-            apply.stderr
-        );
-        patch_as(cluster, "test", &map("settings"), &json!({"metadata": {"finalizers": null}}));
-        run.join().unwrap()
+        let refused = project.apply(cluster, &["--lock-timeout", "1s"]);
+        assert_code(&refused, 3);
+        let message = "another command writes to the cluster: transship delete by ";
+        assert!(refused.stderr.contains(message), "{}", refused.stderr);
+        assert!(cluster.get(DEPLOYMENT_PATH).is_none());
+        let apply = scope.spawn(|| project.apply(cluster, &["--timeout", "60s"]));
+        finalizers(Value::Null);
+        (delete.join().unwrap(), apply.join().unwrap())
     });
-    assert_code(&run, 3);
+    assert_code(&delete, 0);
+    assert_code(&apply, 0);
     assert!(cluster.get(DEPLOYMENT_PATH).is_some());
-    assert!(cluster.get(CRD_PATH).unwrap()["metadata"].get("deletionTimestamp").is_none());
-    assert!(is_in_inventory(cluster, "Role", "op"));
+    assert_eq!(inventory(cluster).len(), OBJECTS);
 }

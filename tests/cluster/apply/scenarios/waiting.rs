@@ -270,7 +270,7 @@ fn a_newer_rollout_stops_an_older_one(bed: &TestBed) {
     assert_code(&run, 3);
     assert_eq!(
         message_of(&run, "blocked", "Deployment.apps/op in openshift-op").unwrap(),
-        "another rollout has started in the cluster, so this one stops"
+        "another command has started to write to the cluster, so this one stops"
     );
     let expected = "another rollout is running: it wrote the inventory, ConfigMap/transship-standalone in \
                     openshift-config-managed, since this one read it";
