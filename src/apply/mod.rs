@@ -10,9 +10,15 @@
 //! | | `desired` | the desired state of an object, without fields that belong to others |
 //! | | `ownership`, `managed_fields`, `orphaned_fields` | who owns which fields; which fields adoption removes |
 //! | | `inventory`, `inventory_entries`, `inventory_entry` | the objects that were applied |
-//! | | `prune` | which of them may be pruned |
+//! | | `inventory_location`, `inventory_shards` | the ConfigMaps of an inventory |
+//! | | `binding` | whether clusters belong together |
+//! | | `lease` | who holds the Lease |
+//! | | `run_record`, `release_version` | the history of an inventory; whether a payload is older |
+//! | | `lost_inventory` | restores entries from live objects |
+//! | | `prune`, `delete_approval` | which of them may be pruned; whether `delete` needs approval |
 //! | | `guest_inventory` | which entries of a guest's inventory count |
 //! | | `readiness` | whether an object is ready |
+//! | | `recreation`, `displaced_items`, `co_owners` | what to do if the API server rejects fields |
 //! | | `drift` | what others changed in fields that matter |
 //! | | `object_error` | why an object could not be applied or deleted |
 //! | | `event`, `event_groups`, `progress_line` | the output of a rollout |
@@ -26,10 +32,14 @@
 //! | | `request_retries` | the retry policy of requests |
 //! | | `memory` | how much memory the responses of an API server may need |
 //! | | `throttle`, `backoff` | the number of requests in flight and the rate of retries; delays between attempts |
+//! | | `write_guard` | stops writes of a command that no longer holds its Lease |
+//! | | `warnings` | warnings of the API server |
 //! | | `discovery` | which resources are served |
 //! | | `error` | why a request failed |
 //! | `cluster` | | one live cluster |
-//! | | `live_cluster` | its served resources and its labelled objects |
+//! | | `contact` | which cluster it is |
+//! | | `live_cluster`, `listing` | its served resources and its labelled objects |
+//! | | `write_lock`, `writer` | the Lease; whether this command may write |
 //! | | `inventory_store` | reads and writes the inventory |
 //! | | `crd` | when the resources of a CRD are served |
 //! | | `options` | how a command treats the clusters |
@@ -41,12 +51,14 @@
 //! | | `adopt` | takes over objects; releases fields |
 //! | | `delete` | deletes an object and waits until it is gone |
 //! | `run` | | whole commands |
-//! | | `apply`, `delete`, `dry_run`, `diff_live`, `drift_live`, `wait_for` | one file per command |
+//! | | `apply`, `delete`, `dry_run`, `diff_live`, `drift_live`, `history`, `move_inventory`, `wait_for` | one file per command |
 //! | | `live_change`, `not_rendered` | what the two kinds of `diff --live` find |
 //! | | `rollout_run`, `step_states`, `rollout_result` | runs the steps of a rollout |
 //! | | `step_retries`, `readiness_poll` | the retry policy of steps; objects that are not ready yet |
 //! | | `inventory_update` | the inventory before and after a rollout; pruning |
-//! | | `clusters` | reads the clusters of a topology |
+//! | | `contacts`, `clusters` | contacts, checks and reads the clusters of a topology |
+//! | | `cluster_start`, `run_start` | the start of a rollout in one cluster; what the history records |
+//! | | `phased_deletion` | deletes objects in order |
 
 mod cluster;
 mod decide;

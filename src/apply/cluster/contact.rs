@@ -55,7 +55,10 @@ impl Contact {
         let load =
             InventoryStore::load(Arc::clone(&server), location.clone(), profile.cluster, options.part_size);
         let (namespace, (other, inventory)) = join(namespace_uid(&server, hosted), join(others, load)).await;
-        let inventory = inventory?;
+        let mut inventory = inventory?;
+        if profile.cluster == Cluster::Guest {
+            inventory = find_earlier(&server, inventory, target, options).await?;
+        }
         let identity = FoundIdentity {
             kube_system,
             hosted_namespace: namespace?,
@@ -63,6 +66,29 @@ impl Contact {
             other_hosted_control_plane: other?,
         };
         Ok(Self { server, identity, inventory })
+    }
+}
+
+/// Takes over the inventory of a guest from before its name contained that of the hosted control plane.
+async fn find_earlier(
+    server: &Arc<ApiServer>,
+    inventory: InventoryStore,
+    target: &TargetCluster<'_>,
+    options: &Options,
+) -> Result<InventoryStore, ClusterError> {
+    let namespace = inventory.location().namespace.clone();
+    let location = InventoryLocation { namespace, name: target.profile.inventory_name(None) };
+    let was_replaced = inventory.initial().previous_sets.contains(&location.apply_set_id());
+    if location == *inventory.location() || inventory.exists() && !was_replaced {
+        return Ok(inventory);
+    }
+    let earlier =
+        InventoryStore::load(Arc::clone(server), location, target.profile.cluster, options.part_size).await;
+    match earlier {
+        Ok(earlier) => Ok(inventory.replace(earlier)),
+        // The right to read it is missing, or someone else has a ConfigMap with this name.
+        Err(error) if !error.is_transient() => Ok(inventory),
+        Err(error) => Err(error),
     }
 }
 

@@ -95,8 +95,9 @@ impl ClusterError {
     /// Returns whether an admission webhook or policy rejects the inventory.
     pub(crate) fn is_inventory_rejected(&self) -> bool {
         match self {
-            Self::InventoryNotWritten(error) => !error.is_unreachable(),
-            Self::Request(RequestError::Api(error)) => error.failed_webhook().is_some(),
+            Self::InventoryNotWritten(RequestError::Api(error)) | Self::Request(RequestError::Api(error)) => {
+                error.is_rejected_by_admission()
+            }
             _ => false,
         }
     }

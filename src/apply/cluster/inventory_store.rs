@@ -39,6 +39,8 @@ pub(crate) struct InventoryStore {
     header: Mutex<Header>,
     /// Only one write at a time.
     writing: tokio::sync::Mutex<()>,
+    /// An inventory with an earlier name, which the next write replaces.
+    replaced: Option<Box<Self>>,
 }
 
 /// What every write of a command records beside the objects.
@@ -107,7 +109,22 @@ impl InventoryStore {
             stored: Mutex::new(stored),
             header,
             writing: tokio::sync::Mutex::default(),
+            replaced: None,
         })
+    }
+
+    /// Takes over an inventory with an earlier name. The objects keep the label of its set until the next apply.
+    pub(crate) fn replace(mut self, earlier: Self) -> Self {
+        if !earlier.exists() {
+            return self;
+        }
+        if !self.exists() {
+            let previous_sets = vec![earlier.location().apply_set_id()];
+            self.initial = Inventory { previous_sets, ..earlier.initial.clone() };
+            self.header().history.clone_from(&earlier.initial.history);
+        }
+        self.replaced = Some(Box::new(earlier));
+        self
     }
 
     /// Returns the inventory as it was at the start.
@@ -272,6 +289,7 @@ impl InventoryStore {
                 Ok(stored) => {
                     *self.stored() = stored;
                     self.files.delete_shards(&before.shards).await;
+                    self.delete_replaced().await;
                     return Ok(());
                 }
                 Err(ClusterError::Request(conflict)) if conflict.is_conflict() => {
@@ -284,6 +302,15 @@ impl InventoryStore {
             }
         }
         Err(ClusterError::InventoryKeepsChanging)
+    }
+
+    /// Deletes the inventory with the earlier name. If that fails, the next write tries again.
+    async fn delete_replaced(&self) {
+        if let Some(replaced) = &self.replaced
+            && let Err(error) = Box::pin(replaced.delete()).await
+        {
+            info!(inventory = %replaced.files.location, %error, "cannot delete the inventory with the earlier name");
+        }
     }
 
     /// Returns the inventory with the binding, and with the running command in its history.
@@ -411,6 +438,8 @@ impl InventoryFiles {
             RequestError::Api(error) if error.is_namespace_missing() => {
                 ClusterError::InventoryNamespaceMissing { namespace: self.location.namespace.clone() }
             }
+            // Another command deleted the inventory since it was read.
+            error if error.is_not_found() => ClusterError::OtherRollout { location: self.location.clone() },
             error => ClusterError::InventoryNotWritten(error),
         }
     }

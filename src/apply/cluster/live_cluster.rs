@@ -429,7 +429,7 @@ impl<'a> LiveCluster<'a> {
     /// Returns whether an object can be applied before the inventory is written: the inventory lists it already, or it is the
     /// namespace of the inventory.
     pub(crate) fn may_precede_inventory(&self, id: &ObjectId) -> bool {
-        self.is_inventory_namespace(id) || self.was_applied(id)
+        self.is_inventory_namespace(id) || self.inventory.initial().find(id).is_some()
     }
 
     /// Returns whether an object is the namespace of the inventory.

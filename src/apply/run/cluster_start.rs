@@ -9,7 +9,6 @@ use crate::apply::cluster::error::ClusterError;
 use crate::apply::cluster::live_cluster::LiveCluster;
 use crate::apply::cluster::writer::Writer;
 use crate::apply::decide::decision::{Decision, DecisionInput};
-use crate::apply::decide::inventory::InventoryEntry;
 use crate::apply::decide::rollout::{ClusterId, Rollout, Step, StepId};
 use crate::apply::run::contacts::Topology;
 use crate::apply::run::inventory_update::inventory_ahead;
@@ -56,9 +55,8 @@ impl<'a> ClusterStart<'_, 'a> {
     /// Returns whether objects that the inventory lists already, or its namespace, may make it possible to write the inventory.
     fn may_recover(&self, cluster: &LiveCluster<'_>, error: &ClusterError) -> bool {
         let is_namespace = |(_, step): (StepId, &Step<'_>)| cluster.is_inventory_namespace(&step.object.id);
-        let was_applied = || cluster.inventory.initial().entries.iter().any(InventoryEntry::was_applied);
         error.is_namespace_missing() && self.rollout.steps_of(self.id).any(is_namespace)
-            || error.is_inventory_rejected() && was_applied()
+            || error.is_inventory_rejected() && !cluster.inventory.initial().entries.is_empty()
     }
 
     async fn contact(&self) -> Result<Contact, ClusterError> {

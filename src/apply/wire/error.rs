@@ -97,6 +97,12 @@ impl ApiError {
         Some(name.split_once('"')?.0)
     }
 
+    /// Returns whether an admission webhook or policy rejected the request, or a webhook does not respond.
+    pub(crate) fn is_rejected_by_admission(&self) -> bool {
+        let phrases = ["admission webhook \"", "ValidatingAdmissionPolicy '"];
+        self.failed_webhook().is_some() || phrases.iter().any(|phrase| self.message().contains(phrase))
+    }
+
     /// Returns whether another field manager owns a field of the request.
     pub(crate) fn is_field_conflict(&self) -> bool {
         self.code == 409 && self.causes().iter().any(|cause| cause.reason == "FieldManagerConflict")

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::fixture::{DEPLOYMENT_PATH, INVENTORY, OBJECTS, Project, config_map, map};
+use super::super::fixture::{DEPLOYMENT_PATH, HOSTED, INVENTORY, OBJECTS, Project, WIDGET, config_map, map};
 use super::super::{Run, run_in, run_standalone};
 use super::{assert_code, create, inventory, message_of, objects_with, patch_as, wait_until, written_paths};
 use crate::TestBedCase;
@@ -24,6 +24,10 @@ pub(crate) const CASES: &[TestBedCase] = &[
         objects_that_left_while_the_inventory_was_lost_are_held,
     ),
     ("apply::inventories::an_older_format_is_read_and_replaced", an_older_format_is_read_and_replaced),
+    (
+        "apply::inventories::an_earlier_name_in_the_guest_is_replaced",
+        an_earlier_name_in_the_guest_is_replaced,
+    ),
     ("apply::inventories::a_foreign_config_map_is_not_overwritten", a_foreign_config_map_is_not_overwritten),
     ("apply::inventories::a_payload_can_bring_the_namespace", a_payload_can_bring_the_namespace),
     (
@@ -155,6 +159,7 @@ fn an_older_payload_needs_a_flag(bed: &TestBed) {
 /// An object leaves the payload while the inventory is lost. Its kind leaves the payload too.
 fn objects_that_left_while_the_inventory_was_lost_are_held(bed: &TestBed) {
     let (cluster, project) = (&bed.guest, Project::new());
+    project.place_everything_here();
     project.write_manifest("20_left", &config_map("left", "one"));
     project.apply_ok(cluster, &[]);
     for emptied in [true, false] {
@@ -195,6 +200,28 @@ fn an_older_format_is_read_and_replaced(bed: &TestBed) {
     let mark = cluster.audit.mark();
     project.apply_ok(cluster, &[]);
     assert_eq!(written_paths(cluster, mark), Vec::<String>::new());
+}
+
+/// The inventory of the guest has the name and the set of an earlier version of transship.
+fn an_earlier_name_in_the_guest_is_replaced(bed: &TestBed) {
+    let project = Project::new();
+    assert_code(&project.run_hosted(bed, "apply", &[]), 0);
+    let maps = "/api/v1/namespaces/openshift-config-managed/configmaps";
+    let now = format!("{maps}/transship-hypershift-{HOSTED}");
+    let mut earlier = bed.guest.get(&now).unwrap();
+    let objects = earlier["data"]["objects"].clone();
+    let set = "applyset-moved-from-v1";
+    earlier["metadata"] =
+        json!({"name": "transship-hypershift", "labels": {"applyset.kubernetes.io/id": set}});
+    earlier["data"] = json!({"installed": "true", "revision": "r", "objects": objects});
+    bed.guest.delete(&now);
+    create(&bed.guest, "transship", maps, &earlier).ok().unwrap();
+    let run = project.run_hosted(bed, "apply", &[]);
+    assert_code(&run, 0);
+    assert!(bed.guest.get(&format!("{maps}/transship-hypershift")).is_none());
+    assert_eq!(bed.guest.get(&now).unwrap()["data"]["objects"].as_str().unwrap().lines().count(), 6);
+    assert_code(&project.run_hosted(bed, "delete", &[]), 0);
+    assert!(bed.guest.get(WIDGET).is_none());
 }
 
 fn a_foreign_config_map_is_not_overwritten(bed: &TestBed) {
@@ -288,7 +315,7 @@ fn a_renamed_topology_moves_its_inventory(bed: &TestBed) {
     );
     let run_again = run(&["apply"], &[]);
     assert_code(&run_again, 0);
-    assert!(run_again.stdout.starts_with("cluster: 0 created, 11 changed, "), "{}", run_again.stdout);
+    assert!(run_again.stdout.starts_with("cluster: 0 created, 12 changed, "), "{}", run_again.stdout);
     let mark = cluster.audit.mark();
     assert_code(&run(&["apply"], &[]), 0);
     assert_eq!(written_paths(cluster, mark), Vec::<String>::new());

@@ -272,8 +272,8 @@ fn a_newer_rollout_stops_an_older_one(bed: &TestBed) {
         message_of(&run, "blocked", "Deployment.apps/op in openshift-op").unwrap(),
         "another command has started to write to the cluster, so this one stops"
     );
-    let expected = "another rollout is running: it wrote the inventory, ConfigMap/transship-standalone in \
-                    openshift-config-managed, since this one read it";
+    let expected = "another command has written the inventory, ConfigMap/transship-standalone in \
+                    openshift-config-managed, since this one read it, so this one stops";
     assert!(run.stderr.contains(expected), "{}", run.stderr);
     assert_eq!(objects_with(&run, "pruned"), Vec::<String>::new());
     assert!(cluster.get(&map("more")).is_some() && is_in_inventory(cluster, "ConfigMap", "more"));

@@ -136,7 +136,11 @@ fn without_leases_the_inventory_protects(bed: &TestBed) {
     grant(cluster, &roles);
     let is_many =
         |seen: &crate::fault_rules::SeenRequest| seen.method == "PATCH" && seen.path.contains("/many-");
-    cluster.proxy.fault(RequestMatcher::matching(is_many), 12, Fault::Delay(Duration::from_millis(300)));
+    cluster.proxy.fault(
+        RequestMatcher::matching(is_many),
+        usize::MAX,
+        Fault::Delay(Duration::from_millis(400)),
+    );
     let newer = Project::new();
     newer.add_many(30);
     for number in 0..30 {
