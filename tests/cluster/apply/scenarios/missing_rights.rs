@@ -67,7 +67,7 @@ fn a_forbidden_write_fails_one_object(bed: &TestBed) {
 fn a_forbidden_list_is_replaced_by_reads(bed: &TestBed) {
     let (cluster, project) = (&bed.guest, Project::new());
     allow(cluster, &["get", "create", "patch"]);
-    assert_code(&project.apply(cluster, &DEPLOYER), 0);
+    assert_code(&project.apply(cluster, &as_deployer(&["--wait"])), 0);
     let mark = cluster.audit.mark();
     assert_code(&project.apply(cluster, &DEPLOYER), 0);
     assert_eq!(written_paths(cluster, mark), Vec::<String>::new());
