@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help test test-crash lint deny advisories dist bench golden docs schema fuzz playground
+.PHONY: help test test-crash test-races lint deny advisories dist bench golden docs schema fuzz playground
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -11,6 +11,9 @@ test: ## Run all tests
 
 test-crash: ## Run the crash tests, which interrupt install, upgrade and delete at every request (half an hour)
 	GOGC=400 TRANSSHIP_CRASH=1 cargo test --locked --test cluster -- --nocapture
+
+test-races: ## Run fifty races of each kind between two commands that write (minutes)
+	TRANSSHIP_RACES=1 cargo test --locked --test cluster -- --nocapture
 
 lint: deny ## Check formatting, clippy with warnings denied, rustdoc and dependencies
 	cargo fmt --all --check

@@ -39,7 +39,7 @@ type Case = (&'static str, fn(&ControlPlane));
 type TestBedCase = (&'static str, fn(&TestBed));
 
 const CASES: [&[Case]; 2] = [checks::CASES, wait_for::CASES];
-const TEST_BED_CASES: [&[TestBedCase]; 26] = [
+const TEST_BED_CASES: [&[TestBedCase]; 27] = [
     test_bed_tests::CASES,
     fault_proxy_tests::CASES,
     apply::storage_payload::CASES,
@@ -66,6 +66,7 @@ const TEST_BED_CASES: [&[TestBedCase]; 26] = [
     apply::scenarios::identity::CASES,
     apply::scenarios::write_lock::CASES,
     apply::scenarios::inventories::CASES,
+    apply::races::CASES,
 ];
 
 fn main() {
@@ -83,6 +84,9 @@ fn main() {
         (cases, bed_cases) = (Vec::new(), apply::crash::WHOLE.to_vec());
         // These cases mostly wait for namespaces and CRDs.
         arguments.test_threads.get_or_insert(4);
+    }
+    if std::env::var("TRANSSHIP_RACES").is_ok_and(|value| value == "1") {
+        (cases, bed_cases) = (Vec::new(), apply::races::MANY.to_vec());
     }
     cases.retain(|(name, _)| is_wanted(&arguments, name));
     bed_cases.retain(|(name, _)| is_wanted(&arguments, name));

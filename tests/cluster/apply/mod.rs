@@ -8,6 +8,7 @@ pub(crate) mod drift;
 pub(crate) mod fixture;
 mod in_process;
 pub(crate) mod operator_view;
+pub(crate) mod races;
 pub(crate) mod rights;
 pub(crate) mod scenarios;
 pub(crate) mod storage_payload;

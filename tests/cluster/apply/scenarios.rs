@@ -98,7 +98,7 @@ pub(super) fn wait_until(what: &str, is_so: impl Fn() -> bool) {
 }
 
 /// Returns the lines of the inventory; none without an inventory.
-fn inventory(cluster: &TestCluster) -> Vec<String> {
+pub(super) fn inventory(cluster: &TestCluster) -> Vec<String> {
     let live = cluster.get(INVENTORY).unwrap_or_default();
     live["data"]["objects"].as_str().unwrap_or_default().lines().map(str::to_owned).collect()
 }
