@@ -35,7 +35,7 @@ pub(crate) struct InventoryStore {
     initial: Inventory,
     /// The inventory as it was last read or written.
     stored: Mutex<StoredInventory>,
-    /// What every write records beside the objects.
+    /// The part of every write beside the objects.
     header: Mutex<Header>,
     /// Only one write at a time.
     writing: tokio::sync::Mutex<()>,
@@ -43,7 +43,7 @@ pub(crate) struct InventoryStore {
     replaced: Option<Box<Self>>,
 }
 
-/// What every write of a command records beside the objects.
+/// The part of every write of a command beside the objects.
 #[derive(Clone, Default)]
 struct Header {
     binding: Binding,

@@ -129,9 +129,9 @@ pub(crate) struct FoundIdentity {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BindingError {
     pub(crate) kind: BindingErrorKind,
-    /// What the kubeconfigs lead to.
+    /// The clusters to which the kubeconfigs lead.
     pub(crate) found: String,
-    /// What the inventories record.
+    /// The clusters that the inventories record.
     pub(crate) expected: String,
 }
 
@@ -175,7 +175,7 @@ fn long_name(cluster: Cluster) -> &'static str {
     }
 }
 
-/// What the user allows with `--rebind`.
+/// Whether other clusters than the recorded ones are accepted (`--rebind`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rebinding {
     /// Other clusters than the recorded ones are an error.

@@ -10,7 +10,7 @@ use crate::object::Cluster;
 pub(crate) struct DeleteCount {
     pub(crate) cluster: Cluster,
     pub(crate) objects: usize,
-    /// What else is deleted with one of them.
+    /// The other things that are deleted with one of them.
     pub(crate) cascade: Option<&'static str>,
 }
 

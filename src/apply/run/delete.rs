@@ -194,13 +194,7 @@ async fn delete_cluster(
     deadline: Instant,
     on_event: &mut OnEvent<'_>,
 ) -> Result<bool, ClusterError> {
-    let entries = cluster.inventory.initial().entries.to_vec();
-    let (kept, entries): (Vec<InventoryEntry>, Vec<InventoryEntry>) =
-        entries.into_iter().partition(|entry| entry.keep);
-    for entry in &kept {
-        let message = HoldReason::Kept.to_string();
-        on_event(Event::for_object(cluster.cluster, &entry.id, EventKind::Held, message));
-    }
+    let (kept, entries) = hold_kept(cluster, on_event);
     let brings_namespace = entries.iter().any(|entry| cluster.is_inventory_namespace(&entry.id));
     let deletion = PhasedDeletion { cluster, kind: EventKind::Deleted, deadline, staying: &kept };
     let mut remaining = deletion.run(entries, on_event).await;
@@ -224,12 +218,27 @@ async fn delete_cluster(
     Ok(true)
 }
 
+/// Reports the objects that their last manifest keeps as held. Returns them, and the objects to delete.
+fn hold_kept(
+    cluster: &LiveCluster<'_>,
+    on_event: &mut OnEvent<'_>,
+) -> (Vec<InventoryEntry>, Vec<InventoryEntry>) {
+    let entries = cluster.inventory.initial().entries.to_vec();
+    let (kept, entries): (Vec<InventoryEntry>, Vec<InventoryEntry>) =
+        entries.into_iter().partition(|entry| entry.keep);
+    for entry in &kept {
+        let message = HoldReason::Kept.to_string();
+        on_event(Event::for_object(cluster.cluster, &entry.id, EventKind::Held, message));
+    }
+    (kept, entries)
+}
+
 /// Reports what would be deleted.
 async fn predict(clusters: &[&LiveCluster<'_>], options: &Options, on_event: &mut OnEvent<'_>) {
     for cluster in clusters {
-        let entries: Vec<InventoryEntry> = cluster.inventory.initial().entries.to_vec();
+        let (kept, entries) = hold_kept(cluster, on_event);
         let deadline = options.deadline();
-        let deletion = PhasedDeletion { cluster, kind: EventKind::Deleted, deadline, staying: &[] };
+        let deletion = PhasedDeletion { cluster, kind: EventKind::Deleted, deadline, staying: &kept };
         deletion.predict(entries, on_event).await;
     }
 }

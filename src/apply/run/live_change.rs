@@ -39,7 +39,7 @@ pub(crate) enum Difference {
     Missing,
 }
 
-/// What `apply --prune` does with an object that is no longer rendered.
+/// The way in which `apply --prune` handles an object that is no longer rendered.
 pub(crate) enum NotRendered {
     /// Deletes it.
     Pruned,

@@ -44,7 +44,7 @@ impl MovedFrom {
     }
 }
 
-/// What was done with the inventory of one cluster.
+/// The outcome of a move in one cluster.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum MoveOutcome {
     /// It was moved.

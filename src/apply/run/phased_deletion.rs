@@ -66,6 +66,10 @@ impl PhasedDeletion<'_> {
     /// Reports what [`Self::run`] would do.
     pub(crate) async fn predict(&self, entries: Vec<InventoryEntry>, on_event: &mut OnEvent<'_>) {
         for entry in phases(entries).into_iter().flatten() {
+            if let Some(reason) = reason_to_keep(&entry.id, self.staying.iter()) {
+                on_event(self.event(&entry.id, EventKind::Blocked, reason));
+                continue;
+            }
             match predict_entry(self.cluster, &entry).await {
                 Ok(outcome) => on_event(self.deleted_event(&entry.id, &outcome)),
                 Err(error) => on_event(self.event(&entry.id, EventKind::Failed, error.to_string())),

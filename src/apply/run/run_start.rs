@@ -1,4 +1,4 @@
-//! What the history records about a command that starts to write.
+//! The record of a command that starts to write, for the history.
 
 use serde_json::json;
 

@@ -49,7 +49,7 @@ pub struct Endpoint {
     pub act_as: Option<String>,
     /// How long a credential plugin may take; by default any time.
     pub timeout: Option<Duration>,
-    /// What the user agent says besides the version, such as the command.
+    /// The part of the user agent after the version, such as the command.
     pub user_agent: Vec<String>,
 }
 

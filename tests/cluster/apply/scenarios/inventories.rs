@@ -70,6 +70,11 @@ fn delete_keeps_what_a_manifest_keeps(bed: &TestBed) {
         "metadata:\n  annotations:\n    transship.openshift.io/prune: keep\n    example.test/of: test\n";
     project.write_manifest("20_key", &config_map("key", "one").replacen("metadata:\n", keep, 1));
     project.apply_ok(cluster, &[]);
+    let run = delete(cluster, &project, &["--dry-run"]);
+    assert_code(&run, 3);
+    // The message about the namespace says what its deletion would delete.
+    assert_eq!(run.stdout.matches(" would delete   ").count(), 12, "{}", run.stdout);
+    assert!(run.stdout.contains("would hold     ConfigMap/key in openshift-op"), "{}", run.stdout);
     let run = delete(cluster, &project, &["--approve-delete", "13"]);
     assert_code(&run, 3);
     let held = "held        ConfigMap/key in openshift-op: the annotation transship.openshift.io/prune of its last manifest";

@@ -51,7 +51,7 @@ fn a_dead_holder_is_succeeded(bed: &TestBed) {
     assert_eq!(lease(cluster)["spec"], json!({"leaseTransitions": 1}), "it is released");
 }
 
-/// Two versions start at the same time, ten times. Both succeed, and one of them is in the cluster as a whole.
+/// Two versions start at almost the same time, five times. Both succeed, and one of them is in the cluster as a whole.
 fn two_versions_end_in_one_of_them(bed: &TestBed) {
     let (cluster, one, two) = (&bed.guest, Project::new(), Project::new());
     one.add_many(8);
