@@ -10,11 +10,12 @@ use kube::{Client, Config};
 use serde_json::{Value, json};
 use tower::{BoxError, ServiceBuilder, service_fn};
 
-use crate::apply::cluster::listing;
+use crate::apply::cluster::labelled_object::ListPage;
 use crate::apply::decide::guest_inventory::check_entries;
 use crate::apply::decide::inventory::{InventoryEntry, InventoryLocation, ParsedInventory};
 use crate::apply::decide::readiness::readiness;
 use crate::apply::decide::{json_fields, managed_fields, orphaned_fields, ownership};
+use crate::apply::wire::api_server::ResponseBody;
 use crate::apply::wire::credential_plugin;
 use crate::apply::wire::discovery::{ServedResource, ServedResources};
 use crate::apply::wire::error::{ApiError, RequestError};
@@ -129,10 +130,15 @@ pub fn response(body: &[u8]) {
             _ = resource.object("ns", "name").get();
         }
     }
-    listing::take_items(value.clone(), |item| {
-        _ = listing::id_of(&item).to_string();
-        live_object(&item);
-    });
+    if let Ok(page) = serde_json::from_slice::<ListPage>(body) {
+        assert!(ListPage::memory(body) >= body.len());
+        for (id, object) in page.into_objects() {
+            let Some(live) = object.parse() else { continue };
+            let uid = live["metadata"]["uid"].as_str().unwrap_or_default();
+            assert_eq!((id.kind.as_str(), &*object.uid), (live["kind"].as_str().unwrap_or_default(), uid));
+            live_object(&live);
+        }
+    }
     live_object(&value);
 }
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use kube::api::ListParams;
-use serde_json::Value;
 
+use crate::apply::cluster::labelled_object::{LabelledObject, ListPage};
 use crate::apply::decide::inventory::PART_OF;
 use crate::apply::wire::api_server::{ApiServer, Response};
 use crate::apply::wire::error::RequestError;
@@ -21,7 +21,7 @@ const MAX_PAGES: usize = 20;
 /// The labelled objects of a kind.
 #[derive(Default)]
 pub(crate) struct LabelledObjects {
-    pub(crate) objects: BTreeMap<ObjectId, Value>,
+    pub(crate) objects: BTreeMap<ObjectId, LabelledObject>,
     /// The memory that the objects need.
     pub(crate) memory: HeldMemory,
     /// Whether the list is complete. If it is not, transship reads the other objects one by one.
@@ -42,8 +42,8 @@ pub(crate) async fn list_labelled(
 ) -> Result<LabelledObjects, RequestError> {
     let params = ListParams::default().labels(PART_OF);
     let (mut objects, memory) = (BTreeMap::new(), HeldMemory::default());
-    let read_page = |page: Response| {
-        take_items(page.value, |item| _ = objects.insert(id_of(&item), item));
+    let read_page = |page: Response<ListPage>| {
+        objects.extend(page.value.into_objects());
         memory.add(page.memory);
     };
     let listed = list_pages(server, |params| path.list(params), params, read_page).await?;
@@ -59,11 +59,10 @@ pub(crate) async fn filter_existing(
     let mut by_name: BTreeMap<&str, &ObjectId> = BTreeMap::new();
     by_name.extend(ids.iter().map(|id| (id.name.as_str(), *id)));
     let mut existing = Vec::new();
-    let read_page = |page: Response| {
-        take_items(page.value, |item| {
-            let name = item["metadata"]["name"].as_str().unwrap_or_default();
-            existing.extend(by_name.get(name).map(|id| (*id).clone()));
-        });
+    let read_page = |page: Response<ListPage>| {
+        for (found, _) in page.value.into_objects() {
+            existing.extend(by_name.get(found.name.as_str()).map(|id| (*id).clone()));
+        }
     };
     match list_pages(server, |params| path.list_metadata(params), ListParams::default(), read_page).await {
         Ok(Listed::Completely) => existing,
@@ -77,16 +76,14 @@ async fn list_pages(
     server: &ApiServer,
     request: impl Fn(&ListParams) -> Result<ApiRequest, RequestError>,
     params: ListParams,
-    mut read_page: impl FnMut(Response),
+    mut read_page: impl FnMut(Response<ListPage>),
 ) -> Result<Listed, RequestError> {
     let mut params = params.limit(PAGE_SIZE);
     for _ in 0..MAX_PAGES {
         // The response is 404 if the kind is no longer served.
-        let Some(page) = server.get(request(&params)?).await? else { return Ok(Listed::Completely) };
-        if !page.value.is_object() {
-            return Ok(Listed::Partly);
-        }
-        let token = page.value["metadata"]["continue"].as_str().unwrap_or_default().to_owned();
+        let page = server.get_as::<ListPage>(request(&params)?).await?;
+        let Some(page) = page else { return Ok(Listed::Completely) };
+        let token = page.value.continue_token().to_owned();
         read_page(page);
         if token.is_empty() {
             return Ok(Listed::Completely);
@@ -94,31 +91,4 @@ async fn list_pages(
         params = params.continue_token(&token);
     }
     Ok(Listed::Partly)
-}
-
-/// Takes the items of a page. The items of a list have no `kind` and `apiVersion`, so they are added.
-pub(crate) fn take_items(mut page: Value, mut take: impl FnMut(Value)) {
-    let kind = page["kind"].as_str().unwrap_or_default().trim_end_matches("List").to_owned();
-    // An index would panic if the response is a text or a list.
-    let api_version = page.get_mut("apiVersion").map(Value::take).unwrap_or_default();
-    let Some(Value::Array(items)) = page.get_mut("items").map(Value::take) else { return };
-    for mut item in items {
-        let Some(map) = item.as_object_mut() else { continue };
-        map.entry("kind").or_insert_with(|| Value::from(kind.clone()));
-        map.entry("apiVersion").or_insert_with(|| api_version.clone());
-        take(item);
-    }
-}
-
-/// Returns the identity of a live object.
-pub(crate) fn id_of(live: &Value) -> ObjectId {
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let api_version = live["apiVersion"].as_str().unwrap_or_default();
-    let metadata = &live["metadata"];
-    ObjectId {
-        group: api_version.split_once('/').map_or("", |(group, _)| group).to_owned(),
-        kind: text(&live["kind"]),
-        namespace: text(&metadata["namespace"]),
-        name: text(&metadata["name"]),
-    }
 }

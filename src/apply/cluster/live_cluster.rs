@@ -13,6 +13,7 @@ use crate::apply::cluster::contact::Contact;
 use crate::apply::cluster::error::{ClusterError, object_error};
 use crate::apply::cluster::installing_crds::InstallingCrds;
 use crate::apply::cluster::inventory_store::InventoryStore;
+use crate::apply::cluster::labelled_object::LabelledObject;
 use crate::apply::cluster::listing::{self, LabelledObjects};
 use crate::apply::cluster::options::{Extent, Options};
 use crate::apply::cluster::target::TargetCluster;
@@ -51,7 +52,7 @@ pub(crate) struct LiveCluster<'a> {
     pub(crate) is_restored: bool,
     served: Mutex<ServedResources>,
     /// The objects that carried the label of this or another `ApplySet` at the start.
-    labelled: HashMap<ObjectId, Value>,
+    labelled: HashMap<ObjectId, LabelledObject>,
     /// Rendered objects without the label that exist or may exist. [`Self::find_existing`] fills it in.
     existing: HashSet<ObjectId>,
     /// Resources whose objects cannot be listed completely. They are read one by one.
@@ -129,8 +130,10 @@ impl<'a> LiveCluster<'a> {
         };
         let others = self.served().all_kinds().filter(|resource| !is_listed(resource)).cloned().collect();
         self.read_labelled(others).await?;
-        let ours = self.labelled.values().filter(|live| self.is_in_apply_set(live));
-        let mut entries: Vec<InventoryEntry> = ours.filter_map(restored_entry).collect();
+        let mut entries = Vec::new();
+        for live in self.labelled.values().filter(|live| self.apply_sets.has(&live.apply_set)) {
+            entries.extend(live.parse().as_ref().and_then(restored_entry));
+        }
         entries.sort_by(|a, b| a.id.cmp(&b.id));
         self.inventory.restore_entries(entries);
         self.is_restored = true;
@@ -145,7 +148,8 @@ impl<'a> LiveCluster<'a> {
             unknown_kinds.insert((resource.group.as_str(), resource.kind.as_str()));
         }
         let (labelled, apply_sets) = (&self.labelled, &self.apply_sets);
-        let is_labelled = |id: &ObjectId| labelled.get(id).is_some_and(|live| apply_sets.contain(live));
+        let is_labelled =
+            |id: &ObjectId| labelled.get(id).is_some_and(|live| apply_sets.has(&live.apply_set));
         let may_be_ours =
             |id: &ObjectId| is_labelled(id) || unknown_kinds.contains(&(id.group.as_str(), id.kind.as_str()));
         self.notices = self.inventory.check_guest_entries(|id| rendered.contains(id), may_be_ours);
@@ -282,18 +286,20 @@ impl<'a> LiveCluster<'a> {
 
     /// Returns the uid that an object had at the start, by its label or the inventory.
     pub(crate) fn initial_uid(&self, id: &ObjectId) -> Option<&str> {
-        let in_inventory = || Some(self.inventory.initial().find(id)?.uid.as_str());
-        self.labelled(id).and_then(|live| live["metadata"]["uid"].as_str()).or_else(in_inventory)
+        match self.labelled.get(id) {
+            Some(live) => Some(&live.uid),
+            None => Some(&self.inventory.initial().find(id)?.uid),
+        }
     }
 
     /// Returns the number of objects that carried the label of this `ApplySet` at the start.
     pub(crate) fn count_in_apply_set(&self) -> usize {
-        self.labelled.values().filter(|live| self.is_in_apply_set(live)).count()
+        self.labelled.values().filter(|live| self.apply_sets.has(&live.apply_set)).count()
     }
 
     /// Returns a labelled object as it was at the start.
-    pub(crate) fn labelled(&self, id: &ObjectId) -> Option<&Value> {
-        self.labelled.get(id)
+    pub(crate) fn labelled(&self, id: &ObjectId) -> Option<Value> {
+        self.labelled.get(id)?.parse()
     }
 
     fn served(&self) -> MutexGuard<'_, ServedResources> {
@@ -372,7 +378,7 @@ impl<'a> LiveCluster<'a> {
     /// counts until the end of the command.
     pub(crate) async fn find(&self, object: &Object) -> Result<Option<Value>, RequestError> {
         if let Some(live) = self.labelled(&object.id) {
-            return Ok(Some(live.clone()));
+            return Ok(Some(live));
         }
         let Some(path) = self.path(object) else { return Ok(None) };
         let held = HeldMemory::default();
@@ -399,10 +405,10 @@ impl<'a> LiveCluster<'a> {
         _ = self.unchanged.set(unchanged);
     }
 
-    /// Returns the entry and the live state of an object that is known to be as desired.
-    pub(crate) fn known_unchanged(&self, id: &ObjectId) -> Option<(&InventoryEntry, &Value)> {
+    /// Returns the entry of an object that is known to be as desired.
+    pub(crate) fn known_unchanged(&self, id: &ObjectId) -> Option<&InventoryEntry> {
         self.unchanged.get()?.get(id)?;
-        Some((self.inventory.initial().find(id)?, self.labelled(id)?))
+        self.inventory.initial().find(id)
     }
 
     /// Records why the inventory cannot be written.

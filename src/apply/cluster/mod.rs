@@ -7,6 +7,7 @@ pub(super) mod crd;
 pub(super) mod error;
 pub(super) mod installing_crds;
 pub(super) mod inventory_store;
+pub(super) mod labelled_object;
 pub(super) mod listing;
 pub(super) mod live_cluster;
 pub(super) mod options;

@@ -26,11 +26,20 @@ use crate::object::Object;
 /// The message of the event when transship first changes an object that someone else created.
 const FOUND_NOTE: &str = "it existed before, so transship never deletes it; --adopt takes it over";
 
+/// The object after a step.
+pub(crate) enum AfterStep {
+    /// It does not exist.
+    Missing,
+    /// It is as it was at the start.
+    AsAtStart,
+    /// It was read or written.
+    Read(Value),
+}
+
 /// The result of a step.
 pub(crate) struct Applied {
     pub(crate) kind: EventKind,
-    /// The object; `None` if it does not exist.
-    pub(crate) live: Option<Value>,
+    pub(crate) object: AfterStep,
     /// The new entry of the inventory.
     pub(crate) entry: Option<InventoryEntry>,
     /// The message of the event.
@@ -41,7 +50,7 @@ pub(crate) struct Applied {
 
 impl Applied {
     fn gone(kind: EventKind) -> Self {
-        Self { kind, live: None, entry: None, note: "", warnings: Vec::new() }
+        Self { kind, object: AfterStep::Missing, entry: None, note: "", warnings: Vec::new() }
     }
 }
 
@@ -52,9 +61,9 @@ pub(crate) async fn apply_object(
     action: Action,
     options: &Options,
 ) -> Result<Applied, ObjectError> {
-    if let Some((entry, live)) = cluster.known_unchanged(&object.id) {
-        let (entry, live) = (Some(entry.clone()), Some(live.clone()));
-        return Ok(Applied { kind: EventKind::Unchanged, live, entry, note: "", warnings: Vec::new() });
+    if let Some(entry) = cluster.known_unchanged(&object.id) {
+        let (object, entry) = (AfterStep::AsAtStart, Some(entry.clone()));
+        return Ok(Applied { kind: EventKind::Unchanged, object, entry, note: "", warnings: Vec::new() });
     }
     let Some(path) = cluster.locate(object).await? else {
         return match action {
@@ -144,7 +153,7 @@ fn applied(task: &ObjectTask<'_>, written: Written, desired_digest: String, owne
         keep: task.object.is_kept(),
     };
     let note = if found && !task.existed_before() { FOUND_NOTE } else { "" };
-    Applied { kind, live: Some(live), entry: Some(entry), note, warnings: task.warnings() }
+    Applied { kind, object: AfterStep::Read(live), entry: Some(entry), note, warnings: task.warnings() }
 }
 
 /// Returns the live object. Waits until an object that is being deleted is gone.
@@ -167,7 +176,7 @@ async fn read_unless_known(task: &ObjectTask<'_>, action: Action) -> Result<Opti
         return task.read().await;
     }
     if let Some(live) = cluster.labelled(&object.id) {
-        return Ok(Some(live.clone()));
+        return Ok(Some(live));
     }
     let is_probably_new = action == Action::Apply
         && options.adoption == Adoption::Off

@@ -66,7 +66,7 @@ pub(crate) async fn delete_entry(
     };
     let deletion = Deletion { cluster, id: &entry.id, path: &path, deadline, memory: HeldMemory::default() };
     // The first attempt uses the object as it was at the start, which saves a request.
-    let mut known = cluster.labelled(&entry.id).cloned();
+    let mut known = cluster.labelled(&entry.id);
     for attempt in 1..=MAX_ATTEMPTS {
         let live = match known.take() {
             Some(live) => Some(live),
@@ -94,7 +94,7 @@ pub(crate) async fn predict_entry(
     entry: &InventoryEntry,
 ) -> Result<EntryOutcome, ObjectError> {
     let live = match cluster.labelled(&entry.id) {
-        Some(live) => Some(live.clone()),
+        Some(live) => Some(live),
         None => match cluster.locate_entry(entry).await? {
             Some(path) => {
                 let read = cluster.get(&path, &HeldMemory::default()).await;

@@ -123,6 +123,6 @@ impl<'a> ClusterStart<'_, 'a> {
         let desired = cluster.desired(step.object);
         let input = DecisionInput { id: &step.object.id, action: step.action, desired: &desired };
         let context = cluster.decision_context(self.topology.options);
-        Some(matches!(context.decide(&input, Some(live)), Ok(Decision::Skip)))
+        Some(matches!(context.decide(&input, Some(&live)), Ok(Decision::Skip)))
     }
 }

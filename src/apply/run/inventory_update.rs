@@ -91,7 +91,7 @@ pub(crate) fn decide_prune_after(
     let uids = rendered_uids(cluster, &rendered);
     let mut changed = HashSet::new();
     for entry in inventory.entries.iter().filter(|entry| !rendered.contains(&entry.id)) {
-        if cluster.labelled(&entry.id).is_some_and(is_changed_since_creation) {
+        if cluster.labelled(&entry.id).as_ref().is_some_and(is_changed_since_creation) {
             changed.insert(&entry.id);
         }
     }

@@ -56,7 +56,7 @@ async fn find_change(
 /// Returns an object of the inventory; `None` if it does not exist.
 async fn find(cluster: &LiveCluster<'_>, entry: &InventoryEntry) -> Result<Option<Value>, ObjectError> {
     if let Some(live) = cluster.labelled(&entry.id) {
-        return Ok(Some(live.clone()));
+        return Ok(Some(live));
     }
     let Some(path) = cluster.locate_entry(entry).await? else { return Ok(None) };
     let live = cluster.get(&path, &HeldMemory::default()).await;

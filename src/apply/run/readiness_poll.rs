@@ -96,7 +96,8 @@ impl PollRequest<'_, '_> {
         let mut observations = Vec::new();
         let mut missing = Vec::new();
         for step in steps {
-            match list.remove(&self.rollout.step(step).object.id) {
+            let live = list.remove(&self.rollout.step(step).object.id);
+            match live.and_then(|live| live.parse()) {
                 Some(live) => observations.push((step, Ok(Some(live)))),
                 None => missing.push(step),
             }

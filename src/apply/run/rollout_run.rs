@@ -23,7 +23,7 @@ use crate::apply::decide::inventory::InventoryEntry;
 use crate::apply::decide::object_error::{ErrorClass, ObjectError};
 use crate::apply::decide::readiness::{Readiness, readiness, readiness_of_missing};
 use crate::apply::decide::rollout::{Action, ClusterId, Rollout, Step, StepId};
-use crate::apply::object::apply_object::{Applied, apply_object};
+use crate::apply::object::apply_object::{AfterStep, Applied, apply_object};
 use crate::apply::run::cluster_start::ClusterStart;
 use crate::apply::run::clusters::{OTHER_ROLLOUT_STARTED, OnEvent, unusable_event};
 use crate::apply::run::contacts::{Contacts, RETRY_DELAY, Topology};
@@ -181,6 +181,11 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
 
     fn cluster_of(&self, step: StepId) -> Option<Arc<LiveCluster<'a>>> {
         self.clusters[self.step(step).cluster.0].clone()
+    }
+
+    /// Returns the object of a step as it was at the start.
+    fn labelled(&self, step: StepId) -> Option<Value> {
+        self.cluster_of(step)?.labelled(&self.step(step).object.id)
     }
 
     fn report(&mut self, id: StepId, kind: EventKind, message: impl Into<String>) {
@@ -373,7 +378,12 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
         if let Some(entry) = applied.entry {
             self.entries.insert(id, entry);
         }
-        let Some(live) = applied.live.filter(|_| self.needs_readiness(id)) else {
+        let live = match applied.object {
+            AfterStep::Read(live) if self.needs_readiness(id) => Some(live),
+            AfterStep::AsAtStart if self.needs_readiness(id) => self.labelled(id),
+            _ => None,
+        };
+        let Some(live) = live else {
             self.states.set(id, StepState::Done);
             return;
         };

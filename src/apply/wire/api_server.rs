@@ -9,6 +9,7 @@ use http::{HeaderValue, Method, StatusCode};
 use http_body_util::BodyExt;
 use kube::Client;
 use kube::client::Body;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tracing::{debug, info};
@@ -40,13 +41,25 @@ const INVALID_CERTIFICATE: &str = "invalid peer certificate: ";
 const GROWTH: usize = 2;
 
 /// A successful response with its JSON body.
-pub(crate) struct Response {
+pub(crate) struct Response<T = Value> {
     pub(crate) status: StatusCode,
-    pub(crate) value: Value,
+    pub(crate) value: T,
     /// The memory that the body needs.
     pub(crate) memory: Reservation,
     /// The warnings of the API server.
     pub(crate) warnings: Vec<String>,
+}
+
+/// What a response is read into.
+pub(crate) trait ResponseBody: DeserializeOwned {
+    /// Returns an upper bound for the memory that the body needs, from its JSON text.
+    fn memory(text: &[u8]) -> usize;
+}
+
+impl ResponseBody for Value {
+    fn memory(text: &[u8]) -> usize {
+        estimate(text)
+    }
 }
 
 /// A connection to an API server.
@@ -94,7 +107,15 @@ impl ApiServer {
 
     /// Sends a GET request. Returns `None` if the API server returns 404.
     pub(crate) async fn get(&self, request: ApiRequest) -> Result<Option<Response>, RequestError> {
-        match self.send(request).await {
+        self.get_as(request).await
+    }
+
+    /// Sends a GET request and reads the response into a type. Returns `None` if the API server returns 404.
+    pub(crate) async fn get_as<T: ResponseBody>(
+        &self,
+        request: ApiRequest,
+    ) -> Result<Option<Response<T>>, RequestError> {
+        match self.send_until(Instant::now() + self.retry_timeout, request).await {
             Ok(response) => Ok(Some(response)),
             Err(error) if error.is_not_found() => Ok(None),
             Err(error) => Err(error),
@@ -108,7 +129,11 @@ impl ApiServer {
     }
 
     /// Sends a request, and retries transient errors with a growing delay, or after the time that the API server asks for.
-    async fn send_until(&self, deadline: Instant, mut request: ApiRequest) -> Result<Response, RequestError> {
+    async fn send_until<T: ResponseBody>(
+        &self,
+        deadline: Instant,
+        mut request: ApiRequest,
+    ) -> Result<Response<T>, RequestError> {
         if request.method() != Method::GET {
             request = with_query(request, WRITE_TIMEOUT_QUERY)?;
         }
@@ -135,7 +160,11 @@ impl ApiServer {
     }
 
     /// Sends a request once, as soon as the throttle allows it.
-    async fn attempt(&self, request: &ApiRequest, attempt: usize) -> Result<Response, RequestError> {
+    async fn attempt<T: ResponseBody>(
+        &self,
+        request: &ApiRequest,
+        attempt: usize,
+    ) -> Result<Response<T>, RequestError> {
         let permit = self.throttle.acquire().await;
         let started = Instant::now();
         let until_deadline = self.deadline.saturating_duration_since(started);
@@ -161,7 +190,7 @@ impl ApiServer {
     }
 
     /// Sends a request and reads the response.
-    async fn exchange(&self, request: ApiRequest) -> Result<Response, RequestError> {
+    async fn exchange<T: ResponseBody>(&self, request: ApiRequest) -> Result<Response<T>, RequestError> {
         let is_write = is_write(&request);
         let mut request = request.map(Body::from);
         if is_write {
@@ -180,7 +209,7 @@ impl ApiServer {
             let error = ApiError::parse(code, retry_after(&head.headers), &body);
             return Err(RequestError::Api(Box::new(error)));
         }
-        memory.grow(estimate(&body))?;
+        memory.grow(T::memory(&body))?;
         let value = serde_json::from_slice(&body).map_err(|_| RequestError::NotJson)?;
         memory.shrink(GROWTH * body.len());
         Ok(Response { status: head.status, value, memory, warnings: warnings(&head.headers) })

@@ -107,9 +107,35 @@ pub(crate) fn estimate(text: &[u8]) -> usize {
     cost
 }
 
+/// Returns an upper bound for the number of items in the lists of a JSON document's fields.
+pub(crate) fn count_items(text: &[u8]) -> usize {
+    let (mut items, mut depth, mut in_string, mut is_escaped) = (1, 0_usize, false, false);
+    for byte in text {
+        if in_string {
+            (in_string, is_escaped) = (is_escaped || *byte != b'"', !is_escaped && *byte == b'\\');
+            continue;
+        }
+        match byte {
+            b'"' => in_string = true,
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            // The document is an object, so the items of its lists are at this depth.
+            b',' if depth == 2 => items += 1,
+            _ => {}
+        }
+    }
+    items
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{HeldMemory, MAX_MEMORY, ResponseMemory, estimate};
+    use super::{HeldMemory, MAX_MEMORY, ResponseMemory, count_items, estimate};
+
+    #[test]
+    fn the_items_of_lists_are_counted() {
+        assert_eq!(count_items(br#"{"a":1,"items":[{"x":[1,2,3]},{"y":",,"},{}]}"#), 3);
+        assert_eq!(count_items(br#"{"items":[]}"#), 1);
+    }
 
     #[test]
     fn all_responses_together_are_limited() {
