@@ -39,7 +39,7 @@ type Case = (&'static str, fn(&ControlPlane));
 type TestBedCase = (&'static str, fn(&TestBed));
 
 const CASES: [&[Case]; 2] = [checks::CASES, wait_for::CASES];
-const TEST_BED_CASES: [&[TestBedCase]; 27] = [
+const TEST_BED_CASES: [&[TestBedCase]; 28] = [
     test_bed_tests::CASES,
     fault_proxy_tests::CASES,
     apply::storage_payload::CASES,
@@ -56,6 +56,7 @@ const TEST_BED_CASES: [&[TestBedCase]; 27] = [
     apply::scenarios::immutable_fields::CASES,
     apply::scenarios::prune_and_delete::CASES,
     apply::scenarios::tombstones::CASES,
+    apply::scenarios::unavailable_apis::CASES,
     apply::scenarios::hostile_guest::CASES,
     apply::scenarios::waiting::CASES,
     apply::scenarios::missing_prerequisites::CASES,

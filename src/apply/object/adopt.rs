@@ -4,11 +4,11 @@ use serde_json::Value;
 use tracing::debug;
 
 use crate::apply::decide::json_fields::merge;
-use crate::apply::decide::managed_fields::{self, MANAGER, SEED_MANAGER};
+use crate::apply::decide::managed_fields::{self, SEED_MANAGER};
 use crate::apply::decide::object_error::ObjectError;
 use crate::apply::decide::orphaned_fields::without_orphaned_fields;
 use crate::apply::decide::ownership::{Adoption, OnConflict};
-use crate::apply::object::object_task::{MAX_ATTEMPTS, Mode, ObjectTask, Written};
+use crate::apply::object::object_task::{MAX_ATTEMPTS, ObjectTask, Written};
 use crate::apply::object::recreate::recreate;
 use crate::apply::object::replacement::{dry_run_replacement, strategic_merge};
 use crate::apply::object::server_side_apply::{
@@ -49,7 +49,7 @@ async fn dry_run_adoption(
     fields: &Value,
     live: &Value,
 ) -> Result<DryRunOutcome, ObjectError> {
-    let adopted = match task.patch(fields, MANAGER, OnConflict::Force, Mode::DryRun).await {
+    let adopted = match task.dry_run_patch(fields, OnConflict::Force).await {
         Ok(response) => match without_orphaned_fields(&response.value) {
             Some(adopted) => adopted,
             None => return Ok(DryRunOutcome::Written(response.value)),
@@ -102,10 +102,10 @@ async fn release_fields(task: &ObjectTask<'_>, live: &Value) -> Result<(), Objec
     for _ in 0..MAX_ATTEMPTS {
         let Some(released) = field_rules.fields_to_release(task.object, &live, adoption) else { break };
         debug!(object = %task.object.id, "releasing fields that belong to others");
-        match task.patch(&released, SEED_MANAGER, OnConflict::Fail, Mode::Write).await {
+        match task.patch(&released, SEED_MANAGER, OnConflict::Fail).await {
             Ok(_) => break,
-            // Someone changed a value since the object was read. The next attempt keeps the new value.
-            Err(RequestError::Api(error)) if error.is_field_conflict() => {
+            // Someone changed the object since it was read. The next attempt keeps the new values.
+            Err(error) if error.is_conflict() => {
                 live = task.read().await?.unwrap_or_default();
             }
             Err(error) => return Err(task.error(&error)),

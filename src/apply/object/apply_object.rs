@@ -17,10 +17,10 @@ use crate::apply::decide::ownership::{Adoption, OnConflict, Ownership};
 use crate::apply::decide::rollout::Action;
 use crate::apply::object::adopt;
 use crate::apply::object::delete::{EntryOutcome, delete_entry, is_being_deleted};
-use crate::apply::object::object_task::{Mode, ObjectTask, Written};
+use crate::apply::object::object_task::{MAX_ATTEMPTS, Mode, ObjectTask, Written};
 use crate::apply::object::server_side_apply::{ApplyRequest, Extent, write};
+use crate::apply::wire::api_server::Response;
 use crate::apply::wire::error::RequestError;
-use crate::apply::wire::request::ApiRequest;
 use crate::object::Object;
 
 /// The message of the event when transship first changes an object that someone else created.
@@ -77,6 +77,7 @@ pub(crate) async fn apply_object(
     };
     let task = ObjectTask::new(cluster, object, path, options);
     let live = read_live(&task, action).await?;
+    task.remember_version(live.as_ref());
     let desired = cluster.desired(object);
     let input = DecisionInput { id: &object.id, action, desired: &desired };
     let decision = cluster.decision_context(options).decide(&input, live.as_ref())?;
@@ -233,21 +234,27 @@ async fn apply(
 /// Applies only the seeds of a new object as `transship-seed`, so that this manager gives up all other fields.
 async fn split_seeds(task: &ObjectTask<'_>, desired: &Desired, live: Value) -> Result<Value, ObjectError> {
     let Some(seed) = &desired.seed else { return release_remaining_seeds(task, live).await };
-    let request = task.path.patch(&seed_params(), &Patch::Apply(seed));
-    let live = send_or_keep_live(task, request).await?;
+    let live = written_or_live(task, task.patch_latest(seed, SEED_MANAGER, OnConflict::Fail).await).await?;
     release_remaining_seeds(task, live).await
 }
 
 /// Makes `transship-seed` give up all fields except seeds. This is needed if someone changed a seed, because
 /// [`split_seeds`] then fails with a conflict. Applies only the seeds that `transship-seed` still owns, with their live
 /// values.
-async fn release_remaining_seeds(task: &ObjectTask<'_>, live: Value) -> Result<Value, ObjectError> {
-    if !managed_fields::has_unsplit_seeds(&live) {
-        return Ok(live);
+async fn release_remaining_seeds(task: &ObjectTask<'_>, mut live: Value) -> Result<Value, ObjectError> {
+    for _ in 0..MAX_ATTEMPTS {
+        if !managed_fields::has_unsplit_seeds(&live) {
+            return Ok(live);
+        }
+        let remaining = task.cluster.field_rules.remaining_seeds(task.object, &live);
+        match task.patch(&remaining, SEED_MANAGER, OnConflict::Force).await {
+            Ok(response) => return Ok(response.value),
+            // Someone changed the object since it was read, perhaps a seed. The next attempt keeps the new value.
+            Err(error) if error.is_overtaken() => live = task.read().await?.unwrap_or_default(),
+            Err(error) => return Err(task.error(&error)),
+        }
     }
-    let remaining = task.cluster.field_rules.remaining_seeds(task.object, &live);
-    let response = task.patch(&remaining, SEED_MANAGER, OnConflict::Force, Mode::Write).await;
-    Ok(response.map_err(|error| task.error(&error))?.value)
+    Err(ObjectError::KeepsChanging { action: "release its seeds" })
 }
 
 /// Writes the first status of a new object.
@@ -257,21 +264,18 @@ async fn write_initial_status(
     live: Value,
 ) -> Result<Value, ObjectError> {
     let Some(status) = &desired.initial_status else { return Ok(live) };
-    let request = task.path.patch_status(&seed_params(), &Patch::Apply(status));
-    send_or_keep_live(task, request).await
-}
-
-fn seed_params() -> PatchParams {
-    PatchParams::apply(SEED_MANAGER).validation_strict()
-}
-
-/// Sends a request and returns the object. If another manager already owns a field, its value stays.
-async fn send_or_keep_live(
-    task: &ObjectTask<'_>,
-    request: Result<ApiRequest, RequestError>,
-) -> Result<Value, ObjectError> {
+    let params = PatchParams::apply(SEED_MANAGER).validation_strict();
+    let request = task.path.patch_status(&params, &Patch::Apply(status));
     let request = request.map_err(|error| task.error(&error))?;
-    match task.send(request, Mode::Write).await {
+    written_or_live(task, task.send(request, Mode::Write).await).await
+}
+
+/// Returns the object after a write. If another manager already owns a field, its value stays.
+async fn written_or_live(
+    task: &ObjectTask<'_>,
+    result: Result<Response, RequestError>,
+) -> Result<Value, ObjectError> {
+    match result {
         Ok(response) => Ok(response.value),
         Err(RequestError::Api(error)) if error.is_field_conflict() => {
             Ok(task.read().await?.unwrap_or_default())

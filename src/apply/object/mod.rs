@@ -4,6 +4,7 @@ pub(super) mod adopt;
 pub(super) mod apply_object;
 pub(super) mod delete;
 pub(super) mod object_task;
+pub(super) mod object_version;
 pub(super) mod recreate;
 pub(super) mod rejection;
 pub(super) mod replacement;

@@ -14,6 +14,7 @@ use crate::apply::decide::managed_fields::MANAGER;
 use crate::apply::decide::object_error::ObjectError;
 use crate::apply::decide::ownership::OnConflict;
 use crate::apply::object::delete;
+use crate::apply::object::object_version::ObjectVersion;
 use crate::apply::wire::api_server::Response;
 use crate::apply::wire::error::{ApiError, RequestError};
 use crate::apply::wire::memory::HeldMemory;
@@ -36,6 +37,8 @@ pub(crate) struct ObjectTask<'a> {
     memory: HeldMemory,
     /// The warnings of the API server about the object.
     warnings: Mutex<Vec<String>>,
+    /// The object as it was last read or written; `None` if it did not exist then.
+    version: Mutex<Option<ObjectVersion>>,
 }
 
 /// An object after it was written.
@@ -58,7 +61,17 @@ impl<'a> ObjectTask<'a> {
         path: ObjectPath,
         options: &'a Options,
     ) -> Self {
-        Self { cluster, object, path, options, memory: HeldMemory::default(), warnings: Mutex::default() }
+        let (memory, warnings, version) = (HeldMemory::default(), Mutex::default(), Mutex::default());
+        Self { cluster, object, path, options, memory, warnings, version }
+    }
+
+    /// Remembers the version of the object, for the next write.
+    pub(crate) fn remember_version(&self, live: Option<&Value>) {
+        *self.version.lock().unwrap_or_else(PoisonError::into_inner) = live.and_then(ObjectVersion::of);
+    }
+
+    fn version(&self) -> Option<ObjectVersion> {
+        self.version.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Counts the memory of the objects until the end of the command.
@@ -72,6 +85,9 @@ impl<'a> ObjectTask<'a> {
             Mode::Write => self.cluster.write(&self.object.id, request).await?,
             Mode::DryRun => self.cluster.server.send(request).await?,
         };
+        if mode == Mode::Write {
+            self.remember_version(Some(&response.value));
+        }
         self.memory.add(response.memory.take());
         let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
         for warning in response.warnings.drain(..) {
@@ -116,21 +132,79 @@ impl<'a> ObjectTask<'a> {
 
     /// Reads the object; `None` if it does not exist.
     pub(crate) async fn read(&self) -> Result<Option<Value>, ObjectError> {
-        self.cluster.get(&self.path, &self.memory).await.map_err(|error| self.error(&error))
+        self.read_latest().await.map_err(|error| self.error(&error))
     }
 
-    /// Sends a server-side apply patch.
+    async fn read_latest(&self) -> Result<Option<Value>, RequestError> {
+        let live = self.cluster.get(&self.path, &self.memory).await?;
+        self.remember_version(live.as_ref());
+        Ok(live)
+    }
+
+    /// Asks the API server what a server-side apply patch would do.
+    pub(crate) async fn dry_run_patch(
+        &self,
+        fields: &Value,
+        on_conflict: OnConflict,
+    ) -> Result<Response, RequestError> {
+        let mut params = PatchParams::apply(MANAGER).validation_strict();
+        params.force = on_conflict == OnConflict::Force;
+        params.dry_run = true;
+        self.send(self.path.patch(&params, &Patch::Apply(fields))?, Mode::DryRun).await
+    }
+
+    /// Sends a server-side apply patch with the resource version that was last read. Fails if someone wrote the object since.
     pub(crate) async fn patch(
         &self,
         fields: &Value,
         manager: &str,
         on_conflict: OnConflict,
-        mode: Mode,
+    ) -> Result<Response, RequestError> {
+        let version = self.version();
+        self.patch_version(fields, manager, on_conflict, version.as_ref()).await
+    }
+
+    /// Sends a server-side apply patch. If someone wrote the object since it was read, reads it and tries again, as long as it is
+    /// the same object and belongs to the same `ApplySet`. The last attempt has only the uid as a precondition, so a client
+    /// that writes the object all the time cannot prevent it.
+    pub(crate) async fn patch_latest(
+        &self,
+        fields: &Value,
+        manager: &str,
+        on_conflict: OnConflict,
+    ) -> Result<Response, RequestError> {
+        for _ in 1..MAX_ATTEMPTS {
+            let before = self.version();
+            match self.patch_version(fields, manager, on_conflict, before.as_ref()).await {
+                Err(error) if error.is_overtaken() => {
+                    self.read_latest().await?;
+                    let is_same =
+                        |now: ObjectVersion| before.is_some_and(|before| now.is_same_object(&before));
+                    if !self.version().is_some_and(is_same) {
+                        return Err(error);
+                    }
+                }
+                result => return result,
+            }
+        }
+        let any_version = self.version().map(ObjectVersion::of_any_version);
+        self.patch_version(fields, manager, on_conflict, any_version.as_ref()).await
+    }
+
+    async fn patch_version(
+        &self,
+        fields: &Value,
+        manager: &str,
+        on_conflict: OnConflict,
+        version: Option<&ObjectVersion>,
     ) -> Result<Response, RequestError> {
         let mut params = PatchParams::apply(manager).validation_strict();
         params.force = on_conflict == OnConflict::Force;
-        params.dry_run = mode == Mode::DryRun;
-        self.send(self.path.patch(&params, &Patch::Apply(fields))?, mode).await
+        let request = match version {
+            Some(version) => self.path.patch(&params, &Patch::Apply(&version.precondition(fields)))?,
+            None => self.path.patch(&params, &Patch::Apply(fields))?,
+        };
+        self.send(request, Mode::Write).await
     }
 
     /// Sends a JSON merge patch.
@@ -156,12 +230,16 @@ impl<'a> ObjectTask<'a> {
 
     /// Deletes the object, even if someone else created it, and waits until it is gone.
     pub(crate) async fn delete(&self, live: &Value) -> Result<(), ObjectError> {
-        delete::delete_and_wait(&self.deletion(), &live["metadata"]["uid"]).await
+        delete::delete_and_wait(&self.deletion(), &live["metadata"]["uid"]).await?;
+        self.remember_version(None);
+        Ok(())
     }
 
     /// Waits until an object that is being deleted is gone.
     pub(crate) async fn wait_until_gone(&self, live: &Value) -> Result<(), ObjectError> {
-        delete::wait_until_gone(&self.deletion(), &live["metadata"]["uid"]).await
+        delete::wait_until_gone(&self.deletion(), &live["metadata"]["uid"]).await?;
+        self.remember_version(None);
+        Ok(())
     }
 
     fn deletion(&self) -> delete::Deletion<'_> {

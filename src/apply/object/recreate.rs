@@ -100,11 +100,11 @@ pub(crate) async fn recreate(task: &ObjectTask<'_>, fields: &Value) -> Result<Wr
         let all = with_kept_fields(task, fields, &live);
         task.delete(&live).await?;
         if all != *fields {
-            let response = task.patch(&all, SEED_MANAGER, OnConflict::Force, Mode::Write).await;
+            let response = task.patch_latest(&all, SEED_MANAGER, OnConflict::Force).await;
             response.map_err(|error| task.error(&error))?;
         }
     }
-    let response = task.patch(fields, MANAGER, OnConflict::Force, Mode::Write).await;
+    let response = task.patch_latest(fields, MANAGER, OnConflict::Force).await;
     let response = response.map_err(|error| task.error(&error))?;
     Ok(Written { kind: EventKind::Recreated, live: response.value })
 }

@@ -73,8 +73,7 @@ pub(crate) async fn write(
     let mut attempt = 0;
     loop {
         attempt += 1;
-        let error = match task.patch(request.fields, request.manager, request.on_conflict, Mode::Write).await
-        {
+        let error = match task.patch_latest(request.fields, request.manager, request.on_conflict).await {
             Ok(response) => {
                 return Ok(Written { kind: event_kind(&response, before), live: response.value });
             }
@@ -141,7 +140,7 @@ pub(crate) async fn dry_run(
     fields: &Value,
     on_conflict: OnConflict,
 ) -> Result<DryRunOutcome, ObjectError> {
-    let error = match task.patch(fields, MANAGER, on_conflict, Mode::DryRun).await {
+    let error = match task.dry_run_patch(fields, on_conflict).await {
         Ok(response) => return Ok(DryRunOutcome::Written(response.value)),
         Err(RequestError::Api(error)) => error,
         Err(error) => return Err(task.error(&error)),
@@ -149,7 +148,7 @@ pub(crate) async fn dry_run(
     if let Some(field) = UnionField::find(&error, &task.object.id) {
         let live = task.read().await?.unwrap_or_default();
         if let Some(unchanged) = field.keep_live_value(fields, &live) {
-            let response = task.patch(&unchanged, MANAGER, OnConflict::Force, Mode::DryRun).await;
+            let response = task.dry_run_patch(&unchanged, OnConflict::Force).await;
             let mut written = response.map_err(|error| task.error(&error))?.value;
             if let Some(spec) = written.get_mut("spec").and_then(Value::as_object_mut) {
                 spec.insert(field.parent.to_owned(), fields["spec"][field.parent].clone());
@@ -310,8 +309,11 @@ async fn take_over_union_field(
 ) -> Result<(), ObjectError> {
     let live = task.read().await?.unwrap_or_default();
     if let Some(unchanged) = field.keep_live_value(fields, &live) {
-        let response = task.patch(&unchanged, MANAGER, OnConflict::Force, Mode::Write).await;
-        response.map_err(|error| task.error(&error))?;
+        match task.patch(&unchanged, MANAGER, OnConflict::Force).await {
+            // If someone wrote the object meanwhile, the next attempt takes over the new value.
+            Err(error) if !error.is_overtaken() => return Err(task.error(&error)),
+            _ => {}
+        }
     }
     Ok(())
 }

@@ -108,6 +108,11 @@ impl ApiError {
         self.code == 409 && self.causes().iter().any(|cause| cause.reason == "FieldManagerConflict")
     }
 
+    /// Returns whether a precondition of the request does not hold: the resource version or the uid of the object.
+    pub(crate) fn is_overtaken(&self) -> bool {
+        self.code == 409 && self.status.reason == "Conflict" && !self.is_field_conflict()
+    }
+
     /// Returns the API version of managed fields that the API server no longer serves, if the error is about one.
     pub(crate) fn version_not_served(&self) -> Option<&str> {
         let (_, version) =
@@ -148,6 +153,11 @@ impl RequestError {
     /// Returns whether the object exists already, or whether someone else wrote it since it was read.
     pub(crate) fn is_conflict(&self) -> bool {
         self.code() == Some(409)
+    }
+
+    /// Returns whether someone else wrote, deleted or recreated the object since it was read.
+    pub(crate) fn is_overtaken(&self) -> bool {
+        matches!(self, Self::Api(error) if error.is_overtaken())
     }
 
     /// Returns when to try again, if the API server says so.

@@ -15,6 +15,7 @@ pub(crate) mod same_object;
 pub(crate) mod secret_values;
 pub(crate) mod seeds;
 pub(crate) mod tombstones;
+pub(crate) mod unavailable_apis;
 pub(crate) mod waiting;
 pub(crate) mod write_lock;
 

@@ -1,6 +1,7 @@
 //! One command at a time writes.
 
 use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 use super::super::fixture::{INVENTORY, OBJECTS, Project, map};
 use super::super::program;
 use super::super::rights::{grant, roles};
-use super::{assert_code, create, inventory, wait_until, written_paths};
+use super::{assert_code, create, inventory, patch_as, wait_until, written_paths};
 use crate::TestBedCase;
 use crate::fault_rules::{Fault, RequestMatcher};
 use crate::test_bed::TestBed;
@@ -20,6 +21,14 @@ pub(crate) const CASES: &[TestBedCase] = &[
     ("apply::write_lock::a_dead_holder_is_succeeded", a_dead_holder_is_succeeded),
     ("apply::write_lock::two_versions_end_in_one_of_them", two_versions_end_in_one_of_them),
     ("apply::write_lock::a_paused_command_writes_nothing_more", a_paused_command_writes_nothing_more),
+    (
+        "apply::write_lock::a_late_request_of_a_succeeded_command_changes_nothing",
+        a_late_request_of_a_succeeded_command_changes_nothing,
+    ),
+    (
+        "apply::write_lock::a_client_that_writes_all_the_time_does_not_prevent_a_write",
+        a_client_that_writes_all_the_time_does_not_prevent_a_write,
+    ),
     ("apply::write_lock::a_command_without_changes_takes_no_lease", a_command_without_changes_takes_no_lease),
     ("apply::write_lock::without_leases_the_inventory_protects", without_leases_the_inventory_protects),
 ];
@@ -115,6 +124,73 @@ fn a_paused_command_writes_nothing_more(bed: &TestBed) {
         assert_eq!(cluster.get(&map(&format!("many-{number}"))).unwrap()["data"]["mode"], "two");
     }
     assert_eq!(inventory(cluster).len(), OBJECTS + 30);
+}
+
+/// A command is paused while one of its requests is on the way, and another command succeeds it. The request arrives late.
+fn a_late_request_of_a_succeeded_command_changes_nothing(bed: &TestBed) {
+    let (cluster, old, new) = (&bed.guest, Project::new(), Project::new());
+    old.apply_ok(cluster, &[]);
+    old.change("20_settings", "mode: one", "mode: old");
+    new.change("20_settings", "mode: one", "mode: new");
+    let is_patch = |seen: &crate::fault_rules::SeenRequest| {
+        seen.method == "PATCH" && seen.path.contains("/configmaps/settings?")
+    };
+    cluster.proxy.reset();
+    cluster.proxy.fault(RequestMatcher::matching(is_patch), 1, Fault::Delay(Duration::from_secs(6)));
+    let mut paused = start(&old, cluster);
+    let pid = Pid::from_raw(paused.id().try_into().unwrap());
+    wait_until("the patch", || cluster.proxy.seen().iter().any(is_patch));
+    kill(pid, Signal::SIGSTOP).unwrap();
+    let mark = cluster.audit.mark();
+    cluster.delete(&format!("{LEASES}/transship-standalone"));
+    new.apply_ok(cluster, &[]);
+    let codes = || -> Vec<u16> {
+        let entries = cluster.audit.since(mark);
+        let of_settings =
+            entries.iter().filter(|entry| entry.verb == "patch" && entry.uri.contains("/settings?"));
+        of_settings.map(|entry| entry.code).collect()
+    };
+    wait_until("the late request", || codes().len() == 2);
+    assert_eq!(codes(), [200, 409]);
+    kill(pid, Signal::SIGCONT).unwrap();
+    assert_eq!(paused.wait().unwrap().code(), Some(3));
+    assert_eq!(cluster.get(&map("settings")).unwrap()["data"]["mode"], "new");
+    assert_eq!(codes(), [200, 409]);
+}
+
+/// Each attempt reads the object and finds that someone wrote it again. The last one succeeds nevertheless.
+fn a_client_that_writes_all_the_time_does_not_prevent_a_write(bed: &TestBed) {
+    let (cluster, project) = (&bed.guest, Project::new());
+    project.apply_ok(cluster, &[]);
+    project.change("20_settings", "mode: one", "mode: two");
+    let patch = RequestMatcher::matching(|seen| seen.method == "PATCH");
+    cluster.proxy.fault(patch, usize::MAX, Fault::Delay(Duration::from_millis(300)));
+    let mark = cluster.audit.mark();
+    let ends = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for number in 0.. {
+                if ends.load(Ordering::SeqCst) {
+                    break;
+                }
+                let change =
+                    json!({"metadata": {"annotations": {"example.test/number": number.to_string()}}});
+                patch_as(cluster, "status", &map("settings"), &change);
+                std::thread::sleep(Duration::from_millis(30));
+            }
+        });
+        let run = project.apply(cluster, &[]);
+        ends.store(true, Ordering::SeqCst);
+        assert_code(&run, 0);
+    });
+    assert_eq!(cluster.get(&map("settings")).unwrap()["data"]["mode"], "two");
+    let entries = cluster.audit.since(mark);
+    let codes: Vec<u16> = crate::audit::writes(&entries)
+        .into_iter()
+        .filter(|entry| entry.uri.contains("/configmaps/settings?"))
+        .map(|entry| entry.code)
+        .collect();
+    assert_eq!(codes, [409, 409, 409, 409, 200]);
 }
 
 fn a_command_without_changes_takes_no_lease(bed: &TestBed) {
