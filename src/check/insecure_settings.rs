@@ -62,10 +62,12 @@ const LOCAL: [&str; 4] = ["127.", "localhost", "[::1]", "::1"];
 pub(super) fn check(root: &Field<'_>, report: &mut Report) {
     match root.object.id.kind.as_str() {
         "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration" => {
-            root.for_each("webhooks/*/clientConfig/url", &mut |url| check_url(url, report));
+            root.for_each("webhooks/*/clientConfig", &mut |client| check_client(client, report));
         }
         "CustomResourceDefinition" => {
-            root.for_each("spec/conversion/webhook/clientConfig/url", &mut |url| check_url(url, report));
+            root.for_each("spec/conversion/webhook/clientConfig", &mut |client| {
+                check_client(client, report);
+            });
         }
         "APIService" => {
             root.for_each("spec/insecureSkipTLSVerify", &mut |field| check_skipped(field, report));
@@ -84,13 +86,22 @@ pub(super) fn check(root: &Field<'_>, report: &mut Report) {
     }
 }
 
-fn check_url(url: &Field<'_>, report: &mut Report) {
-    let scheme = url.as_str().and_then(|text| text.split_once("://")).map(|(scheme, _)| scheme);
-    if scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("http")) {
+/// Checks how the API server calls a webhook by its URL.
+fn check_client(client: &Field<'_>, report: &mut Report) {
+    let Some(url) = client.at("/url") else { return };
+    let Some((scheme, rest)) = url.as_str().and_then(|text| text.split_once("://")) else { return };
+    let host = rest.split(['/', ':']).next().unwrap_or_default();
+    if scheme.eq_ignore_ascii_case("http") {
         report.add(
-            insecure(url, "the API server calls the webhook without TLS".to_owned())
+            insecure(&url, "the API server calls the webhook without TLS".to_owned())
                 .note("the API server rejects the object, because others could read and change the requests")
                 .help("use `https://`, and set `caBundle`"),
+        );
+    } else if host.ends_with(".svc") && client.at("/caBundle").is_none() {
+        report.add(
+            insecure(&url, "the API server cannot verify the certificate of the webhook".to_owned())
+                .note("no public authority signs names of Services; with `failurePolicy: Ignore`, requests pass unchecked")
+                .help("set `caBundle` to the authority that signed the certificate"),
         );
     }
 }

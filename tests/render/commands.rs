@@ -84,13 +84,13 @@ error: nothing.yaml: cannot read the file: No such file or directory (os error 2
 fn render_prints_objects_in_the_order_in_which_they_are_applied() {
     let run = run_in(&repository(), &["render", "--profile", "standalone", "-o", "json"], "");
     let names = names(&run.json());
-    assert_eq!(names.len(), 98);
+    assert_eq!(names.len(), 125);
     // CRDs, then the namespace of the other objects, and last an object of the kinds of these CRDs.
     for name in &names[..4] {
         assert!(name.starts_with("CustomResourceDefinition/"), "{names:?}");
     }
     assert!(names[4].starts_with("Namespace/"), "{names:?}");
-    assert!(names[97].starts_with("VolumeSnapshotClass/"), "{names:?}");
+    assert!(names[124].starts_with("VolumeSnapshotClass/"), "{names:?}");
 }
 
 #[test]

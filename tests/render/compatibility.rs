@@ -21,6 +21,7 @@ fn these_fields_are_the_same_as_in_hypershift_today() {
     for (path, expected) in [
         ("/metadata/name", json!("csi-snapshot-controller-operator")),
         ("/metadata/namespace", json!(NAMESPACE)),
+        ("/metadata/labels/hypershift.openshift.io~1managed-by", json!("control-plane-operator")),
         ("/spec/replicas", json!(1)),
         ("/spec/revisionHistoryLimit", json!(2)),
         ("/spec/selector", json!({"matchLabels": {"app": "csi-snapshot-controller-operator"}})),
@@ -91,12 +92,7 @@ fn these_fields_are_the_same_as_in_hypershift_today() {
 #[test]
 fn these_fields_differ_from_hypershift_on_purpose() {
     let deployment = ours();
-    let differences: [(&str, Value, &str); 9] = [
-        (
-            "/metadata/labels/hypershift.openshift.io~1managed-by",
-            json!("csi-snapshot-controller-operator"),
-            "the owner of the component, as in its operands; today it is control-plane-operator for all",
-        ),
+    let differences: [(&str, Value, &str); 8] = [
         (
             "/metadata/annotations/release.openshift.io~1desired-version",
             json!("4.22.0"),

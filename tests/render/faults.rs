@@ -26,7 +26,7 @@ fn problem(entry: &Value) -> Option<String> {
 }
 
 /// Returns an error if a test such as `tests/render/order.rs::a_name` does not exist.
-fn missing_test(test: &str) -> Option<String> {
+pub(crate) fn missing_test(test: &str) -> Option<String> {
     let Some((file, name)) = test.split_once("::") else {
         return Some(format!("`{test}` is not written as file::name"));
     };

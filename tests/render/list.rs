@@ -164,7 +164,7 @@ fn the_running_payload_enables_capabilities_implicitly() {
 fn a_profile_adds_the_cluster_of_each_object() {
     let run = run_in(&repository(), &["list", "--profile", "standalone", "-o", "json"], "");
     let rows = rows(&run);
-    assert_eq!(rows.len(), 98);
+    assert_eq!(rows.len(), 125);
     for row in rows {
         assert_eq!(
             [&row["included"], &row["cluster"], &row["reason"]],

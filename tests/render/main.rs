@@ -66,6 +66,7 @@ mod pure;
 mod reach;
 mod readme;
 mod release_images;
+mod release_payload;
 mod render_digest;
 mod replaced_intents;
 mod required;

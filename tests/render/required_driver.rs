@@ -80,8 +80,8 @@ fn rights_in_the_guest_are_those_of_a_standalone_cluster() {
         ("Role", "aws-ebs-csi-driver-operator-aws-config-role"),
         ("RoleBinding", "aws-ebs-csi-driver-operator-aws-config-clusterrolebinding"),
         ("RoleBinding", "aws-ebs-csi-driver-operator-rolebinding"),
-        ("ClusterRole", "ebs-external-provisioner-role"),
-        ("ClusterRoleBinding", "ebs-csi-provisioner-binding"),
+        ("ClusterRole", "openshift-csi-main-provisioner-role"),
+        ("ClusterRoleBinding", "ebs-csi-main-provisioner-binding"),
     ] {
         let rights = |objects| {
             let object: &Value = find(objects, kind, name);
@@ -388,10 +388,14 @@ fn sidecars_elect_their_leader_in_the_guest() {
         let arguments = arguments(&container(controller(management()), name));
         assert!(arguments.contains(&format!("--leader-election-namespace={DRIVERS}")), "{name}");
         assert!(arguments.contains(&"--kubeconfig=$(KUBECONFIG)".to_owned()), "{name}");
-        let role = format!("ebs-external-{}-role", name.strip_prefix("csi-").unwrap());
-        let role = find(guest(), "ClusterRole", &role);
-        assert!(allows(role, "coordination.k8s.io", "leases", "create"), "{name}");
     }
+    let name = "aws-ebs-csi-driver-lease-leader-election";
+    let role = find(guest(), "Role", name);
+    assert_eq!(role["metadata"]["namespace"], DRIVERS);
+    for verb in ["get", "create", "update"] {
+        assert!(allows(role, "coordination.k8s.io", "leases", verb), "{verb}");
+    }
+    assert_eq!(find(guest(), "RoleBinding", name)["subjects"], json!([account(ACCOUNT, DRIVERS)]));
     assert!(has(guest(), "Namespace", DRIVERS));
     assert!(!management().iter().any(|object| object["subjects"].to_string().contains(ACCOUNT)));
 }

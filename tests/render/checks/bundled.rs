@@ -30,8 +30,10 @@ fn is_referenced(document: &str) -> bool {
     let kind = document.lines().find_map(|line| line.strip_prefix("kind: ")).unwrap_or_default();
     let is_referenced_kind =
         ["Secret", "ServiceAccount", "Role", "ClusterRole", "Service", "ConfigMap"].contains(&kind);
-    // ClusterRoles that aggregate into roles for users of the cluster: no binding of the payload references them.
-    is_referenced_kind && !document.contains("aggregate-to-")
+    // ClusterRoles that aggregate into roles for users of the cluster, and those that only drivers of other clouds bind: no
+    // binding of the payload references them.
+    let unbound = ["aggregate-to-", "-configmap-and-secret-reader-role", "-volumeattachment-reader-role"];
+    is_referenced_kind && !unbound.iter().any(|text| document.contains(text))
 }
 
 /// Removes each referenced object from the bundled payload, one at a time.
