@@ -51,7 +51,7 @@ fn policy_adds_a_pull_secret_and_labels_to_those_of_the_manifest() {
         find(&mc, "Deployment", "d")["metadata"],
         json!({
             "annotations": {"own": "stays", "release.openshift.io/desired-version": "4.22.0"},
-            "labels": {"hypershift.openshift.io/managed-by": "somebody", "own": "stays"},
+            "labels": {"hypershift.openshift.io/managed-by": "control-plane-operator", "own": "stays"},
             "name": "d",
             "namespace": "clusters-example",
         })
