@@ -91,13 +91,14 @@ fn check_client(client: &Field<'_>, report: &mut Report) {
     let Some(url) = client.at("/url") else { return };
     let Some((scheme, rest)) = url.as_str().and_then(|text| text.split_once("://")) else { return };
     let host = rest.split(['/', ':']).next().unwrap_or_default();
+    let is_service = host.split('.').any(|label| label == "svc");
     if scheme.eq_ignore_ascii_case("http") {
         report.add(
             insecure(&url, "the API server calls the webhook without TLS".to_owned())
                 .note("the API server rejects the object, because others could read and change the requests")
                 .help("use `https://`, and set `caBundle`"),
         );
-    } else if host.ends_with(".svc") && client.at("/caBundle").is_none() {
+    } else if is_service && client.at("/caBundle").is_none() {
         report.add(
             insecure(&url, "the API server cannot verify the certificate of the webhook".to_owned())
                 .note("no public authority signs names of Services; with `failurePolicy: Ignore`, requests pass unchecked")

@@ -80,7 +80,7 @@ string_enum! {
         "open-network" => OpenNetwork,
         /// An admission webhook that can block the requests for all resources.
         "blocking-webhook" => BlockingWebhook,
-        /// A flag or field that turns off TLS, authentication or authorization.
+        /// A flag or field that turns off TLS, authentication or authorization, or a webhook that cannot be verified.
         "insecure-setting" => InsecureSetting,
         /// A namespace that accepts privileged pods, although none of its pods needs that.
         "privileged-namespace" => PrivilegedNamespace,

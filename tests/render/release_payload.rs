@@ -13,7 +13,7 @@ use crate::storage::{GUEST, MANAGEMENT, find, named, render};
 use crate::support::{TestProject, data, repository, run_in};
 
 /// The points of the review, and the subjects of its last paragraph.
-const POINTS: [&str; 29] = [
+const POINTS: [&str; 30] = [
     "1",
     "2",
     "3",
@@ -40,6 +40,7 @@ const POINTS: [&str; 29] = [
     "trimmed CRDs",
     "alerts",
     "cloud permissions",
+    "fragments without roles",
     "unused fragments",
     "no nodes",
     "upstream faults",

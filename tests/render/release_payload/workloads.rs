@@ -101,7 +101,7 @@ fn network_policies_open_the_ports_that_services_use() {
         }
         let mine = policies.iter().filter(|policy| labels.iter().any(|label| selects(policy, label)));
         let open: Vec<&Value> =
-            mine.flat_map(|policy| policy["spec"]["ingress"].as_array()).flatten().collect();
+            mine.filter_map(|policy| policy["spec"]["ingress"].as_array()).flatten().collect();
         let template = &workload["spec"]["template"]["metadata"]["labels"];
         for service in of_kind("Service").filter(|service| {
             let selector = service["spec"]["selector"].as_object().unwrap();
@@ -121,8 +121,8 @@ fn network_policies_open_the_ports_that_services_use() {
 /// Returns the number of a port of a workload that a Service names.
 fn target_port(workload: &Value, target: &Value) -> u64 {
     target.as_u64().unwrap_or_else(|| {
-        let parts = containers(workload, "containers");
-        let mut ports = parts.iter().filter_map(|part| part["ports"].as_array()).flatten();
+        let all = containers(workload, "containers");
+        let mut ports = all.iter().filter_map(|part| part["ports"].as_array()).flatten();
         ports.find(|port| port["name"] == *target).unwrap()["containerPort"].as_u64().unwrap()
     })
 }
