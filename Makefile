@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help test test-crash test-races lint deny advisories dist bench golden docs schema fuzz playground
+.PHONY: help test test-crash test-races lint deny advisories dist bench golden docs schema crds fuzz playground
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ docs: ## Rewrite the generated pages of docs/, and the output of the commands in
 
 schema: ## Generate src/object/kubernetes.schema, the fields of Kubernetes' own kinds
 	cd tests/tools && go run ./schema $$(go list -m -f '{{.Version}} {{.Dir}}' k8s.io/kubernetes)/api/openapi-spec/v3 > ../../src/object/kubernetes.schema
+
+crds: ## Generate the CustomResourceDefinitions in payload/ from the modules that tests/tools/crds/go.mod pins
+	cd tests/tools/crds && go run . ../../../payload
 
 fuzz: ## Fuzz the readers of YAML, JSON, pages, patches, kubeconfigs, inventories and API responses for a minute each, and compare a million texts and 100,000 patches of each format with Kubernetes' Go code
 	@command -v cargo-fuzz > /dev/null || cargo install --locked cargo-fuzz

@@ -56,10 +56,11 @@ impl Project {
         set: &ParameterSet,
         given: ValueSources<'_>,
     ) -> Result<Self, Diagnostics> {
-        let parameters = profiles.bind(set, given, &payload.page_parameters())?;
+        let parameters = profiles.bind(set, given, &payload.page_parameters(), payload.version())?;
         let sources = payload.sources.and(&profiles.sources);
-        let project = Self { payload: Arc::new(payload), profiles, parameters, sources };
+        let mut project = Self { payload: Arc::new(payload), profiles, parameters, sources };
         expand::check_names(&project.context())?;
+        project.profiles.fill_select(&project.parameters, &project.sources)?;
         log::loaded(&project.payload, &project.profiles);
         Ok(project)
     }

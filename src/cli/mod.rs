@@ -112,6 +112,10 @@ struct Inputs {
     /// File with the `ClusterCSIDriver` of the guest, from which transship reads parameters
     #[arg(long, value_name = "FILE")]
     cluster_csi_driver: Option<PathBuf>,
+    /// File with objects of the cluster, such as its FeatureGate and ClusterVersion, from which transship reads parameters;
+    /// repeatable
+    #[arg(long, value_name = "FILE")]
+    cluster_objects: Vec<PathBuf>,
     /// Images of another release than the payload's for the hosted control plane or the guest, as an image-references file;
     /// repeatable
     #[arg(long, value_name = "control-plane=FILE|guest=FILE")]
@@ -183,7 +187,12 @@ impl Inputs {
         .into_iter()
         .flatten()
         .collect();
-        let given = ValueSources { files: &self.params, settings: &self.set, objects: &objects };
+        let given = ValueSources {
+            files: &self.params,
+            settings: &self.set,
+            objects: &objects,
+            cluster_objects: &self.cluster_objects,
+        };
         Project::new(payload, profiles, set, given)
     }
 }

@@ -4,8 +4,11 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
-use super::typed::typed;
+use super::fillable::Fillable;
+use super::template::Names;
+use super::typed::{Reader, typed};
 use crate::object::ObjectId;
+use crate::yaml::Node;
 
 /// The settings of the eight filters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -100,19 +103,19 @@ typed! {
     #[derive(Default)]
     pub(super) struct FilterFields ("select") {
         /// Excludes manifests with the annotation `exclude.release.openshift.io/<this>`.
-        "excludeIdentifier" exclude_identifier: Option<String>,
+        "excludeIdentifier" exclude_identifier: Option<Fillable<String>>,
         /// The feature set of the cluster. Empty or `Default` is the default feature set.
-        "featureSet" feature_set: Option<String>,
+        "featureSet" feature_set: Option<Fillable<String>>,
         /// The enabled feature gates.
-        "featureGates" feature_gates: Option<Vec<String>>,
+        "featureGates" feature_gates: Option<Fillable<Vec<String>>>,
         /// The major version of the cluster.
-        "majorVersion" major_version: Option<u64>,
+        "majorVersion" major_version: Option<Fillable<u64>>,
         /// Includes manifests with the annotation `include.release.openshift.io/<this>`.
-        "clusterProfile" cluster_profile: Option<String>,
+        "clusterProfile" cluster_profile: Option<Fillable<String>>,
         /// The enabled capabilities.
-        "capabilities" capabilities: Option<Vec<String>>,
+        "capabilities" capabilities: Option<Fillable<Vec<String>>>,
         /// Capabilities that exist but are disabled.
-        "knownCapabilities" known_capabilities: Option<Vec<String>>,
+        "knownCapabilities" known_capabilities: Option<Fillable<Vec<String>>>,
     }
 }
 
@@ -130,21 +133,41 @@ impl FilterFields {
         }
     }
 
-    /// Returns the settings as the filters use them.
-    pub(super) fn filters(self) -> Filters {
-        let any_capability = self.capabilities.is_some() || self.known_capabilities.is_some();
+    /// Returns the settings as they are written, to look for names in them.
+    pub(super) fn nodes(&self) -> impl Iterator<Item = &Node> {
+        let texts = [&self.exclude_identifier, &self.feature_set, &self.cluster_profile];
+        let lists = [&self.feature_gates, &self.capabilities, &self.known_capabilities];
+        let texts = texts.into_iter().flatten().map(Fillable::node);
+        let lists = lists.into_iter().flatten().map(Fillable::node);
+        texts.chain(lists).chain(self.major_version.as_ref().map(Fillable::node))
+    }
+
+    /// Returns the settings as the filters use them. A filter is off if its setting is an absent value.
+    pub(super) fn fill(&self, names: &dyn Names, reader: &mut Reader<'_>) -> Filters {
+        let mut text = |field: &str, setting: &Option<Fillable<String>>| {
+            setting.as_ref().and_then(|setting| setting.fill(field, names, reader))
+        };
+        let exclude_identifier = text("excludeIdentifier", &self.exclude_identifier);
+        let feature_set = text("featureSet", &self.feature_set);
+        let cluster_profile = text("clusterProfile", &self.cluster_profile);
+        let mut list = |field: &str, setting: &Option<Fillable<Vec<String>>>| {
+            setting.as_ref().and_then(|setting| setting.fill(field, names, reader))
+        };
+        let feature_gates = list("featureGates", &self.feature_gates);
+        let enabled = list("capabilities", &self.capabilities);
+        let known = list("knownCapabilities", &self.known_capabilities);
+        let any_capability = enabled.is_some() || known.is_some();
         Filters {
-            exclude_identifier: self.exclude_identifier,
-            feature_set: self.feature_set,
-            feature_gates: self.feature_gates.map(|gates| gates.into_iter().collect()),
-            major_version: self.major_version,
-            cluster_profile: self.cluster_profile,
-            capabilities: any_capability.then(|| {
-                Capabilities::new(
-                    self.capabilities.unwrap_or_default(),
-                    self.known_capabilities.unwrap_or_default(),
-                )
-            }),
+            exclude_identifier,
+            feature_set,
+            feature_gates: feature_gates.map(|gates| gates.into_iter().collect()),
+            major_version: self
+                .major_version
+                .as_ref()
+                .and_then(|setting| setting.fill("majorVersion", names, reader)),
+            cluster_profile,
+            capabilities: any_capability
+                .then(|| Capabilities::new(enabled.unwrap_or_default(), known.unwrap_or_default())),
             overrides: Vec::new(),
         }
     }

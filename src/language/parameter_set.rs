@@ -1,14 +1,15 @@
 //! Values of parameters: from parameter sets in `profiles/sets/`, and from files, objects and flags of the command line.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use super::parameters::{GivenValues, Parameter, ParameterObject, Parameters, ParametersFile};
+use super::parameter_source::{ClusterObjects, ParameterObject};
+use super::parameters::{GivenValues, Parameter, Parameters, ParametersFile};
 use super::profile::Profile;
 use super::profiles::Profiles;
 use super::profiles_folder::read_document;
 use super::typed::{Marked, Reader, Typed};
-use crate::diagnostic::{Diagnostic, Diagnostics, Location};
+use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::file;
 use crate::nearest::nearest;
 use crate::yaml::{Entry, Map, Mark, Node, SourceId, Value};
@@ -80,18 +81,21 @@ pub(crate) struct ValueSources<'g> {
     pub(crate) files: &'g [PathBuf],
     /// Settings such as `a.b=value`, which take precedence over files.
     pub(crate) settings: &'g [String],
-    /// Files with objects from which parameters are read.
+    /// Files with one object each from which parameters are read.
     pub(crate) objects: &'g [(ParameterObject, PathBuf)],
+    /// Files with any number of such objects.
+    pub(crate) cluster_objects: &'g [PathBuf],
 }
 
 impl Profiles {
     /// Gives parameters their values, including those that pages declare. Settings take precedence over files, later
-    /// files over earlier ones, and files over the set.
+    /// files over earlier ones, and files over the set. `version` is that of the release.
     pub(crate) fn bind(
         &mut self,
         set: &ParameterSet,
         given: ValueSources<'_>,
         private: &BTreeMap<String, Marked<Parameter>>,
+        version: Option<&str>,
     ) -> Result<Parameters, Diagnostics> {
         let mut errors = Diagnostics::default();
         let mut trees = Vec::new();
@@ -106,30 +110,16 @@ impl Profiles {
         for setting in given.settings {
             trees.extend(errors.ok_or_record(self.read_setting(setting, &declared)));
         }
-        let mut objects = Vec::new();
-        for (kind, path) in given.objects {
-            match self.read_object(*kind, path) {
-                Ok(node) => objects.push((*kind, node)),
-                Err(found) => errors.append(found),
+        let objects = match ClusterObjects::read(given.objects, given.cluster_objects, &mut self.sources) {
+            Ok(objects) => objects,
+            Err(found) => {
+                errors.append(found);
+                ClusterObjects::default()
             }
-        }
-        errors.into_result(())?;
-        let given = GivenValues { set: set.values.as_ref(), trees, objects };
-        Parameters::bind(&declared, &given, &self.sources)
-    }
-
-    /// Reads an object that must be of a kind.
-    fn read_object(&mut self, kind: ParameterObject, path: &Path) -> Result<Node, Diagnostics> {
-        let node = read_document(path, &mut self.sources)?;
-        let actual = match node.get("kind").and_then(Node::as_str) {
-            Some(actual) if actual == kind.kind() => return Ok(node),
-            Some(actual) => format!("`kind: {actual}`"),
-            None => "no kind".to_owned(),
         };
-        Err(Diagnostic::error(format!("expected `kind: {}`, found {actual}", kind.kind()))
-            .at(Location::of(node.mark, &self.sources))
-            .help("save the object with `kubectl get -o yaml`")
-            .into())
+        errors.into_result(())?;
+        let given = GivenValues { set: set.values.as_ref(), trees, objects, version };
+        Parameters::bind(&declared, &given, &self.sources)
     }
 
     /// Reads `a.b=value` into a tree. The value is read as YAML, unless the parameter is declared as text.

@@ -2,14 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value as Json;
-
 use super::bounds::Bounds;
 use super::guest_values;
 use super::header::{ApiVersion, Metadata};
+use super::parameter_source::{ClusterObjects, ParameterObject, ParameterSource, ParameterSources};
 use super::pattern::{Keys, TextPattern};
 use super::template::{Lookup, Names, NotDefined};
-use super::typed::{Marked, Reader, Typed, string_enum, typed};
+use super::typed::{Marked, Reader, string_enum, typed};
 use super::value_rules::{ValueRules, Visibility};
 use super::value_type::{ParameterType, ValueType};
 use crate::diagnostic::Diagnostics;
@@ -71,57 +70,6 @@ typed! {
     }
 }
 
-typed! {
-    /// A field of an object from which the value of a parameter is read.
-    pub(super) struct ParameterSource ("read") {
-        /// The object.
-        "object" object: ParameterObject,
-        /// The path of the value in the object, as a JSON pointer.
-        "path" path: Marked<String>,
-    }
-}
-
-/// The fields from which a value is read, in order of preference.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct ParameterSources(Vec<ParameterSource>);
-
-impl Typed for ParameterSources {
-    fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
-        let sources = match &node.value {
-            Value::List(_) => Vec::read(node, reader)?,
-            _ => vec![ParameterSource::read(node, reader)?],
-        };
-        Some(Self(sources))
-    }
-
-    fn absent() -> Option<Self> {
-        Some(Self::default())
-    }
-
-    fn schema() -> Json {
-        serde_json::json!({"oneOf": [ParameterSource::schema(), {"type": "array", "items": ParameterSource::schema()}]})
-    }
-}
-
-string_enum! {
-    /// An object from which the values of parameters are read.
-    pub(crate) enum ParameterObject {
-        /// The `HostedControlPlane` in the management cluster, given with `--hosted-control-plane`.
-        "HostedControlPlane" => HostedControlPlane,
-        /// The `Infrastructure` in the guest, which its administrator can edit, given with `--infrastructure`.
-        "Infrastructure" => Infrastructure,
-        /// A driver's `ClusterCSIDriver` in the guest, given with `--cluster-csi-driver`.
-        "ClusterCSIDriver" => ClusterCsiDriver,
-    }
-}
-
-impl ParameterObject {
-    /// Returns the kind of the object.
-    pub(crate) fn kind(self) -> &'static str {
-        Self::NAMES[self as usize].0
-    }
-}
-
 impl Parameter {
     /// Returns the rules for its value.
     pub(crate) fn rules(&self) -> ValueRules<'_> {
@@ -176,11 +124,8 @@ impl Parameter {
 
     /// Reports errors in the declaration itself.
     pub(super) fn check_declaration(&self, name: &str, mark: Mark, reader: &mut Reader<'_>) {
-        for ParameterSource { path, .. } in &self.read.0 {
-            if !path.value.starts_with('/') {
-                reader.error(path.mark, format!("`{}` is not a JSON pointer", path.value)).help =
-                    Some("start it with `/`, as in /spec/platform/type".into());
-            }
+        for source in &self.read.0 {
+            source.check(reader);
         }
         self.check_limits(reader);
         guest_values::check(name, self, mark, reader);
@@ -216,10 +161,22 @@ impl Parameter {
     }
 
     /// Reads the value from the first of its sources that exists.
-    fn read_from(&self, objects: &[(ParameterObject, Node)]) -> Option<FoundValue<'_>> {
+    fn read_from(
+        &self,
+        name: &str,
+        given: &GivenValues<'_>,
+        reader: &mut Reader<'_>,
+    ) -> Option<FoundValue<'_>> {
         self.read.0.iter().find_map(|read| {
-            let (_, object) = objects.iter().find(|(kind, _)| *kind == read.object)?;
-            let value = value_at(object, &read.path.value)?;
+            let object = given.objects.of_kind(read.object)?;
+            let found = read.value_in(object, given.version, reader.sources);
+            let found = found.map_err(|error| match error.help {
+                Some(_) => error,
+                None => error.help(format!(
+                    "pass the object of the right cluster and version, or set the parameter with --set {name}=…"
+                )),
+            });
+            let value = reader.errors.ok_or_record(found).flatten()?;
             Some(FoundValue { value, sensitivity: Sensitivity::Secret, source: Some(read) })
         })
     }
@@ -241,7 +198,9 @@ pub(super) struct GivenValues<'g> {
     /// The values of files and settings, as trees of dotted names; later ones win.
     pub(super) trees: Vec<Node>,
     /// The objects from which parameters are read.
-    pub(super) objects: Vec<(ParameterObject, Node)>,
+    pub(super) objects: ClusterObjects,
+    /// The version of the release, which a path of `read` may contain.
+    pub(super) version: Option<&'g str>,
 }
 
 /// A parameter whose value the guest's administrator decides.
@@ -280,14 +239,18 @@ impl Parameters {
         for tree in &given.trees {
             collect_values(tree, "", declared, &mut given_values, &mut reader);
         }
-        let (mut parameters, objects) = (Self::default(), &given.objects);
+        let (mut parameters, given_all) = (Self::default(), given);
         for (name, parameter) in declared {
             let given = |value: Option<Node>, sensitivity| {
                 value.map(|value| FoundValue { value, sensitivity, source: None })
             };
             // Parameter sets and defaults are in the repository, so golden files may contain their values.
             let from_user = given_values.remove(name);
-            let from_object = parameter.value.read_from(objects);
+            // A value of the user makes errors in the object irrelevant.
+            let from_object = match from_user {
+                Some(_) => None,
+                None => parameter.value.read_from(name, given_all, &mut reader),
+            };
             if from_user.is_some() || from_object.is_some() {
                 parameters.given.insert(name.clone());
             }
@@ -356,20 +319,6 @@ impl Names for Parameters {
             None => "declare it as a parameter".to_owned(),
         }))
     }
-}
-
-/// Returns the value at a JSON pointer, if it exists.
-fn value_at(object: &Node, pointer: &str) -> Option<Node> {
-    let mut node = object;
-    for segment in pointer.split('/').skip(1) {
-        let segment = segment.replace("~1", "/").replace("~0", "~");
-        node = match &node.value {
-            Value::Map(map) => map.get(&segment)?,
-            Value::List(items) => items.get(segment.parse::<usize>().ok()?)?,
-            _ => return None,
-        };
-    }
-    Some(node.clone())
 }
 
 /// Collects the values in a tree under the dotted names of declared parameters.

@@ -215,8 +215,10 @@ pub struct Profile {
     pub topology: String,
     /// The cluster.
     pub cluster: Cluster,
-    /// The settings of the cluster-version-operator's filters.
+    /// The settings of the cluster-version-operator's filters, with the values of parameters filled in. `Project` does that.
     pub select: Filters,
+    /// The same settings as they are written.
+    pub(super) filters: FilterFields,
     /// Annotations to remove, as patterns.
     pub(crate) strip: Vec<Marked<String>>,
     /// The namespace into which every namespaced object is moved. It may mention parameters.
@@ -264,6 +266,11 @@ impl Profile {
         self.namespace.as_ref().map(|namespace| namespace.value.as_str())
     }
 
+    /// Returns the settings of the filters as they are written, to look for names in them.
+    pub(crate) fn select_nodes(&self) -> impl Iterator<Item = &Node> {
+        self.filters.nodes()
+    }
+
     /// Returns whether an entry with `in` applies to this profile. An empty `in` means all profiles.
     pub(crate) fn is_in(&self, profiles: &[Marked<String>]) -> bool {
         profiles.is_empty() || profiles.iter().any(|name| self.lineage.contains(&name.value))
@@ -293,7 +300,8 @@ pub(super) fn resolve(
         lineage: lineage.iter().map(|file| file.value.name().to_owned()).collect(),
         topology: merged.topology?,
         cluster: merged.cluster?,
-        select: merged.select.unwrap_or_default().filters(),
+        select: Filters::default(),
+        filters: merged.select.unwrap_or_default(),
         strip: merged.strip,
         namespace: merged.namespace,
         omit: merged.omit,

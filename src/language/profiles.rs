@@ -8,7 +8,7 @@ use super::checks::Checks;
 use super::fragment::{Fragment, FragmentFile, FragmentManifest, check_additions};
 use super::page::Page;
 use super::parameter_set::ParameterSet;
-use super::parameters::{Parameter, ParameterOfGuest, ParametersFile};
+use super::parameters::{Parameter, ParameterOfGuest, Parameters, ParametersFile};
 use super::profile::{Profile, ProfileFile, resolve};
 use super::profiles_folder::FolderDocuments;
 use super::typed::{Marked, Reader, Typed};
@@ -84,6 +84,20 @@ impl Profiles {
     /// Returns all profiles, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = &Profile> {
         self.all.iter()
+    }
+
+    /// Fills the values of parameters into `select` of all profiles.
+    pub(crate) fn fill_select(
+        &mut self,
+        parameters: &Parameters,
+        sources: &Sources,
+    ) -> Result<(), Diagnostics> {
+        let mut reader = Reader::new(sources, Diagnostics::default());
+        for profile in &mut self.all {
+            profile.select = profile.filters.fill(parameters, &mut reader);
+        }
+        // Profiles that extend each other report the same line more than once.
+        reader.errors.dedup().into_result(())
     }
 
     /// Returns the parameters that all files can use.

@@ -44,7 +44,7 @@ impl<'e> Reader<'e> {
     }
 
     /// Reads the value of a field, so that errors name the field.
-    fn read_field<T: Typed>(&mut self, field: &str, node: &Node) -> Option<T> {
+    pub(super) fn read_field<T: Typed>(&mut self, field: &str, node: &Node) -> Option<T> {
         let outer = self.field.replace(field.to_owned());
         let value = T::read(node, self);
         self.field = outer;

@@ -100,7 +100,7 @@ fn cluster_operators_report_their_status(bed: &TestBed) {
     let cluster = &bed.guest;
     let operator = "apiVersion: config.openshift.io/v1\nkind: ClusterOperator\nmetadata: {name: storage}\n";
     cluster.apply_yaml(operator);
-    cluster.apply_yaml(&payload("cluster-storage-operator/0000_50_cluster_storage_operator_01_crd.yaml"));
+    cluster.apply_yaml(&payload("cluster-storage-operator/0000_50_storage_01_storages.crd.yaml"));
     cluster.apply_yaml("apiVersion: operator.openshift.io/v1\nkind: Storage\nmetadata: {name: cluster}\nspec: {managementState: Managed}\n");
     let it = cluster.wait(CLUSTER_OPERATOR, |it| is(it, "Available", "True") && is(it, "Degraded", "False"));
     assert_eq!(it["status"]["versions"][0], serde_json::json!({"name": "operator", "version": "4.22.0"}));

@@ -5,6 +5,7 @@
 
 #![allow(clippy::print_stderr, reason = "a test says why it is skipped")]
 
+mod crds;
 mod inclusion;
 mod kustomize;
 #[path = "../../crates/kubernetes-yaml/tests/differential/oracle.rs"]

@@ -33,12 +33,17 @@ struct Placement {
 }
 
 impl Placement {
-    /// Returns the line that decides, and the reason if neither cluster of HyperShift gets the object.
+    /// Returns the line that decides, if there is one, and the reason if neither cluster of HyperShift gets the object.
     fn decided_by(&self) -> String {
         // The line is enough to find the entry; the column would only make the table wider.
         let line = self.by.rsplit_once(':').map_or("", |(line, _)| line);
         let [_, management, guest] = self.included;
-        if management || guest { line.to_owned() } else { format!("{line}: {}", self.reason) }
+        match line {
+            _ if management || guest => line.to_owned(),
+            // The filters of the cluster-version-operator decide.
+            "" => self.reason.clone(),
+            line => format!("{line}: {}", self.reason),
+        }
     }
 }
 

@@ -49,6 +49,9 @@ impl<'a> NameChecker<'a> {
         if let Some(namespace) = &profile.namespace {
             self.check_text(&namespace.value, namespace.mark, &local);
         }
+        for setting in profile.select_nodes() {
+            self.check_node(setting, &local);
+        }
         for rule in &profile.policy {
             if let PolicyTarget::Kind(kind) = &rule.value.target {
                 self.check_kind_exists(kind, rule.mark);
