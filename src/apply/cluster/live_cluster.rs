@@ -453,11 +453,13 @@ impl<'a> LiveCluster<'a> {
         } else {
             self.writer.begin(&self.inventory).await
         };
-        match may_write {
-            Ok(()) => self.server.send(request).await,
-            Err(ClusterError::Request(error)) => Err(error),
-            Err(error) => Err(RequestError::MayNotWrite(error.to_string())),
-        }
+        may_write.map_err(not_allowed)?;
+        self.server.send(request).await
+    }
+
+    /// Fails if another command wrote the inventory: it may also have written an object that this command read before.
+    pub(crate) async fn check_no_other_command(&self) -> Result<(), RequestError> {
+        self.inventory.check_unchanged().await.map_err(not_allowed)
     }
 
     pub(crate) fn desired(&self, object: &Object) -> Desired {
@@ -471,6 +473,14 @@ impl<'a> LiveCluster<'a> {
             apply_sets: &self.apply_sets,
             adoption: options.adoption,
         }
+    }
+}
+
+/// Returns the error of a write that is not sent.
+fn not_allowed(error: ClusterError) -> RequestError {
+    match error {
+        ClusterError::Request(error) => error,
+        error => RequestError::MayNotWrite(error.to_string()),
     }
 }
 

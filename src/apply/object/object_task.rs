@@ -164,8 +164,8 @@ impl<'a> ObjectTask<'a> {
         self.patch_version(fields, manager, on_conflict, version.as_ref()).await
     }
 
-    /// Sends a server-side apply patch. If someone wrote the object since it was read, reads it and tries again, as long as it is
-    /// the same object and belongs to the same `ApplySet`. The last attempt has only the uid as a precondition, so a client
+    /// Sends a server-side apply patch. If someone wrote the object since it was read, reads it and tries again, as long as it was
+    /// not another command, and the object is the same and belongs to the same `ApplySet`. The last attempt has only the uid as a precondition, so a client
     /// that writes the object all the time cannot prevent it.
     pub(crate) async fn patch_latest(
         &self,
@@ -177,6 +177,7 @@ impl<'a> ObjectTask<'a> {
             let before = self.version();
             match self.patch_version(fields, manager, on_conflict, before.as_ref()).await {
                 Err(error) if error.is_overtaken() => {
+                    self.cluster.check_no_other_command().await?;
                     self.read_latest().await?;
                     let is_same =
                         |now: ObjectVersion| before.is_some_and(|before| now.is_same_object(&before));

@@ -32,7 +32,10 @@ fn take_away(cluster: &TestCluster) {
 }
 
 fn give_back(cluster: &TestCluster) {
-    let change = json!({"spec": {"service": null, "insecureSkipTLSVerify": null}});
+    let change = json!({
+        "metadata": {"labels": {"kube-aggregator.kubernetes.io/automanaged": "true"}},
+        "spec": {"service": null, "insecureSkipTLSVerify": null},
+    });
     patch_as(cluster, "test", API_SERVICE, &change);
     wait_until("the kind is available", || cluster.get(WIDGET).is_some());
 }
@@ -62,7 +65,9 @@ fn an_unavailable_kind_affects_only_its_objects(bed: &TestBed) {
     project.change("50_widget", "size: 1", "size: 2");
     let run = project.apply(cluster, &[]);
     assert_code(&run, 3);
-    assert_eq!(objects_with(&run, "failed"), ["Widget.example.test/one"], "{}", run.stderr);
+    let crd = "CustomResourceDefinition.apiextensions.k8s.io/widgets.example.test";
+    assert_eq!(objects_with(&run, "failed"), [crd], "{}", run.stderr);
+    assert_eq!(objects_with(&run, "blocked"), ["Widget.example.test/one"], "{}", run.stderr);
     assert_eq!(objects_with(&run, "changed"), ["ConfigMap/settings in openshift-op"], "{}", run.stderr);
     assert_eq!(inventory(cluster).len(), OBJECTS);
     give_back(cluster);
