@@ -170,10 +170,11 @@ pub(crate) fn select<'a>(context: &Context<'a>, profile: &'a Profile) -> Result<
     select(profile).map_err(|errors: Diagnostics| errors.mask(&context.secrets()))
 }
 
-/// Expands the pages and fragments of a profile. If several manifests have the same name, the name refers to the one
+/// Expands the pages and fragments of a profile, except those of components that are left to their operators. If several manifests have the same name, the name refers to the one
 /// that the profile does not leave out.
 fn expand<'a>(context: &Context<'a>, profile: &'a Profile) -> Result<Expanded<'a>, Diagnostics> {
     let mut view = context.view(profile);
+    view.operators = Arc::new(select::operators(context, profile)?);
     view.left_out = Arc::new(select::variants_left_out(&view)?);
     expand::expand(view)
 }

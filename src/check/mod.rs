@@ -3,6 +3,7 @@
 //! | module | checks |
 //! |---|---|
 //! | `duplicates` | that no two manifests describe the same object |
+//! | `two_owners` | that transship applies no object that is left to an operator |
 //! | `namespaces` | that each namespace exists |
 //! | `run_levels` | that an object is applied after what it needs |
 //! | `scope` | that the kind is known, and that the object has a namespace exactly if its kind is namespaced |
@@ -96,6 +97,7 @@ mod selectors;
 mod served_kinds;
 mod service_dns;
 mod texts;
+mod two_owners;
 mod webhooks;
 
 use std::collections::BTreeSet;
@@ -167,6 +169,7 @@ fn check_cluster(context: &CheckContext<'_>) -> Checked {
     let objects = &context.rendered.objects;
     let mut report = Report::default();
     duplicates::check(objects, context.sources(), &mut report);
+    two_owners::check(context, &mut report);
     namespaces::check(context, &mut report);
     namespaces::check_profile(context, &mut report);
     run_levels::check(objects, &mut report);

@@ -54,6 +54,8 @@ pub(crate) struct View<'a> {
     pub(crate) payload: Arc<Payload>,
     /// The manifests that the profile leaves out and that have the same kind and name as another manifest.
     pub(crate) left_out: Arc<BTreeSet<ManifestId>>,
+    /// The components whose operators are in the topology. What they own is left to them.
+    pub(crate) operators: Arc<BTreeSet<String>>,
 }
 
 /// The file and the document of a manifest.
@@ -62,7 +64,8 @@ pub(crate) type ManifestId = (usize, usize);
 impl<'a> Context<'a> {
     /// Returns the context of a profile.
     pub(crate) fn view(&self, profile: &'a Profile) -> View<'a> {
-        View { context: *self, profile, payload: Arc::clone(self.payload), left_out: Arc::default() }
+        let payload = Arc::clone(self.payload);
+        View { context: *self, profile, payload, left_out: Arc::default(), operators: Arc::default() }
     }
 
     /// Returns the values of secret parameters.

@@ -24,6 +24,8 @@ string_enum! {
         "in-no-profile" => InNoProfile,
         /// An annotation that should include a manifest in a cluster profile, but that the cluster-version-operator does not recognize.
         "misspelled-annotation" => MisspelledAnnotation,
+        /// An object that transship would apply although it is left to an operator, which would apply it too.
+        "two-owners" => TwoOwners,
         /// Two manifests for the same object.
         "duplicate-object" => DuplicateObject,
         /// A namespaced object without a namespace, or a profile for the management cluster without one.

@@ -32,8 +32,9 @@ typed! {
         "kind" kind: PageKind,
         /// The name of the component.
         "metadata" metadata: Metadata,
-        /// The operator that is responsible for the component. The default is the name of the component.
-        "owner" owner: Option<String>,
+        /// The component whose operator looks after these objects. While a Deployment of that component is in the topology, the
+        /// objects are left to the operator. Without an owner, or without its Deployment, transship applies them.
+        "owner" owner: Option<Marked<String>>,
         /// Patterns of the component's files, for a page in `profiles/components/`.
         "files" files: Vec<Marked<String>>,
         /// Files of the folder to ignore: patterns of file names, each with a reason.
@@ -195,9 +196,9 @@ impl Page {
         &self.metadata.name.0
     }
 
-    /// Returns the operator that is responsible for the component.
+    /// Returns the component whose operator looks after this one. A component without an owner looks after itself.
     pub(crate) fn owner(&self) -> &str {
-        self.owner.as_deref().unwrap_or_else(|| self.name())
+        self.owner.as_ref().map_or_else(|| self.name(), |owner| &owner.value)
     }
 }
 

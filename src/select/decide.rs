@@ -24,6 +24,8 @@ pub(crate) struct Selection {
     pub(crate) components: BTreeSet<String>,
     /// The indexes of the manifests that are excluded only because their objects live in the other cluster.
     pub(crate) in_other_cluster: BTreeSet<usize>,
+    /// The indexes of the manifests whose objects live in this cluster and are left to their operators.
+    pub(crate) left_to_operators: BTreeSet<usize>,
 }
 
 /// A profile whose manifests are selected.
@@ -82,6 +84,7 @@ fn decide(expanded: &Expanded<'_>) -> Result<Selection, Diagnostics> {
         decided_by: Vec::new(),
         components: BTreeSet::new(),
         in_other_cluster: BTreeSet::new(),
+        left_to_operators: BTreeSet::new(),
     };
     let leave_out = LeaveOut { view, fragment_placements: &expanded.fragment_placements };
     let decider = Decider { view, expanded, leave_out, scopes: view.scopes() };
@@ -92,6 +95,9 @@ fn decide(expanded: &Expanded<'_>) -> Result<Selection, Diagnostics> {
         }
         if decision.is_in_other_cluster {
             selection.in_other_cluster.insert(index);
+        }
+        if decision.is_left_to_operator {
+            selection.left_to_operators.insert(index);
         }
         selection.exclusions.push(decision.exclusion);
         selection.decided_by.push(decision.decided_by);
@@ -109,6 +115,8 @@ struct Decision {
     component_exists: bool,
     /// Whether it is excluded only because its object lives in the other cluster.
     is_in_other_cluster: bool,
+    /// Whether its object lives in this cluster and is left to its operator.
+    is_left_to_operator: bool,
 }
 
 struct Decider<'a> {
@@ -122,11 +130,16 @@ const CLUSTER_SCOPED_IN_MANAGEMENT: &str = "a cluster-scoped object cannot live 
 
 impl Decider<'_> {
     fn decide(&self, manifest: &Manifest) -> Result<Decision, Diagnostic> {
-        if let Some(LeftOut { exclusion, decided_by }) = self.leave_out.reason(manifest)? {
-            // An entry of `omit`, `ignore` or `patches` leaves out a part of a component that exists.
-            let component_exists = decided_by.is_some();
-            let exclusion = Some(exclusion);
-            return Ok(Decision { exclusion, decided_by, component_exists, is_in_other_cluster: false });
+        if let Some(left_out) = self.leave_out.reason(manifest)? {
+            let LeftOut { exclusion, decided_by, is_left_to_operator } = left_out;
+            return Ok(Decision {
+                exclusion: Some(exclusion),
+                decided_by,
+                // An entry of `omit`, `ignore` or `patches` leaves out a part of a component that exists.
+                component_exists: decided_by.is_some(),
+                is_left_to_operator: is_left_to_operator && self.lives_here(manifest)?,
+                ..Decision::default()
+            });
         }
         // A standalone cluster has all objects.
         if self.view.profile.cluster == Cluster::Both {
@@ -136,7 +149,20 @@ impl Decider<'_> {
         let is_in_other_cluster = cluster != Cluster::Both && cluster != self.view.profile.cluster;
         let reason =
             is_in_other_cluster.then(|| omitted(&format!("it lives in the {} cluster", cluster.name())));
-        Ok(Decision { exclusion: reason, decided_by, component_exists: true, is_in_other_cluster })
+        Ok(Decision {
+            exclusion: reason,
+            decided_by,
+            component_exists: true,
+            is_in_other_cluster,
+            ..Decision::default()
+        })
+    }
+
+    /// Returns whether an object lives in the cluster of this profile.
+    fn lives_here(&self, manifest: &Manifest) -> Result<bool, Diagnostic> {
+        let here = self.view.profile.cluster;
+        Ok(here == Cluster::Both
+            || matches!(self.cluster_of(manifest)?.0, it if it == here || it == Cluster::Both))
     }
 
     fn component(&self, manifest: &Manifest) -> &str {

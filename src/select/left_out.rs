@@ -20,6 +20,20 @@ pub(super) struct LeftOut {
     pub(super) exclusion: Exclusion,
     /// The entry of `omit`, `ignore` or `patches` that leaves it out.
     pub(super) decided_by: Option<Mark>,
+    /// Whether it is left to the operator that owns its component.
+    pub(super) is_left_to_operator: bool,
+}
+
+impl LeftOut {
+    /// Returns the reason that does not depend on an entry of a page or profile.
+    fn without_entry(exclusion: Exclusion) -> Self {
+        Self { exclusion, decided_by: None, is_left_to_operator: false }
+    }
+
+    /// Returns the reason that an entry of a page or profile gives.
+    fn by_entry(reason: &str, entry: Mark) -> Self {
+        Self { exclusion: omitted(reason), decided_by: Some(entry), is_left_to_operator: false }
+    }
 }
 
 /// Decides which manifests a profile leaves out.
@@ -51,13 +65,20 @@ impl<'a> LeaveOut<'a> {
     /// Returns why a manifest is left out, or `None` if it is not.
     pub(super) fn reason(&self, manifest: &Manifest) -> Result<Option<LeftOut>, Diagnostic> {
         if let Some(exclusion) = self.filtered(manifest) {
-            return Ok(Some(LeftOut { exclusion, decided_by: None }));
+            return Ok(Some(LeftOut::without_entry(exclusion)));
         }
         let page = self.view.payload.page(self.component(manifest));
         if let Some(page) = page
             && let Some(exclusion) = self.component_absent(page, manifest)?
         {
-            return Ok(Some(LeftOut { exclusion, decided_by: None }));
+            return Ok(Some(LeftOut::without_entry(exclusion)));
+        }
+        if let Some(page) = page
+            && self.view.operators.contains(page.owner())
+            && page.owner.is_some()
+        {
+            let exclusion = omitted(&format!("the operator of {} looks after it", page.owner()));
+            return Ok(Some(LeftOut { exclusion, decided_by: None, is_left_to_operator: true }));
         }
         match (self.omitted(page, manifest)?, page) {
             (None, Some(page)) => self.deleted(page, manifest),
@@ -109,8 +130,7 @@ impl<'a> LeaveOut<'a> {
         if let Some(page) = page {
             let file = self.view.payload.file(manifest).name();
             if let Some((_, reason)) = page.ignore.iter().find(|(pattern, _)| glob::matches(pattern, file)) {
-                let decided_by = Some(reason.mark);
-                return Ok(Some(LeftOut { exclusion: omitted(&reason.value), decided_by }));
+                return Ok(Some(LeftOut::by_entry(&reason.value, reason.mark)));
             }
         }
         let page = page.map(|page| &page.omit);
@@ -131,8 +151,7 @@ impl<'a> LeaveOut<'a> {
             }
             let variables = Variables::of(self.view, self.component(manifest));
             if unmet(&omission.when, &variables, self.view.context.sources)?.is_none() {
-                let decided_by = Some(selector.mark);
-                return Ok(Some(LeftOut { exclusion: omitted(&omission.reason), decided_by }));
+                return Ok(Some(LeftOut::by_entry(&omission.reason, selector.mark)));
             }
         }
         Ok(None)
@@ -146,8 +165,7 @@ impl<'a> LeaveOut<'a> {
             }
             let variables = Variables::of(self.view, self.component(manifest));
             if unmet(&entry.value.when, &variables, self.view.context.sources)?.is_none() {
-                let decided_by = Some(entry.mark);
-                return Ok(Some(LeftOut { exclusion: omitted(&entry.value.reason), decided_by }));
+                return Ok(Some(LeftOut::by_entry(&entry.value.reason, entry.mark)));
             }
         }
         Ok(None)

@@ -5,6 +5,7 @@ mod cvo_filters;
 mod decide;
 mod explain_exclusion;
 mod left_out;
+mod operators;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::language::Filters;
@@ -16,6 +17,7 @@ pub use cvo_filters::{Exclusion, ExclusionFilter, include};
 pub(crate) use decide::{Selected, Selection, select};
 pub(crate) use explain_exclusion::would_match;
 pub(crate) use left_out::variants_left_out;
+pub(crate) use operators::operators;
 
 /// Returns for each manifest of a payload the reason why the filters exclude it; `None` if they include it.
 pub(crate) fn exclusions(filters: &Filters, payload: &Payload) -> Vec<Option<Exclusion>> {

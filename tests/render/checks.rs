@@ -8,6 +8,7 @@ mod fields;
 mod images;
 mod order;
 mod output;
+mod owners;
 
 use walkdir::WalkDir;
 

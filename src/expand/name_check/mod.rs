@@ -106,6 +106,7 @@ impl<'a> NameChecker<'a> {
     fn check_page(&mut self, component: &str, page: &'a Page) {
         // These are evaluated before the values of the page, so they can only use parameters.
         let parameters_only = LocalNames::of_page_without_values(page);
+        self.check_owner(component, page);
         self.check_when(&page.when, &parameters_only);
         for (name, value) in &page.values {
             self.check_name_is_free(name, value.mark);
@@ -132,6 +133,28 @@ impl<'a> NameChecker<'a> {
             for (_, manifest) in self.context.payload.of_component(component) {
                 self.check_node(&manifest.root, &local);
             }
+        }
+    }
+
+    /// Refuses an owner that is no other component: a misspelled name would give every object two owners.
+    fn check_owner(&mut self, component: &str, page: &Page) {
+        let Some(owner) = &page.owner else { return };
+        let pages = &self.context.payload.pages;
+        let others = pages.keys().map(String::as_str).filter(|name| *name != component);
+        if owner.value == component {
+            let message = format!("`{component}` names itself as its owner");
+            self.errors.0.push(
+                self.error(owner.mark, message)
+                    .note("the objects that an operator looks after are a component of their own")
+                    .help("move the operator to another component, or remove `owner`"),
+            );
+        } else if !pages.contains_key(&owner.value) {
+            let message = format!("there is no component `{}`", owner.value);
+            let error = self
+                .error(owner.mark, message)
+                .note("`owner` names the component whose operator looks after these objects");
+            let error = error.help("name a component of the payload, or remove `owner`");
+            self.errors.0.push(error.suggest(&owner.value, others));
         }
     }
 

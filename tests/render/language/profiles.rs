@@ -94,7 +94,7 @@ fn profiles_that_extend_each_other_are_reported_once_each() {
 
 #[test]
 fn a_policy_applies_to_pods_containers_workloads_and_kinds() {
-    let project = declare_parameters(project_with_three_objects()).page("op", "owner: me").profile(
+    let project = declare_parameters(project_with_three_objects()).profile(
         "test",
         r"
         topology: t
@@ -124,7 +124,7 @@ fn a_policy_applies_to_pods_containers_workloads_and_kinds() {
             },
         })
     );
-    assert_eq!(rendered[0]["metadata"]["labels"], json!({"managed-by": "me"}));
+    assert_eq!(rendered[0]["metadata"]["labels"], json!({"managed-by": "op"}));
     assert_eq!(rendered[1]["metadata"]["labels"], Value::Null, "a Service is no workload");
     assert_eq!(rendered[2]["data"], json!({"k": "v"}));
 }

@@ -22,7 +22,8 @@ fn the_schema_describes_every_field() {
     assert_eq!(page["required"], json!(["apiVersion", "kind", "metadata"]));
     assert_eq!(
         page["properties"]["owner"]["description"],
-        "The operator that is responsible for the component. The default is the name of the component."
+        "The component whose operator looks after these objects. While a Deployment of that component is in the topology, the \
+         objects are left to the operator. Without an owner, or without its Deployment, transship applies them."
     );
     assert_eq!(
         page["properties"]["patches"]["items"]["properties"]["position"]["enum"],

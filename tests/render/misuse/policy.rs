@@ -36,7 +36,7 @@ fn policy_adds_a_pull_secret_and_labels_to_those_of_the_manifest() {
         "namespace: old, labels: {own: stays, hypershift.openshift.io/managed-by: me}, annotations: {own: stays}}",
         1,
     );
-    let project = project_in_management(&format!("{SERVICE_ACCOUNT}{deployment}"), "owner: somebody");
+    let project = project_in_management(&format!("{SERVICE_ACCOUNT}{deployment}"), "");
     let mc = project.render(MC);
     assert_eq!(
         *find(&mc, "ServiceAccount", "sa"),
