@@ -112,8 +112,8 @@ struct Inputs {
     /// File with the `ClusterCSIDriver` of the guest, from which transship reads parameters
     #[arg(long, value_name = "FILE")]
     cluster_csi_driver: Option<PathBuf>,
-    /// File with objects of the cluster, such as its FeatureGate and ClusterVersion, from which transship reads parameters;
-    /// repeatable
+    /// File with objects of the cluster, such as its `FeatureGate` and `ClusterVersion`, from which transship reads
+    /// parameters; repeatable
     #[arg(long, value_name = "FILE")]
     cluster_objects: Vec<PathBuf>,
     /// Images of another release than the payload's for the hosted control plane or the guest, as an image-references file;

@@ -42,15 +42,15 @@ fn the_bundled_profiles_select_one_variant_of_each_crd() {
         "volumegroupsnapshots.groupsnapshot.storage.k8s.io",
     ];
     let metadata = ["snapshotmetadataservices.cbt.storage.k8s.io"];
-    let gates: [(&str, &[&str]); 3] = [
+    let choices: [(&str, &[&str]); 3] = [
         ("feature.gates=[]", &[]),
         ("feature.gates=[VolumeGroupSnapshot]", &groups),
         ("feature.gates=[ExternalSnapshotMetadata, AWSDualStackInstall]", &metadata),
     ];
     let sets = ["Default", "OKD", "TechPreviewNoUpgrade", "DevPreviewNoUpgrade", "CustomNoUpgrade"];
     for (index, set) in sets.into_iter().enumerate() {
-        let (gates, gated) = gates[index % gates.len()];
-        let mut expected = [&always[..], gated].concat();
+        let (gates, enabled) = choices[index % choices.len()];
+        let mut expected = [&always[..], enabled].concat();
         expected.sort_unstable();
         for profile in ["standalone", "hypershift-guest"] {
             let crds = included(profile, &[&format!("feature.set={set}"), gates]);
@@ -65,8 +65,11 @@ fn the_bundled_profiles_select_one_variant_of_each_crd() {
     assert_eq!(included("hypershift-mc", &["feature.set=OKD"]), BTreeMap::new());
 }
 
+/// The name of a version, whether it is served, and how many validation rules and properties it has.
+type VersionCounts = (&'static str, bool, usize, usize);
+
 /// How many validation rules and properties each version of a CRD has upstream, counted in the modules themselves.
-const UPSTREAM: [(&str, &str, &[(&str, bool, usize, usize)]); 14] = [
+const UPSTREAM: [(&str, &str, &[VersionCounts]); 14] = [
     (CSO, "0000_50_csi-driver_01_clustercsidrivers-CustomNoUpgrade.crd", &[("v1", true, 9, 68)]),
     (CSO, "0000_50_csi-driver_01_clustercsidrivers-Default.crd", &[("v1", true, 9, 67)]),
     (CSO, "0000_50_csi-driver_01_clustercsidrivers-DevPreviewNoUpgrade.crd", &[("v1", true, 9, 68)]),

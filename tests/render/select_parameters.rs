@@ -1,4 +1,4 @@
-//! Parameters in `select`, and those that are read from the FeatureGate and the ClusterVersion.
+//! Parameters in `select`, and those that are read from the `FeatureGate` and the ClusterVersion.
 
 use crate::support::{TestProject, names, unindent};
 

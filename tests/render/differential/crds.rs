@@ -66,7 +66,7 @@ const CLUSTER_PROFILES: [(&str, &str); 2] =
 const FEATURE_SETS: [&str; 5] =
     ["Default", "OKD", "TechPreviewNoUpgrade", "DevPreviewNoUpgrade", "CustomNoUpgrade"];
 
-/// The version in the FeatureGates of this test. Those of openshift/api have an empty one.
+/// The version in each `FeatureGate` of this test. Those of openshift/api have an empty one.
 const VERSION: &str = "4.22.0";
 
 const CLUSTER_VERSION: &str = r"{apiVersion: config.openshift.io/v1, kind: ClusterVersion, metadata: {name: version},
@@ -121,7 +121,7 @@ fn project(crds: &BTreeMap<String, String>) -> TestProject {
     )
 }
 
-/// Returns the FeatureGate that openshift/api has for a feature set. It has none for `CustomNoUpgrade`, whose gates the
+/// Returns the `FeatureGate` that openshift/api has for a feature set. It has none for `CustomNoUpgrade`, whose gates the
 /// administrator chooses.
 fn feature_gate(api: &Path, profile: &str, set: &str) -> Value {
     let file = api.join(format!("payload-manifests/featuregates/featureGate-4-10-{profile}-{set}.yaml"));
