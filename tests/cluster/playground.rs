@@ -1,5 +1,10 @@
 //! `make playground`: the test bed for manual experiments.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use serde_json::Value;
+
 use crate::requests::block_on;
 use crate::servers::Controllers;
 use crate::test_bed::TestBed;
@@ -20,11 +25,41 @@ pub(crate) fn run() {
     let kubectl = if kubectl.exists() { kubectl.display().to_string() } else { "kubectl".to_owned() };
     eprintln!(
         "kubeconfigs:\n  {management}\n  {guest}\n\
-         try:\n  transship apply --topology hypershift --management-kubeconfig {management} --guest-kubeconfig {guest}\n  \
+         try:\n  transship apply --topology hypershift --set hcp.namespace=clusters-example --management-kubeconfig {management} \
+         --guest-kubeconfig {guest}\n  \
          {kubectl} --kubeconfig {management} -n clusters-example get deployments,pods\n  \
          {kubectl} --kubeconfig {guest} get clusteroperators\n\
          Ctrl-C ends both."
     );
-    block_on(tokio::signal::ctrl_c()).unwrap();
+    let ends = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !ends.load(Ordering::SeqCst) {
+                follow_version(&bed);
+                std::thread::sleep(Duration::from_secs(1));
+            }
+        });
+        block_on(tokio::signal::ctrl_c()).unwrap();
+        ends.store(true, Ordering::SeqCst);
+    });
     eprintln!("ending");
+}
+
+/// Lets the stand-ins report the version of the operators' Deployments, as operators do after an upgrade.
+pub(crate) fn follow_version(bed: &TestBed) {
+    let clusters = [&bed.management, &bed.guest];
+    for cluster in clusters {
+        for deployment in cluster.list("/apis/apps/v1/deployments") {
+            if let Some(version) = operator_version(&deployment) {
+                clusters.iter().for_each(|cluster| cluster.stand_in.version(version));
+            }
+        }
+    }
+}
+
+/// Returns the version that a Deployment tells its operator to report.
+fn operator_version(deployment: &Value) -> Option<&str> {
+    let containers = deployment["spec"]["template"]["spec"]["containers"].as_array()?;
+    let variables = containers.iter().filter_map(|container| container["env"].as_array()).flatten();
+    variables.into_iter().find(|variable| variable["name"] == "OPERATOR_IMAGE_VERSION")?["value"].as_str()
 }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::TestBedCase;
+use crate::playground::follow_version;
 use crate::requests::{self, block_on};
 use crate::test_bed::TestBed;
 use crate::test_cluster::TestCluster;
@@ -16,6 +17,10 @@ pub(crate) const CASES: &[TestBedCase] = &[
     ("test_bed::failing_pods_keep_a_deployment_unavailable", failing_pods_keep_a_deployment_unavailable),
     ("test_bed::a_daemon_set_has_one_pod_per_node", a_daemon_set_has_one_pod_per_node),
     ("test_bed::cluster_operators_report_their_status", cluster_operators_report_their_status),
+    (
+        "test_bed::the_playground_follows_the_version_of_operators",
+        the_playground_follows_the_version_of_operators,
+    ),
     ("test_bed::a_reset_deletes_everything_new", a_reset_deletes_everything_new),
     ("test_bed::a_reset_deletes_the_whole_payload", a_reset_deletes_the_whole_payload),
     ("test_bed::a_reset_restores_deleted_objects", a_reset_restores_deleted_objects),
@@ -111,6 +116,17 @@ fn cluster_operators_report_their_status(bed: &TestBed) {
     cluster.stand_in.operators_fail(false);
     cluster.stand_in.version("4.23.0");
     cluster.wait(CLUSTER_OPERATOR, |it| it["status"]["versions"][0]["version"] == "4.23.0");
+}
+
+/// The operator runs in the management cluster, and its ClusterOperator is in the guest.
+fn the_playground_follows_the_version_of_operators(bed: &TestBed) {
+    bed.guest
+        .apply_yaml("apiVersion: config.openshift.io/v1\nkind: ClusterOperator\nmetadata: {name: storage}\n");
+    let image = "image: example.com/it";
+    let with_version = format!("{image}, env: [{{name: OPERATOR_IMAGE_VERSION, value: 4.23.1}}]");
+    bed.management.apply_yaml(&workload("Deployment").replace(image, &with_version));
+    follow_version(bed);
+    bed.guest.wait(CLUSTER_OPERATOR, |it| it["status"]["versions"][0]["version"] == "4.23.1");
 }
 
 /// Reads a manifest of the payload.

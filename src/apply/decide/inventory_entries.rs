@@ -98,6 +98,16 @@ mod tests {
     }
 
     #[test]
+    fn many_entries_are_found_without_a_search() {
+        // A search in all entries for each would take 10^10 steps.
+        let names: Vec<String> = (0..100_000).map(|number| number.to_string()).collect();
+        let entries: InventoryEntries = names.iter().map(|name| planned(name)).collect();
+        for name in &names {
+            assert_eq!(entries.find(&id(name)).map(|entry| &entry.id.name), Some(name));
+        }
+    }
+
+    #[test]
     fn entries_are_found_after_every_change() {
         let mut entries: InventoryEntries = ["a", "b"].map(planned).into_iter().collect();
         let names = |entries: &InventoryEntries| {
