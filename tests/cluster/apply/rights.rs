@@ -171,7 +171,7 @@ fn a_hosted_cluster_needs_no_other_rights(bed: &TestBed) {
         run: Box::new(|folder, command, more| run_hosted(bed, folder, command, more)),
     };
     topology.use_all_commands(
-        "management: 0 created, 0 changed, 45 unchanged, 1 pruned, 0 failed\nguest: 0 created, 0 changed, 66 unchanged, 1 pruned, 0 failed\n",
+        "management: 0 created, 0 changed, 45 unchanged, 1 pruned, 0 failed\nguest: 0 created, 0 changed, 93 unchanged, 1 pruned, 0 failed\n",
     );
 }
 
@@ -181,7 +181,7 @@ fn a_standalone_cluster_needs_no_other_rights(bed: &TestBed) {
         clusters: vec![(cluster, vec!["--topology", "standalone"])],
         run: Box::new(move |folder, command, more| run_standalone(cluster, folder, command, more)),
     };
-    topology.use_all_commands("cluster: 0 created, 0 changed, 98 unchanged, 2 pruned, 0 failed\n");
+    topology.use_all_commands("cluster: 0 created, 0 changed, 125 unchanged, 2 pruned, 0 failed\n");
 }
 
 /// Returns the roles without the rules that a function selects.

@@ -103,7 +103,7 @@ fn a_hosted_cluster_is_applied_once(bed: &TestBed) {
     assert_done(&run);
     assert_eq!(
         run.stdout,
-        "management: 45 created, 0 changed, 0 unchanged, 0 pruned, 0 failed\nguest: 66 created, 0 changed, 0 unchanged, 0 pruned, 0 failed\n"
+        "management: 45 created, 0 changed, 0 unchanged, 0 pruned, 0 failed\nguest: 93 created, 0 changed, 0 unchanged, 0 pruned, 0 failed\n"
     );
     assert_there(&bed.management, "hypershift-mc");
     assert_there(&bed.guest, "hypershift-guest");
@@ -116,7 +116,7 @@ fn a_hosted_cluster_is_applied_once(bed: &TestBed) {
     assert_done(&run);
     assert_eq!(
         run.stdout,
-        "management: 0 created, 0 changed, 45 unchanged, 0 pruned, 0 failed\nguest: 0 created, 0 changed, 66 unchanged, 0 pruned, 0 failed\n"
+        "management: 0 created, 0 changed, 45 unchanged, 0 pruned, 0 failed\nguest: 0 created, 0 changed, 93 unchanged, 0 pruned, 0 failed\n"
     );
     assert_only_looked(&bed.management, marks[0]);
     assert_only_looked(&bed.guest, marks[1]);
@@ -133,7 +133,7 @@ fn a_standalone_cluster_is_applied_once(bed: &TestBed) {
     let cluster = bed.standalone();
     let run = run_standalone(cluster, repository(), "apply", &["--wait", "--timeout", "60s"]);
     assert_done(&run);
-    assert_eq!(run.stdout, "cluster: 98 created, 0 changed, 0 unchanged, 0 pruned, 0 failed\n");
+    assert_eq!(run.stdout, "cluster: 125 created, 0 changed, 0 unchanged, 0 pruned, 0 failed\n");
     assert_there(cluster, "standalone");
     assert_nothing_else(cluster, "standalone");
     assert_related(cluster, "storage");
@@ -144,7 +144,7 @@ fn a_standalone_cluster_is_applied_once(bed: &TestBed) {
     let mark = cluster.audit.mark();
     let run = run_standalone(cluster, repository(), "apply", &["--wait", "--timeout", "60s"]);
     assert_eq!(
-        run.stdout, "cluster: 0 created, 0 changed, 98 unchanged, 0 pruned, 0 failed\n",
+        run.stdout, "cluster: 0 created, 0 changed, 125 unchanged, 0 pruned, 0 failed\n",
         "{}",
         run.stderr
     );
