@@ -17,6 +17,8 @@ use crate::apply::decide::guest_inventory::{GuestEntries, check_entries};
 use crate::apply::decide::inventory::{
     InvalidLines, Inventory, InventoryEntry, InventoryLocation, InventoryTooLarge, ParsedInventory,
 };
+use crate::apply::decide::inventory_entries::InventoryEntries;
+use crate::apply::decide::inventory_shards::ShardNames;
 use crate::apply::decide::managed_fields::MANAGER;
 use crate::apply::decide::run_record::{History, Outcome, RunRecord};
 use crate::apply::wire::api_server::ApiServer;
@@ -186,13 +188,14 @@ impl InventoryStore {
         stored.resource_version.is_some() && stored.inventory.entries.is_empty()
     }
 
-    /// Returns whether an inventory differs from the one in the cluster: in its objects or its format, or because that one
-    /// has lines that transship cannot read.
+    /// Returns whether an inventory differs from the one in the cluster: in its objects, its binding or its format, or
+    /// because that one has lines that transship cannot read.
     pub(crate) fn needs_write(&self, inventory: &Inventory) -> bool {
         let stored = self.stored();
         stored.resource_version.is_none()
             || stored.is_old
             || stored.invalid.is_some()
+            || stored.inventory.binding.differs_from(&self.header().binding)
             || !stored.inventory.has_same_objects(inventory)
     }
 
@@ -207,6 +210,12 @@ impl InventoryStore {
     /// Records the clusters that belong together with the next write.
     pub(crate) fn set_binding(&self, binding: Binding) {
         self.header().binding = binding;
+    }
+
+    /// Records what another inventory knows about the clusters, where this command could not find it out.
+    pub(crate) fn complete_binding(&self, known: &Binding) {
+        let mut header = self.header();
+        header.binding = header.binding.clone().or_recorded(known);
     }
 
     /// Records the state of the running command with the next write.
@@ -342,8 +351,11 @@ impl InventoryStore {
     /// Deletes the inventory, if it is still the version that was last read or written.
     pub(crate) async fn delete(&self) -> Result<(), ClusterError> {
         let _writing = self.writing.lock().await;
-        let stored = self.stored().clone();
-        let Some(resource_version) = stored.resource_version else { return Ok(()) };
+        if self.stored().resource_version.is_none() {
+            return Ok(());
+        }
+        self.delete_all_shards().await?;
+        let Some(resource_version) = self.stored().resource_version.clone() else { return Ok(()) };
         let unchanged = Preconditions { resource_version: Some(resource_version), uid: None };
         let path = self.files.path(&self.files.location.name);
         let request = path.delete(&DeleteParams::default().preconditions(unchanged))?;
@@ -353,7 +365,26 @@ impl InventoryStore {
             Err(error) if error.is_conflict() => return Err(self.other_rollout()),
             Err(error) => return Err(ClusterError::InventoryNotDeleted(error)),
         }
-        self.files.delete_shards(&stored.shards).await;
+        Ok(())
+    }
+
+    /// Empties an inventory with shards, and deletes them. Only its `ConfigMap` tells that there may be shards, so it is
+    /// deleted after them. An inventory that is empty already may have shards of a command that was interrupted here.
+    async fn delete_all_shards(&self) -> Result<(), ClusterError> {
+        let stored = self.stored().clone();
+        if !stored.shards.is_empty() {
+            let empty = Inventory { entries: InventoryEntries::default(), ..stored.inventory.clone() };
+            match self.files.write(&empty, &stored).await {
+                Ok(emptied) => *self.stored() = emptied,
+                Err(ClusterError::Request(error)) if error.is_conflict() => return Err(self.other_rollout()),
+                // It is gone, perhaps with its namespace.
+                Err(ClusterError::OtherRollout { .. }) => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+        if self.stored().inventory.entries.is_empty() {
+            self.files.delete_shards(&ShardNames::of(&self.files.location.name).unused(&[])).await;
+        }
         Ok(())
     }
 }
@@ -461,6 +492,7 @@ impl InventoryFiles {
         for name in names {
             if let Ok(request) = self.path(name).delete(&DeleteParams::default())
                 && let Err(error) = self.server.send(request).await
+                && !error.is_not_found()
             {
                 info!(shard = name, %error, "cannot delete a shard of the inventory");
             }

@@ -85,6 +85,11 @@ impl Binding {
         }
     }
 
+    /// Returns whether a recorded value differs from what is known now. A value that was not known is no difference.
+    pub(crate) fn differs_from(&self, known: &Self) -> bool {
+        self.difference_to(known).is_some()
+    }
+
     /// Returns a recorded value that differs from what was found.
     fn difference_to(&self, found: &Self) -> Option<Difference> {
         if differ(self.cluster.as_deref(), found.cluster.as_deref()) {

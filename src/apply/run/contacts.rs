@@ -13,7 +13,9 @@ use crate::apply::cluster::error::ClusterError;
 use crate::apply::cluster::options::Options;
 use crate::apply::cluster::target::TargetCluster;
 use crate::apply::cluster::write_lock::{LockSettings, WriteLock};
-use crate::apply::decide::binding::{BindingError, BindingErrorKind, FoundClusters, FoundIdentity};
+use crate::apply::decide::binding::{
+    BindingError, BindingErrorKind, FoundClusters, FoundIdentity, Rebinding,
+};
 use crate::apply::decide::inventory::InventoryLocation;
 use crate::apply::wire::api_server::ApiServer;
 use crate::apply::wire::error::RequestError;
@@ -158,6 +160,14 @@ impl<'t, 'a> Topology<'t, 'a> {
         found.check_guest(self.options.rebinding).map_err(ClusterError::NotBound)?;
         contact.inventory.set_binding(found.binding().or_recorded(&found.cluster.recorded));
         Ok(())
+    }
+
+    /// Checks identities with other recorded bindings than those of the first contact.
+    pub(crate) fn check_identities(&self, identities: &[FoundIdentity]) -> Result<(), Diagnostic> {
+        let guest = self.guest().map(|guest| &identities[guest]);
+        let found = self.found(&identities[self.primary()], guest);
+        let checked = found.check_cluster(Rebinding::Off).and_then(|()| found.check_guest(Rebinding::Off));
+        checked.map_err(|error| refusal(&error))
     }
 
     fn found<'f>(

@@ -4,15 +4,14 @@
 //! The new inventory is written before the old one is deleted. Whatever interrupts the command, running it again completes the
 //! move.
 
-use std::sync::Arc;
-
 use crate::apply::cluster::clock;
 use crate::apply::cluster::contact::Contact;
 use crate::apply::cluster::error::ClusterError;
 use crate::apply::cluster::inventory_store::InventoryStore;
 use crate::apply::cluster::options::Options;
 use crate::apply::cluster::target::TargetCluster;
-use crate::apply::decide::inventory::{Inventory, InventoryLocation};
+use crate::apply::decide::binding::FoundIdentity;
+use crate::apply::decide::inventory::{Inventory, InventoryEntry, InventoryLocation};
 use crate::apply::decide::run_record::{Outcome, RunRecord};
 use crate::apply::run::contacts::{Patience, Topology};
 use crate::diagnostic::Diagnostic;
@@ -55,25 +54,30 @@ pub(crate) enum MoveOutcome {
     NotFound { from: String },
 }
 
-/// Moves the inventories of all clusters.
+/// Moves the inventories of all clusters. Before the first write, transship checks all of them.
 pub(crate) async fn move_inventories(
     targets: Vec<TargetCluster<'_>>,
     options: &Options,
     from: &MovedFrom,
 ) -> Result<Vec<MoveOutcome>, Diagnostic> {
-    // The inventories record the old place of the hosted control plane, which the user confirms by naming it.
     let topology = Topology::to_write(&targets, options, "inventory move");
     let contacts = topology.contact_all(Patience::Retry).await?;
+    let mut prepared = Vec::new();
+    for (target, contact) in targets.iter().zip(contacts) {
+        let one = async { Move::prepare(target, contact?, options, from).await };
+        prepared.push(one.await.map_err(|error| failure(target, &error))?);
+    }
+    // The first contact found nothing in the new place. What the old place records must fit as well.
+    let identities: Vec<FoundIdentity> = prepared.iter().map(|one| one.identity(from)).collect();
+    topology.check_identities(&identities)?;
     let mut moved = Vec::new();
     let mut result = Ok(());
-    for (target, contact) in targets.iter().zip(contacts) {
-        let one = async { move_inventory(&topology, target, contact?, from).await };
-        match one.await {
+    for (target, one) in targets.iter().zip(prepared) {
+        match one.run(&topology).await {
             Ok(one) => moved.push(one),
             Err(error) => {
-                let cluster = target.profile.cluster.name();
-                result = Err(Diagnostic::error(format!("cannot move the inventory: {cluster}: {error}"))
-                    .help("run the command again; it completes what is missing"));
+                result =
+                    Err(failure(target, &error).help("run the command again; it completes what is missing"));
                 break;
             }
         }
@@ -84,44 +88,87 @@ pub(crate) async fn move_inventories(
     result.map(|()| moved)
 }
 
-async fn move_inventory(
-    topology: &Topology<'_, '_>,
-    target: &TargetCluster<'_>,
-    contact: Contact,
-    from: &MovedFrom,
-) -> Result<MoveOutcome, ClusterError> {
-    let (options, old_location) = (topology.options, from.location(target));
-    let new = contact.inventory;
-    let to = new.location().to_string();
-    let old = InventoryStore::load(
-        Arc::clone(&contact.server),
-        old_location.clone(),
-        target.profile.cluster,
-        options.part_size,
-    )
-    .await?;
-    let old_set = old_location.apply_set_id();
-    let is_moved = new.initial().previous_sets.contains(&old_set);
-    if !old.exists() {
-        let from = old_location.to_string();
-        return Ok(if is_moved { MoveOutcome::AlreadyDone { to } } else { MoveOutcome::NotFound { from } });
+fn failure(target: &TargetCluster<'_>, error: &ClusterError) -> Diagnostic {
+    Diagnostic::error(format!("cannot move the inventory: {}: {error}", target.profile.cluster.name()))
+}
+
+/// The inventory of one cluster in both places.
+struct Move {
+    /// The identity of the cluster, as it is at first contact.
+    found: FoundIdentity,
+    old: InventoryStore,
+    new: InventoryStore,
+}
+
+impl Move {
+    async fn prepare(
+        target: &TargetCluster<'_>,
+        contact: Contact,
+        options: &Options,
+        from: &MovedFrom,
+    ) -> Result<Self, ClusterError> {
+        let Contact { server, identity: found, inventory: new } = contact;
+        let cluster = target.profile.cluster;
+        let old = InventoryStore::load(server, from.location(target), cluster, options.part_size).await?;
+        let it = Self { found, old, new };
+        if it.old.exists() && it.new.exists() && !it.is_begun() {
+            return Err(ClusterError::InventoryExists { location: it.new.location().clone() });
+        }
+        Ok(it)
     }
-    if new.exists() && !is_moved {
-        return Err(ClusterError::InventoryExists { location: new.location().clone() });
+
+    /// Returns whether the new inventory continues the old one.
+    fn is_begun(&self) -> bool {
+        self.new.initial().previous_sets.contains(&self.old.location().apply_set_id())
     }
-    if let Some(lock) = &topology.lock {
-        lock.hold().await?;
+
+    /// Returns the identity of the cluster with the binding that the inventory records, wherever it is. If the hosted control
+    /// plane has another namespace now, the user confirms that by naming the earlier one.
+    fn identity(&self, from: &MovedFrom) -> FoundIdentity {
+        let store = if self.old.exists() { &self.old } else { &self.new };
+        let mut recorded = store.initial().binding.clone();
+        if from.namespace.is_some() {
+            recorded.hosted_control_plane = None;
+        }
+        FoundIdentity { recorded, other_hosted_control_plane: None, ..self.found.clone() }
     }
-    let objects = old.initial().entries.len();
-    if !new.exists() {
-        let mut previous_sets = old.initial().previous_sets.clone();
-        previous_sets.push(old_set);
-        new.set_history(old.initial().history.clone());
-        new.set_run(record(options));
-        new.save(&Inventory { previous_sets, ..old.initial().clone() }).await?;
+
+    async fn run(self, topology: &Topology<'_, '_>) -> Result<MoveOutcome, ClusterError> {
+        let (old, new) = (&self.old, &self.new);
+        let (from, to) = (old.location().to_string(), new.location().to_string());
+        if !old.exists() {
+            let is_begun = self.is_begun();
+            return Ok(if is_begun {
+                MoveOutcome::AlreadyDone { to }
+            } else {
+                MoveOutcome::NotFound { from }
+            });
+        }
+        if let Some(lock) = &topology.lock {
+            lock.hold().await?;
+        }
+        let mut moved = if new.exists() { new.initial().clone() } else { self.continued() };
+        // A command that did not know of the move may have written the old inventory since.
+        let later = old.initial().entries.iter().filter(|entry| moved.find(&entry.id).is_none());
+        let later: Vec<InventoryEntry> = later.cloned().collect();
+        if !new.exists() || !later.is_empty() {
+            moved.entries.extend(later);
+            new.set_run(record(topology.options));
+            new.save(&moved).await?;
+        }
+        old.delete().await?;
+        Ok(MoveOutcome::Done { from, to, objects: moved.entries.len() })
     }
-    old.delete().await?;
-    Ok(MoveOutcome::Done { from: old_location.to_string(), to, objects })
+
+    /// Returns the inventory for the new place, and continues the history and the binding.
+    fn continued(&self) -> Inventory {
+        let old = self.old.initial();
+        let mut previous_sets = old.previous_sets.clone();
+        previous_sets.push(self.old.location().apply_set_id());
+        self.new.set_history(old.history.clone());
+        self.new.complete_binding(&old.binding);
+        Inventory { previous_sets, ..old.clone() }
+    }
 }
 
 fn record(options: &Options) -> RunRecord {

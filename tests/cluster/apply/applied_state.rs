@@ -6,7 +6,18 @@ use serde_json::{Map, Value, json};
 
 use crate::test_cluster::TestCluster;
 
-/// Returns the fields that transship owns in every labelled object, and the inventory, which must list exactly those
+/// The part of an inventory beside its objects that must be the same whatever interrupted a run.
+const HEADER: [&str; 7] = [
+    "installed",
+    "revision",
+    "previousApplySets",
+    "clusterUID",
+    "hostedControlPlane",
+    "hostedControlPlaneUID",
+    "guestUID",
+];
+
+/// Returns the fields that transship owns in every labelled object, and the inventories, which must list exactly those
 /// objects.
 pub(crate) fn ours(cluster: &TestCluster, kinds: &[String]) -> Value {
     let inventories = cluster.list("/api/v1/configmaps?labelSelector=applyset.kubernetes.io%2Fid");
@@ -41,7 +52,27 @@ pub(crate) fn ours(cluster: &TestCluster, kinds: &[String]) -> Value {
             )
         })
         .collect();
-    json!({"objects": all, "inventory": entries, "inventories": inventories.len()})
+    let headers: Vec<Value> = inventories.iter().map(header).collect();
+    // The next write of an inventory with shards replaces those that an interrupted command left.
+    let may_have_shards = inventories.iter().any(|inventory| inventory["data"]["shards"].is_string());
+    let left = if may_have_shards { Vec::new() } else { shards(cluster) };
+    json!({"objects": all, "inventory": entries, "inventories": headers, "shards left": left})
+}
+
+fn header(inventory: &Value) -> Value {
+    let data = HEADER.map(|key| inventory["data"][key].clone());
+    json!([inventory["metadata"]["namespace"], inventory["metadata"]["name"], data])
+}
+
+/// Returns the names of all shards. They have no labels, so nothing but their name tells what they are.
+fn shards(cluster: &TestCluster) -> Vec<String> {
+    let maps = cluster.list("/api/v1/configmaps").into_iter();
+    let names = maps.filter_map(|map| Some(map["metadata"]["name"].as_str()?.to_owned()));
+    let is_shard = |name: &String| {
+        let number = name.rsplit_once('-').map(|(_, number)| number.parse::<usize>());
+        name.starts_with("transship-") && number.is_some_and(|number| number.is_ok())
+    };
+    names.filter(is_shard).collect()
 }
 
 /// Returns the lines of an inventory with its shards.

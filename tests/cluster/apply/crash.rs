@@ -1,19 +1,22 @@
 //! Crash tests: a run is interrupted before or after the response to any request. The next run must end in the same
 //! state as an undisturbed one.
 
-use std::path::{Path, PathBuf};
-use std::time::Instant;
+mod moving;
+mod rebinding;
+mod scene;
 
-use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
 use transship::Cluster;
 
+use self::scene::{AFTER, BEFORE, BOTH, Command, GUEST, MANAGEMENT, Scene, kill_at};
 use super::applied_state::{kinds_of, ours};
 use super::in_process::{Project, Verb};
-use super::{program, repository, run_standalone};
+use super::{repository, run_standalone};
 use crate::TestBedCase;
 use crate::base_state::BaseState;
 use crate::fault_proxy::When;
-use crate::requests::block_on;
 use crate::test_bed::TestBed;
 use crate::test_cluster::TestCluster;
 
@@ -21,6 +24,10 @@ pub(crate) const CASES: &[TestBedCase] = &[
     ("apply::crash::at_every_request", crash_at_every_request),
     ("apply::crash::crash_by_a_signal", crash_by_a_signal),
     ("apply::crash::with_shards", |bed| crash_with_shards(bed.standalone())),
+    ("apply::crash::rebind_to_another_guest", rebinding::to_another_guest),
+    ("apply::crash::rebind_to_another_management_cluster", rebinding::to_another_management_cluster),
+    ("apply::crash::move_of_both_inventories", moving::both_inventories),
+    ("apply::crash::move_with_shards", moving::with_shards),
 ];
 
 /// Takes up to half an hour: `make test-crash`. The longest cases come first. An install uses the CPU and a delete
@@ -35,91 +42,8 @@ pub(crate) const WHOLE: &[TestBedCase] = &[
     ("apply::crash::whole_upgrade", whole_upgrade),
 ];
 
-/// The cluster at whose requests a run is interrupted, and whether before or after the response.
-const MANAGEMENT: &[Cluster] = &[Cluster::Management];
-const GUEST: &[Cluster] = &[Cluster::Guest];
-const ALL: &[Cluster] = &[Cluster::Both, Cluster::Management, Cluster::Guest];
-const BEFORE: &[When] = &[When::Before];
-const AFTER: &[When] = &[When::After];
-const BOTH: &[When] = &[When::Before, When::After];
-
-fn fixture(revision: &str) -> PathBuf {
-    repository().join("tests/data/crash").join(revision)
-}
-
-/// An initial state and a command.
-struct Scene<'b> {
-    clusters: Vec<(Cluster, &'b TestCluster)>,
-    project: Project,
-    verb: Verb,
-    at: &'static [Cluster],
-    when: &'static [When],
-}
-
-impl<'b> Scene<'b> {
-    fn standalone(cluster: &'b TestCluster, folder: &Path, verb: Verb) -> Self {
-        let project = Project::load(folder, "standalone");
-        Self { clusters: vec![(Cluster::Both, cluster)], project, verb, at: ALL, when: BOTH }
-    }
-
-    fn run(&self) {
-        let summary = block_on(self.project.run(self.verb, &self.clusters));
-        assert!(!summary.has_problems(), "{}", summary.lines());
-    }
-
-    /// Interrupts a run at each request of an undisturbed run, runs again, and compares the results.
-    fn cut_off_everywhere(&self) {
-        let begin: Vec<BaseState> =
-            self.clusters.iter().map(|(_, cluster)| BaseState::remember(&cluster.control_plane)).collect();
-        let back = || {
-            std::thread::scope(|scope| {
-                for ((_, cluster), state) in self.clusters.iter().zip(&begin) {
-                    scope.spawn(|| {
-                        cluster.proxy.reset();
-                        state.restore(&cluster.control_plane);
-                    });
-                }
-            });
-        };
-        let kinds: Vec<Vec<String>> = self.clusters.iter().map(|(_, cluster)| kinds_of(cluster)).collect();
-        back();
-        self.run();
-        let requests: Vec<usize> =
-            self.clusters.iter().map(|(_, cluster)| cluster.proxy.seen().len()).collect();
-        let kinds: Vec<Vec<String>> = kinds
-            .into_iter()
-            .zip(&self.clusters)
-            .map(|(kinds, (_, cluster))| [kinds, kinds_of(cluster)].concat())
-            .collect();
-        let all_ours = || -> Vec<Value> {
-            self.clusters.iter().zip(&kinds).map(|((_, cluster), kinds)| ours(cluster, kinds)).collect()
-        };
-        let expected = all_ours();
-        eprintln!("an undisturbed run makes {requests:?} requests");
-        let start = Instant::now();
-        let mut cuts = 0;
-        let cut = self.clusters.iter().zip(&requests).filter(|((cluster, _), _)| self.at.contains(cluster));
-        for ((_, cluster), requests) in cut {
-            for number in 1..=*requests {
-                for when in self.when.iter().copied() {
-                    back();
-                    let stop = cluster.proxy.stop_at(number, when);
-                    block_on(async {
-                        tokio::select! {
-                            // Requests run concurrently, so there may be one fewer this time.
-                            _ = self.project.run(self.verb, &self.clusters) => {}
-                            _ = stop.reached() => {}
-                        }
-                    });
-                    self.clusters.iter().for_each(|(_, cluster)| cluster.proxy.reset());
-                    self.run();
-                    assert_eq!(all_ours(), expected, "cut off {when:?} request {number}");
-                    cuts += 1;
-                }
-            }
-        }
-        eprintln!("cut off {cuts} times in {:?}", start.elapsed());
-    }
+fn fixture(name: &str) -> PathBuf {
+    repository().join("tests/data/crash").join(name)
 }
 
 /// The two clusters of the test bed serve as independent clusters here.
@@ -166,12 +90,18 @@ fn crash_during_an_upgrade(cluster: &TestCluster) {
 fn crash_with_shards(cluster: &TestCluster) {
     cluster.apply_yaml("apiVersion: v1\nkind: Namespace\nmetadata: {name: crash}\n");
     let folder = in_a_namespace_of_others();
-    let mut scene = Scene::standalone(cluster, folder.path(), Verb::Apply);
-    scene.project = scene.project.with_shards();
-    scene.cut_off_everywhere();
+    with_shards(cluster, folder.path(), Verb::Apply).cut_off_everywhere();
     let path = "/api/v1/namespaces/openshift-config-managed/configmaps/transship-standalone";
     let shards = cluster.get(path).unwrap()["data"]["shards"].as_str().unwrap().split(' ').count();
     assert!(shards > 1, "{shards}");
+    // The last requests of `delete` are those that delete the inventory and the Lease.
+    Scene { when: AFTER, last: 20, ..with_shards(cluster, folder.path(), Verb::Delete) }.cut_off_everywhere();
+}
+
+/// Returns a scene in which a command stores inventories in shards.
+fn with_shards<'b>(cluster: &'b TestCluster, folder: &Path, verb: Verb) -> Scene<'b> {
+    let project = Project::load(folder, "standalone").with_shards();
+    Scene::on_one(cluster, Command::here(project, verb))
 }
 
 fn crash_during_a_delete(cluster: &TestCluster) {
@@ -208,6 +138,8 @@ fn crash_by_a_signal(bed: &TestBed) {
     let cluster = bed.standalone();
     let folder = fixture("one");
     let (before, mut killed) = (BaseState::remember(&cluster.control_plane), 0);
+    let kubeconfig = cluster.kubeconfig().display().to_string();
+    let arguments = ["apply", "--topology", "standalone", "--kubeconfig", &kubeconfig].map(str::to_owned);
     assert_eq!(run_standalone(cluster, &folder, "apply", &[]).code, 0);
     let requests = cluster.proxy.seen().len();
     let kinds = kinds_of(cluster);
@@ -217,7 +149,7 @@ fn crash_by_a_signal(bed: &TestBed) {
         before.restore(&cluster.control_plane);
         let number = 1 + round * (requests - 1) / 9;
         let stop = cluster.proxy.stop_at(number, if round % 2 == 0 { When::Before } else { When::After });
-        killed += usize::from(kill_at(cluster, &folder, stop));
+        killed += usize::from(kill_at(&folder, &arguments, stop));
         cluster.proxy.reset();
         let run = run_standalone(cluster, &folder, "apply", &[]);
         assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
@@ -226,33 +158,14 @@ fn crash_by_a_signal(bed: &TestBed) {
     assert!(killed >= 8, "only {killed} of 10 signals came in time");
 }
 
-fn kill_at(cluster: &TestCluster, folder: &Path, stop: crate::fault_proxy::Stop) -> bool {
-    let kubeconfig = cluster.kubeconfig().display().to_string();
-    let mut command = program(folder);
-    command.args(["apply", "--topology", "standalone", "--kubeconfig", &kubeconfig]);
-    let mut child =
-        command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
-    let reached = stop.wait(std::time::Duration::from_secs(20)).is_some();
-    child.kill().unwrap();
-    child.wait().unwrap();
-    reached
-}
-
-/// A payload for both clusters of a hosted control plane.
-fn whole<'b>(bed: &'b TestBed, folder: &Path, verb: Verb) -> Scene<'b> {
-    let project = Project::load(folder, "hypershift");
-    let clusters = vec![(Cluster::Management, &bed.management), (Cluster::Guest, &bed.guest)];
-    Scene { clusters, project, verb, at: ALL, when: BOTH }
-}
-
 fn whole_install(bed: &TestBed, at: &'static [Cluster], when: &'static [When]) {
-    Scene { at, when, ..whole(bed, repository(), Verb::Apply) }.cut_off_everywhere();
+    Scene { at, when, ..Scene::hosted(bed, repository(), Verb::Apply) }.cut_off_everywhere();
 }
 
 fn whole_upgrade(bed: &TestBed) {
-    whole(bed, repository(), Verb::Apply).run();
+    Scene::hosted(bed, repository(), Verb::Apply).run();
     let next = next_release();
-    whole(bed, next.path(), Verb::Apply).cut_off_everywhere();
+    Scene::hosted(bed, next.path(), Verb::Apply).cut_off_everywhere();
     assert!(
         bed.management
             .get("/apis/policy/v1/namespaces/clusters-example/poddisruptionbudgets/csi-snapshot-webhook-pdb")
@@ -262,8 +175,8 @@ fn whole_upgrade(bed: &TestBed) {
 }
 
 fn whole_delete(bed: &TestBed, at: &'static [Cluster], when: &'static [When]) {
-    whole(bed, repository(), Verb::Apply).run();
-    Scene { at, when, ..whole(bed, repository(), Verb::Delete) }.cut_off_everywhere();
+    Scene::hosted(bed, repository(), Verb::Apply).run();
+    Scene { at, when, ..Scene::hosted(bed, repository(), Verb::Delete) }.cut_off_everywhere();
 }
 
 /// Returns the bundled payload as a later release might have it: another version, other images, and two objects fewer.

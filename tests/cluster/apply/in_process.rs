@@ -4,9 +4,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use transship::Cluster;
+use transship::Diagnostic;
 use transship::Plan;
 use transship::Profile;
-use transship::apply::{self, Approval, DeleteOutcome, Endpoint, Event, Options, Summary, TargetCluster};
+use transship::apply::{
+    self, Approval, DeleteOutcome, Endpoint, Event, Options, Rebinding, Summary, TargetCluster,
+};
 
 use crate::test_cluster::TestCluster;
 
@@ -22,6 +25,8 @@ pub(crate) struct Project {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verb {
     Apply,
+    /// `apply --rebind`
+    Rebind,
     Delete,
 }
 
@@ -39,7 +44,11 @@ impl Project {
     }
 
     /// Runs a command on the clusters of the profiles.
-    pub(crate) async fn run(&self, verb: Verb, clusters: &[(Cluster, &TestCluster)]) -> Summary {
+    pub(crate) async fn run(
+        &self,
+        verb: Verb,
+        clusters: &[(Cluster, &TestCluster)],
+    ) -> Result<Summary, Diagnostic> {
         let mut targets = Vec::new();
         for (profile, plan) in profiles(&self.of, self.topology).into_iter().zip(&self.plans) {
             let (_, cluster) = clusters.iter().find(|(cluster, _)| *cluster == profile.cluster).unwrap();
@@ -58,6 +67,7 @@ impl Project {
             // The next run waits that long for an interrupted one.
             lease_duration: Duration::from_secs(1),
             part_size: self.part_size,
+            rebinding: if verb == Verb::Rebind { Rebinding::On } else { Rebinding::Off },
             ..Options::default()
         };
         let tell = |event: &Event| {
@@ -66,12 +76,12 @@ impl Project {
             }
         };
         match verb {
-            Verb::Apply => apply::apply(targets, &options, tell).await.unwrap(),
-            Verb::Delete => match apply::delete(targets, &options, tell).await.unwrap() {
+            Verb::Apply | Verb::Rebind => apply::apply(targets, &options, tell).await,
+            Verb::Delete => Ok(match apply::delete(targets, &options, tell).await? {
                 DeleteOutcome::Done(summary) => summary,
                 // An interrupted run deleted everything.
                 DeleteOutcome::NothingFound(_) => Summary::default(),
-            },
+            }),
         }
     }
 }

@@ -23,6 +23,10 @@ pub(crate) const CASES: &[TestBedCase] = &[
     ),
     ("apply::identity::another_guest_needs_rebind", another_guest_needs_rebind),
     (
+        "apply::identity::moved_inventories_must_record_the_same_clusters",
+        moved_inventories_must_record_the_same_clusters,
+    ),
+    (
         "apply::identity::an_edited_binding_in_the_guest_stops_only_the_guest",
         an_edited_binding_in_the_guest_stops_only_the_guest,
     ),
@@ -160,6 +164,39 @@ fn another_guest_needs_rebind(bed: &TestBed) {
     assert_code(&project.run_hosted(bed, "apply", &["--rebind"]), 0);
     assert_eq!(bed.management.get(MANAGEMENT_INVENTORY).unwrap()["data"]["guestUID"], guest);
     assert_code(&project.run_hosted(bed, "apply", &[]), 0);
+}
+
+/// The inventories in the earlier place record another guest than the one that responds.
+fn moved_inventories_must_record_the_same_clusters(bed: &TestBed) {
+    let project = Project::new();
+    assert_code(&project.run_hosted(bed, "apply", &[]), 0);
+    let guest = uid(&bed.guest, "kube-system");
+    patch_as(&bed.management, "admin", MANAGEMENT_INVENTORY, &json!({"data": {"guestUID": "another"}}));
+    for path in ["profiles/mc.yaml", "profiles/guest.yaml"] {
+        let text = std::fs::read_to_string(project.path().join(path)).unwrap();
+        project.write(path, &text.replace("topology: hypershift\n", "topology: renamed\n"));
+    }
+    let [management_kubeconfig, guest_kubeconfig] =
+        [&bed.management, &bed.guest].map(|cluster| cluster.kubeconfig().display().to_string());
+    let flags = [
+        ["inventory", "move"],
+        ["--topology", "renamed"],
+        ["--from-topology", "hypershift"],
+        ["--management-kubeconfig", &management_kubeconfig],
+        ["--guest-kubeconfig", &guest_kubeconfig],
+    ];
+    let marks = Marks::set(bed);
+    let refused = run_in(project.path(), &flags.concat());
+    assert_code(&refused, 2);
+    let expected = format!(
+        "error: the hosted control plane belongs to another guest\n  \
+         note: expected: the guest with the uid another\n  note: found: the guest with the uid {}\n",
+        guest.as_str().unwrap()
+    );
+    assert!(refused.stderr.contains(&expected), "{}", refused.stderr);
+    marks.assert_no_writes(bed);
+    patch_as(&bed.management, "admin", MANAGEMENT_INVENTORY, &json!({"data": {"guestUID": guest}}));
+    assert_code(&run_in(project.path(), &flags.concat()), 0);
 }
 
 /// The guest's administrator can edit the inventory of the guest, and stops only updates of the guest with that.
