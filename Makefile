@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help test test-crash test-races lint deny advisories dist bench golden docs schema crds fuzz playground
+.PHONY: help test test-crash test-races test-skew lint deny advisories dist bench golden docs schema crds fuzz playground
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -14,6 +14,9 @@ test-crash: ## Run the crash tests, which interrupt install, upgrade and delete 
 
 test-races: ## Run fifty races of each kind between two commands that write (minutes)
 	TRANSSHIP_RACES=1 cargo test --locked --test cluster -- --nocapture
+
+test-skew: ## Run the storage payload and the hard cases with the oldest supported Kubernetes (minutes; builds it once)
+	TRANSSHIP_SKEW=1 CI=true cargo test --locked --test cluster
 
 lint: deny ## Check formatting, clippy with warnings denied, rustdoc and dependencies
 	cargo fmt --all --check

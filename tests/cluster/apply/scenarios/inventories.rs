@@ -35,6 +35,10 @@ pub(crate) const CASES: &[TestBedCase] = &[
         a_webhook_that_rejects_the_inventory_can_be_corrected,
     ),
     ("apply::inventories::a_renamed_topology_moves_its_inventory", a_renamed_topology_moves_its_inventory),
+    (
+        "apply::inventories::a_move_keeps_what_was_recorded_meanwhile",
+        a_move_keeps_what_was_recorded_meanwhile,
+    ),
 ];
 
 fn delete(cluster: &TestCluster, project: &Project, more: &[&str]) -> Run {
@@ -326,4 +330,29 @@ fn a_renamed_topology_moves_its_inventory(bed: &TestBed) {
     assert_eq!(written_paths(cluster, mark), Vec::<String>::new());
     assert_code(&run(&["delete"], &["--approve-delete", "13"]), 0);
     assert!(cluster.get(DEPLOYMENT_PATH).is_none());
+}
+
+/// A move was interrupted before it deleted the old inventory, and a command with the earlier name added an object to it.
+fn a_move_keeps_what_was_recorded_meanwhile(bed: &TestBed) {
+    let (cluster, project) = (&bed.guest, Project::new());
+    project.apply_ok(cluster, &[]);
+    let mut old = cluster.get(INVENTORY).unwrap();
+    let profile = std::fs::read_to_string(project.path().join("profiles/standalone.yaml")).unwrap();
+    project.write("profiles/standalone.yaml", &profile.replace("topology: standalone", "topology: alone"));
+    let kubeconfig = cluster.kubeconfig().display().to_string();
+    let cluster_flags = ["--topology", "alone", "--kubeconfig", &kubeconfig];
+    let command = [&["inventory", "move", "--from-topology", "standalone"], &cluster_flags[..]].concat();
+    assert_code(&run_in(project.path(), &command), 0);
+    let objects = old["data"]["objects"].as_str().unwrap().to_owned();
+    old["data"]["objects"] = json!(objects + "v1 ConfigMap openshift-op late - - - -\n");
+    old["metadata"] = json!({"name": "transship-standalone", "labels": old["metadata"]["labels"]});
+    let maps = "/api/v1/namespaces/openshift-config-managed/configmaps";
+    create(cluster, "transship", maps, &old).ok().unwrap();
+    let moved = run_in(project.path(), &command);
+    assert_code(&moved, 0);
+    assert!(moved.stdout.starts_with("moved 14 objects from "), "{}", moved.stdout);
+    assert!(cluster.get(INVENTORY).is_none());
+    let new = cluster.get(&format!("{maps}/transship-alone")).unwrap();
+    let objects = new["data"]["objects"].as_str().unwrap();
+    assert_eq!((objects.lines().count(), objects.contains(" late ")), (OBJECTS + 1, true));
 }
