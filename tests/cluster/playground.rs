@@ -51,7 +51,9 @@ pub(crate) fn follow_version(bed: &TestBed) {
     for cluster in clusters {
         for deployment in cluster.list("/apis/apps/v1/deployments") {
             if let Some(version) = operator_version(&deployment) {
-                clusters.iter().for_each(|cluster| cluster.stand_in.version(version));
+                for cluster in clusters {
+                    cluster.stand_in.version(version);
+                }
             }
         }
     }
