@@ -288,13 +288,16 @@ fn a_webhook_that_rejects_the_inventory_can_be_corrected(bed: &TestBed) {
         let path = "/api/v1/namespaces/default/configmaps?dryRun=All";
         cluster.attempt("POST", path, &dry).is_some_and(|response| response.code >= 400)
     });
+    // The inventory must list a new object before it is created.
+    project.write_manifest("65_more", &config_map("more", "one"));
     let run = project.apply(cluster, &[]);
     assert_code(&run, 3);
+    assert!(cluster.get(&map("more")).is_none());
     project.write_manifest("60_closed", &closed("Ignore", "https://127.0.0.1:1/check"));
     project.write_manifest("70_new", &config_map("new", "one"));
     project.apply_ok(cluster, &["--retry-timeout", "15s", "--timeout", "40s"]);
     assert!(cluster.get(&map("new")).is_some());
-    assert_eq!(inventory(cluster).len(), OBJECTS + 2);
+    assert_eq!(inventory(cluster).len(), OBJECTS + 3);
 }
 
 fn a_renamed_topology_moves_its_inventory(bed: &TestBed) {
