@@ -65,7 +65,7 @@ pub(crate) struct LabelledObject {
     json: Box<RawValue>,
 }
 
-/// What identifies an item of a list. The items have no `kind` and `apiVersion` if they are of one built-in kind.
+/// The fields that identify an item of a list. The items have no `kind` and `apiVersion` if they are of one built-in kind.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct ItemIdentity {

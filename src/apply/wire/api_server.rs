@@ -50,7 +50,7 @@ pub(crate) struct Response<T = Value> {
     pub(crate) warnings: Vec<String>,
 }
 
-/// What a response is read into.
+/// A type that a response is read into.
 pub(crate) trait ResponseBody: DeserializeOwned {
     /// Returns an upper bound for the memory that the body needs, from its JSON text.
     fn memory(text: &[u8]) -> usize;

@@ -87,7 +87,7 @@ fn operators_of_operators_count() {
     assert_eq!(names(&objects), ["Deployment/driver-operator"]);
 }
 
-/// What the page of the operands adds belongs to the operands.
+/// The additions of the page of the operands belong to the operands.
 #[test]
 fn additions_of_operands_are_left_to_the_operator() {
     let added =

@@ -45,7 +45,7 @@ pub(super) struct Scene<'b> {
     pub(super) when: &'static [When],
     /// Interrupts a run only at this many of its last requests to each cluster.
     pub(super) last: usize,
-    /// What happens between a crash and the next run.
+    /// The steps between a crash and the next run.
     pub(super) after_crash: Box<dyn Fn(When) + 'b>,
 }
 
