@@ -1,5 +1,5 @@
-//! The objects that exist in one cluster: those that are rendered, those that a controller creates because of them,
-//! the declared externals, and those that every cluster has.
+//! The objects that exist in one cluster: those that are rendered, those that a controller creates because of them, those
+//! that are left to operators, the declared externals, and those that every cluster has.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -97,6 +97,7 @@ impl<'a> ClusterIndex<'a> {
                 }
             }
         }
+        index.add_left_to_operators(cluster);
         for (kind, _, namespace, name) in index.rendered.keys().chain(index.created.keys()) {
             index.names.entry((kind, namespace)).or_default().push(name);
         }
@@ -111,6 +112,15 @@ impl<'a> ClusterIndex<'a> {
         self.rendered.insert((&id.kind, &id.group, &id.namespace, &id.name), object);
         self.any_namespace.insert((&id.kind, &id.group, &id.name));
         self.namespaces.insert(if id.kind == "Namespace" { &id.name } else { &id.namespace });
+    }
+
+    /// Adds the objects that operators create instead of transship. What the data of these objects will be is up to the
+    /// operators.
+    fn add_left_to_operators(&mut self, cluster: &'a Rendered<'a>) {
+        for (manifest, namespace) in cluster.left_to_operators() {
+            let id = &manifest.id;
+            self.created.insert((&id.kind, &id.group, namespace, &id.name), &[]);
+        }
     }
 
     /// Adds the Secret that service-ca creates for an annotated Service.

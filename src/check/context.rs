@@ -8,6 +8,9 @@ use super::label_index::LabelIndex;
 use super::network_policies::{NetworkPolicies, network_policies};
 use super::rbac::{self, BoundAccounts};
 use super::served_kinds::ServedKinds;
+use crate::diagnostic::Diagnostic;
+use crate::expand::Variables;
+use crate::language::{Marked, Need, unmet};
 use crate::object::{Cluster, ReferenceRule, Scopes};
 use crate::payload::Manifest;
 use crate::select::would_match;
@@ -33,23 +36,26 @@ pub(super) struct CheckContext<'a> {
     pub(super) reference_rules: Vec<ReferenceRule<'a>>,
     /// The pullspecs of the releases of all clusters.
     pub(super) release_images: HashSet<&'a str>,
+    /// What pages need in this cluster, each with its component.
+    pub(super) needs: Vec<(&'a str, &'a Marked<Need>)>,
     /// Namespace and name of each Service of the payload, before a profile moves it to its namespace.
     payload_services: HashSet<(&'a str, &'a str)>,
 }
 
 impl<'a> CheckContext<'a> {
+    /// Indexes a cluster. Fails if the condition of a need cannot be evaluated.
     pub(super) fn new(
         rendered: &'a Rendered<'a>,
         here: &'a ClusterIndex<'a>,
         others: Vec<&'a ClusterIndex<'a>>,
-    ) -> Self {
+    ) -> Result<Self, Diagnostic> {
         let mut payload_services = HashSet::new();
         for manifest in &rendered.view.payload.manifests {
             if manifest.id.kind == "Service" {
                 payload_services.insert((manifest.id.namespace.as_str(), manifest.id.name.as_str()));
             }
         }
-        Self {
+        Ok(Self {
             rendered,
             here,
             others,
@@ -61,8 +67,9 @@ impl<'a> CheckContext<'a> {
             network_policies: network_policies(&rendered.objects),
             reference_rules: rendered.view.context.profiles.checks.reference_rules(),
             release_images: rendered.view.payload.pullspecs().collect(),
+            needs: needs(rendered)?,
             payload_services,
-        }
+        })
     }
 
     /// Returns the role of this cluster in its topology.
@@ -97,4 +104,21 @@ impl<'a> CheckContext<'a> {
         self.payload_services.contains(&(namespace, name))
             && self.others.iter().any(|other| other.has_in_any_namespace("Service", "", name))
     }
+}
+
+/// Returns what pages need in a cluster, each with its component.
+fn needs<'a>(rendered: &'a Rendered<'a>) -> Result<Vec<(&'a str, &'a Marked<Need>)>, Diagnostic> {
+    let view = &rendered.view;
+    let mut needs = Vec::new();
+    for (component, page) in &view.payload.pages {
+        let variables = Variables::of(view, component);
+        for need in &page.needs {
+            let is_here =
+                need.value.cluster.includes(view.profile.cluster) && view.profile.is_in(&need.value.profiles);
+            if is_here && unmet(&need.value.when, &variables, view.context.sources)?.is_none() {
+                needs.push((component.as_str(), need));
+            }
+        }
+    }
+    Ok(needs)
 }

@@ -20,6 +20,7 @@
 //! | `excessive_rights` | that no role or binding grants more than a workload needs |
 //! | `broad_subjects` | that no binding is for everyone |
 //! | `needs` | that ServiceAccounts hold the rights that pages declare, and those that they grant |
+//! | `needed_objects` | that the objects exist that pages declare |
 //! | `pod_tokens` | that pods in the management cluster have no unneeded token, and that no token lives forever |
 //! | `control_plane_secrets` | that pods do not read the keys and kubeconfigs of the hosted control plane itself |
 //! | `literal_secrets` | that no container has a password in its variables, arguments or probes |
@@ -75,6 +76,7 @@ mod label_index;
 mod literal_secrets;
 mod merge;
 mod namespaces;
+mod needed_objects;
 mod needs;
 mod network_policies;
 mod node_access;
@@ -148,7 +150,7 @@ pub(crate) fn check(clusters: &[Rendered<'_>]) -> Result<Vec<Checked>, Diagnosti
     for (position, (cluster, index)) in clusters.iter().zip(&indexes).enumerate() {
         let (before, after) = (&indexes[..position], &indexes[position + 1..]);
         let others = before.iter().chain(after).collect();
-        let mut checked = check_cluster(&CheckContext::new(cluster, index, others));
+        let mut checked = check_cluster(&CheckContext::new(cluster, index, others)?);
         allowances::apply(cluster, &mut checked);
         checked.findings.iter_mut().for_each(|finding| finding.mask(&secrets));
         results.push(checked);

@@ -7,6 +7,7 @@ use super::context::CheckContext;
 use super::field::Field;
 use super::finding::{Finding, Report};
 use super::held_rights::{Account, HeldRights, RBAC, RoleBindings, UnknownRole, rbac_right};
+use super::needed_objects;
 use crate::language::{Check, Marked, Need, NeedCluster, NeededRule, Selector};
 use crate::object::{Object, Rights, RoleRule};
 use crate::yaml::Mark;
@@ -19,13 +20,8 @@ const GRANTING: [&str; 4] = ["clusterroles", "clusterrolebindings", "roles", "ro
 pub(super) fn check(context: &CheckContext<'_>, report: &mut Report) {
     let check = NeedsCheck { context, bindings: RoleBindings::new(&context.rendered.objects) };
     let mut granting = HashSet::new();
-    for (component, page) in &context.rendered.view.payload.pages {
-        for need in &page.needs {
-            let profile = context.rendered.view.profile;
-            if need.value.cluster.includes(profile.cluster) && profile.is_in(&need.value.profiles) {
-                check.check_need(component, need, &mut granting, report);
-            }
-        }
+    for (component, need) in &context.needs {
+        check.check_need(component, need, &mut granting, report);
     }
     check.check_undeclared(&granting, report);
 }
@@ -64,6 +60,7 @@ impl<'a> NeedsCheck<'a> {
         for role in &need.value.grants {
             self.check_grant(account, need, role, report);
         }
+        needed_objects::check(account, need, self.context, report);
     }
 
     /// Returns the rendered ServiceAccount of a need. Reports one that the component does not have; skips one whose

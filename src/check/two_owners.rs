@@ -36,15 +36,9 @@ pub(super) fn check(context: &CheckContext<'_>, report: &mut Report) {
 
 /// Returns the manifests that are left to operators, by the identities that their objects have in this cluster.
 fn left_to_operators<'a>(context: &CheckContext<'a>) -> HashMap<ObjectId, &'a Manifest> {
-    let view = &context.rendered.view;
-    let namespace = context.rendered.namespace.as_ref();
     let mut left_to_operators = HashMap::new();
-    for index in &context.rendered.selection.left_to_operators {
-        let manifest = &view.payload.manifests[*index];
-        let mut id = manifest.id.clone();
-        if let Some(namespace) = namespace.filter(|_| !id.namespace.is_empty()) {
-            namespace.clone_into(&mut id.namespace);
-        }
+    for (manifest, namespace) in context.rendered.left_to_operators() {
+        let id = ObjectId { namespace: namespace.to_owned(), ..manifest.id.clone() };
         left_to_operators.insert(id, manifest);
     }
     left_to_operators

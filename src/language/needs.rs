@@ -1,11 +1,12 @@
-//! The rights that the workloads of a component use, which a page declares under `needs`.
+//! The rights and objects that the workloads of a component use, which a page declares under `needs`.
 
 use super::typed::{Marked, Reader, string_enum, typed};
-use crate::object::{Cluster, RoleRule, Selector};
+use super::when::When;
+use crate::object::{Cluster, RoleRule, Selector, SelectorError};
 use crate::yaml::Text;
 
 typed! {
-    /// The rights that one identity uses in one cluster.
+    /// The rights and objects that one identity uses in one cluster.
     pub(crate) struct Need ("a need") {
         /// The identity, as `ServiceAccount/name`: a ServiceAccount of the component.
         "identity" identity: Marked<Selector>,
@@ -13,12 +14,16 @@ typed! {
         "cluster" cluster: NeedCluster,
         /// The namespace in which the identity needs the rights. The default is its own namespace for `management`, and the whole cluster for `guest`. If the profile has a namespace, that namespace is used instead.
         "namespace" namespace: Option<String>,
-        /// The profiles in which it needs the rights. The default is all profiles.
+        /// The profiles in which it needs the rights and objects. The default is all profiles.
         "in" profiles: Vec<Marked<String>>,
+        /// It needs them only if these conditions hold.
+        "when" when: When,
         /// The rights that it uses, as in a Role.
         "rules" rules: Vec<NeededRule>,
         /// Roles and ClusterRoles that it creates and binds for others.
         "grants" grants: Vec<Marked<Selector>>,
+        /// Objects that it reads, or that objects which it creates use, as `Kind.group/name` or `Kind.group/namespace/name`. The default of the namespace is that of the identity.
+        "objects" objects: Vec<Marked<Selector>>,
     }
 }
 
@@ -93,9 +98,13 @@ pub(super) fn check_needs(needs: &[Marked<Need>], reader: &mut Reader<'_>) {
                     Some("write Role/name or ClusterRole/name".into());
             }
         }
-        if need.rules.is_empty() && need.grants.is_empty() {
-            reader.error(*mark, "the need has neither `rules` nor `grants`").help =
-                Some("add the rules that the identity uses, or the roles that it creates for others".into());
+        for object in need.objects.iter().filter(|object| object.value.name.is_none()) {
+            reader.error(object.mark, format!("`{}` has no name", object.value)).help =
+                Some(SelectorError::NoName.help().into());
+        }
+        if need.rules.is_empty() && need.grants.is_empty() && need.objects.is_empty() {
+            reader.error(*mark, "the need has no `rules`, `grants` or `objects`").help =
+                Some("add the rights that the identity uses, the roles that it creates for others, or the objects that it reads".into());
         }
         if !need.rules.iter().all(NeededRule::is_complete) {
             reader

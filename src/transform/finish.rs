@@ -11,6 +11,7 @@ use crate::language::template::substitute_text;
 use crate::language::{DnsLabel, Marked};
 use crate::object::{Cluster, Object, has_pods, mask};
 use crate::parallel::{self, MIN_COMPONENTS_PER_THREAD};
+use crate::payload::Manifest;
 use crate::select::Selection;
 use crate::yaml::Sources;
 
@@ -28,6 +29,18 @@ pub(crate) struct Rendered<'a> {
     pub(crate) hosted_control_plane: Option<String>,
     /// Warnings about the result.
     pub(crate) warnings: Vec<Diagnostic>,
+}
+
+impl Rendered<'_> {
+    /// Returns the manifests that are left to operators, each with the namespace that its object has in this cluster.
+    pub(crate) fn left_to_operators(&self) -> impl Iterator<Item = (&Manifest, &str)> {
+        self.selection.left_to_operators.iter().map(|index| {
+            let manifest = &self.view.payload.manifests[*index];
+            let own = manifest.id.namespace.as_str();
+            let namespace = if own.is_empty() { None } else { self.namespace.as_deref() };
+            (manifest, namespace.unwrap_or(own))
+        })
+    }
 }
 
 /// Finishes clusters of one topology. `others` are its other clusters: they are finished only if a patch has no effect in

@@ -127,6 +127,7 @@ impl<'a> NameChecker<'a> {
         }
         for need in &page.needs {
             self.check_profiles_exist(&need.value.profiles);
+            self.check_when(&need.value.when, &parameters_only);
         }
         // transship fills in `${…}` only if the page has `values`. Otherwise it may belong to a shell script.
         if !page.values.is_empty() {

@@ -45,20 +45,20 @@ var sources = []source{
 	{
 		module:    openshift,
 		files:     "payload-manifests/crds/*_storage_01_storages*.crd.yaml",
-		component: "cluster-storage-operator",
+		component: "storage",
 		rename:    sameName,
 	},
 	{
 		module:    openshift,
 		files:     "payload-manifests/crds/*_csi-driver_01_clustercsidrivers*.crd.yaml",
-		component: "cluster-storage-operator",
+		component: "storage",
 		rename:    sameName,
 	},
 	{
 		// This CRD is not in payload-manifests: the operator's own manifests have it.
 		module:    openshift,
 		files:     "operator/v1/zz_generated.crd-manifests/*_csi-snapshot-controller_01_csisnapshotcontrollers*.crd.yaml",
-		component: "csi-snapshot-controller",
+		component: "storage",
 		// With upstream's run level 80 it would come after the object that needs it.
 		rename: func(name string) string { return strings.Replace(name, "0000_80_", "0000_10_", 1) },
 	},
