@@ -45,6 +45,7 @@ mod moved_references;
 mod namespace;
 mod needs;
 mod nothing_vanishes;
+mod operands;
 mod order;
 mod order_and_absence;
 mod parameters;

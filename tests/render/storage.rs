@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+pub(crate) use crate::operands::render_all as render;
 use crate::support::{TestProject, repository, run_in};
 
 /// Kind and name.
@@ -11,13 +12,6 @@ pub(crate) type Named = (String, String);
 
 pub(crate) const MANAGEMENT: &str = "hypershift-mc";
 pub(crate) const GUEST: &str = "hypershift-guest";
-
-pub(crate) fn render(profile: &str, more: &[&str]) -> Vec<Value> {
-    let run =
-        run_in(&repository(), &[&["render", "--profile", profile, "-o", "json"][..], more].concat(), "");
-    assert_eq!(run.code, 0, "{}", run.stderr);
-    run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
 
 pub(crate) fn named(object: &Value) -> Named {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
@@ -53,8 +47,9 @@ fn objects_of(file: &str) -> Vec<Named> {
     for entry in walkdir::WalkDir::new(repository().join("payload")) {
         let path = entry.unwrap().into_path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        let aws = path.to_string_lossy().contains("/aws-ebs-csi-driver");
-        let of_operator = path.to_string_lossy().contains("/aws-ebs-csi-driver-operator/");
+        let aws = path.to_string_lossy().contains("/aws-ebs");
+        let of_operator =
+            ["/aws-ebs-csi-driver-operator/", "/aws-ebs/"].iter().any(|it| path.to_string_lossy().contains(it));
         let home = match file {
             _ if operator => of_operator,
             _ if file.starts_with("awso/") || file.starts_with("aws-ebs-csi-driver-operator/") => {
@@ -83,33 +78,49 @@ const NOT_IN_A_ROW: [(&str, &str, &str); 2] = [
     ("guest", "ServiceAccount", "csi-snapshot-webhook"),
 ];
 
-#[test]
-fn each_object_is_in_the_cluster_that_the_design_document_names() {
-    let rows: Vec<Value> = serde_json::from_str(
-        &std::fs::read_to_string(repository().join("tests/data/placement.json")).unwrap(),
-    )
-    .unwrap();
+/// A row of the tables in the design document.
+pub(crate) struct PlacementRow {
+    /// A file of the payload, under its name at the time.
+    pub(crate) file: String,
+    /// Who creates the objects.
+    pub(crate) who: String,
+    pub(crate) objects: Vec<Named>,
+    /// `management` and `guest`.
+    pub(crate) clusters: Vec<String>,
+}
+
+/// Returns all rows of the tables in the design document.
+pub(crate) fn placement() -> Vec<PlacementRow> {
+    let text = std::fs::read_to_string(repository().join("tests/data/placement.json")).unwrap();
+    let rows: Vec<Value> = serde_json::from_str(&text).unwrap();
     assert_eq!(rows.len(), 75);
-    let mut expected: BTreeMap<Named, BTreeSet<String>> = BTreeMap::new();
+    let mut placement = Vec::new();
     for row in &rows {
-        let file = row["file"].as_str().unwrap();
+        let text = |field: &str| row[field].as_str().unwrap().to_owned();
+        let file = text("file");
         let objects: Vec<Named> = match row["objects"].as_array() {
-            Some(objects) => objects
-                .iter()
-                .map(|object| {
-                    (object["kind"].as_str().unwrap().to_owned(), object["name"].as_str().unwrap().to_owned())
-                })
-                .collect(),
-            None => objects_of(file),
+            Some(objects) => objects.iter().map(object_of_row).collect(),
+            None => objects_of(&file),
         };
         assert!(!objects.is_empty(), "no manifest for {file}");
-        for object in objects {
-            let clusters = row["clusters"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .map(|cluster| cluster.as_str().unwrap().to_owned());
-            expected.entry(object).or_default().extend(clusters);
+        let clusters = row["clusters"].as_array().unwrap();
+        let clusters = clusters.iter().map(|cluster| cluster.as_str().unwrap().to_owned()).collect();
+        placement.push(PlacementRow { file, who: text("who"), objects, clusters });
+    }
+    placement
+}
+
+fn object_of_row(object: &Value) -> Named {
+    (object["kind"].as_str().unwrap().to_owned(), object["name"].as_str().unwrap().to_owned())
+}
+
+/// Each row holds in a rendering with one of the values of `operands`.
+#[test]
+fn each_object_is_in_the_cluster_that_the_design_document_names() {
+    let mut expected: BTreeMap<Named, BTreeSet<String>> = BTreeMap::new();
+    for row in placement() {
+        for object in row.objects {
+            expected.entry(object).or_default().extend(row.clusters.iter().cloned());
         }
     }
     for (cluster, kind, name) in NOT_IN_A_ROW {
@@ -295,36 +306,6 @@ fn the_trusted_ca_bundle_is_injected_or_given_as_a_parameter() {
             .contains("the ConfigMap `aws-ebs-csi-driver-trusted-ca-bundle` has no key `ca-bundle.crt`"),
         "{}",
         refused.stderr
-    );
-}
-
-/// Their Secrets stay, because only transship can issue them.
-#[test]
-fn operands_are_omitted_if_their_operators_create_them() {
-    let operator = ["--set", "operands=operator"];
-    let (management, guest) = (render(MANAGEMENT, &operator), render(GUEST, &operator));
-    let names = |objects: &[Value], kind: &str| -> Vec<String> {
-        let mut names: Vec<String> =
-            objects.iter().map(named).filter(|(own, _)| own == kind).map(|(_, name)| name).collect();
-        names.sort();
-        names
-    };
-    assert_eq!(
-        names(&management, "Deployment"),
-        ["cluster-storage-operator", "csi-snapshot-controller-operator"]
-    );
-    assert_eq!(names(&guest, "DaemonSet"), [""; 0]);
-    assert_eq!(names(&guest, "ValidatingWebhookConfiguration"), [""; 0]);
-    assert_eq!(
-        names(&management, "Secret"),
-        [
-            "cluster-storage-operator-kubeconfig",
-            "cluster-storage-operator-serving-cert",
-            "csi-snapshot-controller-operator-kubeconfig",
-            "csi-snapshot-controller-operator-serving-cert",
-            "csi-snapshot-webhook-secret",
-            "ebs-cloud-credentials",
-        ]
     );
 }
 
