@@ -1,7 +1,7 @@
 //! The checks: valid manifests without findings, and for each check a change that it finds.
 
 mod allowances;
-mod bundled;
+pub(crate) mod bundled;
 mod clusters;
 mod declarations;
 mod fields;

@@ -3,7 +3,8 @@
 use crate::support::{Run, repository, run_in, unindent};
 
 const OBJECT: &str = "deployment/csi-snapshot-controller-operator";
-const MANIFEST: &str = "payload/csi-snapshot-controller/0000_50_csi-snapshot-controller_07_deployment.yaml";
+const MANIFEST: &str =
+    "payload/csi-snapshot-controller-operator/0000_50_csi-snapshot-controller_07_deployment.yaml";
 
 fn explain(object: &str, path: &str) -> Run {
     run_in(&repository(), &["explain", object, "--profile", "hypershift-mc", "--path", path], "")
@@ -46,7 +47,7 @@ fn a_field_that_policy_replaced_names_the_entry_and_the_value_before() {
 #[test]
 fn a_field_that_a_fragment_added_names_the_fragment_and_its_use() {
     let fragment = "profiles/fragments/guest-api.yaml";
-    let page = "payload/csi-snapshot-controller/component.yaml";
+    let page = "payload/csi-snapshot-controller-operator/component.yaml";
     let path = "/spec/template/spec/containers/[name=csi-snapshot-controller-operator]/args/3";
     let set = line(fragment, "- ${arg}=");
     let used = line(page, "- guest-api:");
@@ -134,7 +135,7 @@ fn an_unknown_path_is_an_error_with_a_suggestion() {
         explain(OBJECT, "/spec/template/spec/containes").refusal(),
         unindent(
             r"
-            error: payload/csi-snapshot-controller/0000_50_csi-snapshot-controller_07_deployment.yaml:1:1: the object has no field `/spec/template/spec/containes`
+            error: payload/csi-snapshot-controller-operator/0000_50_csi-snapshot-controller_07_deployment.yaml:1:1: the object has no field `/spec/template/spec/containes`
               object: Deployment.apps/csi-snapshot-controller-operator in clusters-example
               help: did you mean `containers`?
             "

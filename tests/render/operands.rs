@@ -16,11 +16,8 @@ const WEBHOOK: [&str; 4] = ["--params", "profiles/sets/design-2022.yaml", "--set
 
 /// Renders the bundled payload.
 pub(crate) fn render_once(profile: &str, arguments: &[&str]) -> Vec<Value> {
-    let run = run_in(
-        &repository(),
-        &[&["render", "--profile", profile, "-o", "json"][..], arguments].concat(),
-        "",
-    );
+    let run =
+        run_in(&repository(), &[&["render", "--profile", profile, "-o", "json"][..], arguments].concat(), "");
     run.json()
 }
 
@@ -117,7 +114,10 @@ fn secrets_that_operators_and_operands_use_are_issued() {
 #[test]
 fn ours_has_operands_and_no_operators() {
     let (management, guest) = (render_with(MANAGEMENT, "ours", &[]), render_with(GUEST, "ours", &[]));
-    assert_eq!(of_kind(&management, "Deployment"), ["aws-ebs-csi-driver-controller", "csi-snapshot-controller"]);
+    assert_eq!(
+        of_kind(&management, "Deployment"),
+        ["aws-ebs-csi-driver-controller", "csi-snapshot-controller"]
+    );
     assert_eq!(of_kind(&guest, "DaemonSet"), ["aws-ebs-csi-driver-node"]);
     for profile in [MANAGEMENT, GUEST, "standalone"] {
         for object in render_with(profile, "ours", &[]) {
@@ -134,7 +134,10 @@ fn ours_has_operands_and_no_operators() {
 #[test]
 fn driver_operators_run_although_no_operator_installs_them() {
     let management = render_with(MANAGEMENT, "driver-operators", &[]);
-    assert_eq!(of_kind(&management, "Deployment"), ["aws-ebs-csi-driver-operator", "csi-snapshot-controller"]);
+    assert_eq!(
+        of_kind(&management, "Deployment"),
+        ["aws-ebs-csi-driver-operator", "csi-snapshot-controller"]
+    );
     let guest = render_with(GUEST, "driver-operators", &[]);
     assert_eq!(of_kind(&guest, "ClusterOperator"), [""; 0]);
     assert_eq!(of_kind(&guest, "DaemonSet"), [""; 0]);
@@ -243,10 +246,10 @@ fn the_webhook_is_off_unless_the_release_runs_it() {
     assert_eq!(
         names_of("ours", &WEBHOOK),
         [
-            "Secret/csi-snapshot-webhook-secret",
             "Service/csi-snapshot-webhook",
             "ServiceAccount/csi-snapshot-webhook",
             "Secret/csi-snapshot-webhook-kubeconfig",
+            "Secret/csi-snapshot-webhook-secret",
             "Deployment/csi-snapshot-webhook",
             "PodDisruptionBudget/csi-snapshot-webhook-pdb",
         ]

@@ -7,13 +7,13 @@ use serde_json::Value;
 
 use crate::support::{repository, run_in};
 
-/// The components with CRDs.
-const CSO: &str = "cluster-storage-operator";
-const CSC: &str = "csi-snapshot-controller";
+/// The components with CRDs: those of the operators' own resources, and those of snapshots.
+const STORAGE: &str = "storage";
+const SNAPSHOTS: &str = "csi-snapshot-controller";
 
-/// Returns the CRDs that a profile of the repository includes, each with its file.
+/// Returns the CRDs that a profile of the repository includes if transship applies all operands, each with its file.
 fn included(profile: &str, parameters: &[&str]) -> BTreeMap<String, String> {
-    let mut arguments = vec!["list", "-o", "json", "--profile", profile];
+    let mut arguments = vec!["list", "-o", "json", "--profile", profile, "--set", "operands=ours"];
     arguments.extend(parameters.iter().flat_map(|parameter| ["--set", parameter]));
     let rows: Vec<Value> = serde_json::from_str(&run_in(&repository(), &arguments, "").stdout).unwrap();
     let mut crds = BTreeMap::new();
@@ -55,7 +55,7 @@ fn the_bundled_profiles_select_one_variant_of_each_crd() {
         for profile in ["standalone", "hypershift-guest"] {
             let crds = included(profile, &[&format!("feature.set={set}"), gates]);
             assert_eq!(crds.keys().collect::<Vec<_>>(), expected, "{profile} {set}");
-            let variant = format!("{CSO}/0000_50_csi-driver_01_clustercsidrivers-{set}.crd.yaml");
+            let variant = format!("{STORAGE}/0000_50_csi-driver_01_clustercsidrivers-{set}.crd.yaml");
             assert_eq!(crds["clustercsidrivers.operator.openshift.io"], variant);
         }
     }
@@ -70,29 +70,29 @@ type VersionCounts = (&'static str, bool, usize, usize);
 
 /// How many validation rules and properties each version of a CRD has upstream, counted in the modules themselves.
 const UPSTREAM: [(&str, &str, &[VersionCounts]); 14] = [
-    (CSO, "0000_50_csi-driver_01_clustercsidrivers-CustomNoUpgrade.crd", &[("v1", true, 9, 68)]),
-    (CSO, "0000_50_csi-driver_01_clustercsidrivers-Default.crd", &[("v1", true, 9, 67)]),
-    (CSO, "0000_50_csi-driver_01_clustercsidrivers-DevPreviewNoUpgrade.crd", &[("v1", true, 9, 68)]),
-    (CSO, "0000_50_csi-driver_01_clustercsidrivers-OKD.crd", &[("v1", true, 9, 67)]),
-    (CSO, "0000_50_csi-driver_01_clustercsidrivers-TechPreviewNoUpgrade.crd", &[("v1", true, 9, 68)]),
-    (CSO, "0000_50_storage_01_storages.crd", &[("v1", true, 2, 28)]),
-    (CSC, "0000_10_csi-snapshot-controller_01_csisnapshotcontrollers.crd", &[("v1", true, 1, 27)]),
-    (CSC, "0000_10_csi-snapshot-controller_snapshotmetadataservices", &[("v1alpha1", true, 0, 7)]),
-    (CSC, "0000_10_csi-snapshot-controller_volumegroupsnapshotclasses", &[("v1beta1", true, 0, 6)]),
-    (CSC, "0000_10_csi-snapshot-controller_volumegroupsnapshotcontents", &[("v1beta1", true, 6, 30)]),
-    (CSC, "0000_10_csi-snapshot-controller_volumegroupsnapshots", &[("v1beta1", true, 6, 20)]),
+    (STORAGE, "0000_50_csi-driver_01_clustercsidrivers-CustomNoUpgrade.crd", &[("v1", true, 9, 68)]),
+    (STORAGE, "0000_50_csi-driver_01_clustercsidrivers-Default.crd", &[("v1", true, 9, 67)]),
+    (STORAGE, "0000_50_csi-driver_01_clustercsidrivers-DevPreviewNoUpgrade.crd", &[("v1", true, 9, 68)]),
+    (STORAGE, "0000_50_csi-driver_01_clustercsidrivers-OKD.crd", &[("v1", true, 9, 67)]),
+    (STORAGE, "0000_50_csi-driver_01_clustercsidrivers-TechPreviewNoUpgrade.crd", &[("v1", true, 9, 68)]),
+    (STORAGE, "0000_50_storage_01_storages.crd", &[("v1", true, 2, 28)]),
+    (STORAGE, "0000_10_csi-snapshot-controller_01_csisnapshotcontrollers.crd", &[("v1", true, 1, 27)]),
+    (SNAPSHOTS, "0000_10_csi-snapshot-controller_snapshotmetadataservices", &[("v1alpha1", true, 0, 7)]),
+    (SNAPSHOTS, "0000_10_csi-snapshot-controller_volumegroupsnapshotclasses", &[("v1beta1", true, 0, 6)]),
+    (SNAPSHOTS, "0000_10_csi-snapshot-controller_volumegroupsnapshotcontents", &[("v1beta1", true, 6, 30)]),
+    (SNAPSHOTS, "0000_10_csi-snapshot-controller_volumegroupsnapshots", &[("v1beta1", true, 6, 20)]),
     (
-        CSC,
+        SNAPSHOTS,
         "0000_10_csi-snapshot-controller_volumesnapshotclasses",
         &[("v1", true, 0, 6), ("v1beta1", false, 0, 5)],
     ),
     (
-        CSC,
+        SNAPSHOTS,
         "0000_10_csi-snapshot-controller_volumesnapshotcontents",
         &[("v1", true, 8, 28), ("v1beta1", false, 0, 25)],
     ),
     (
-        CSC,
+        SNAPSHOTS,
         "0000_10_csi-snapshot-controller_volumesnapshots",
         &[("v1", true, 6, 17), ("v1beta1", false, 0, 15)],
     ),

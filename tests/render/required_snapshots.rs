@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::operands::render_once;
 use crate::required::{
     HOSTED, STORAGE, account, allows, arguments, assert_beside_operator, assert_certificate,
     assert_kubeconfigs, container, guest, has, management, pod, standalone, volume_at,
@@ -101,13 +102,14 @@ fn the_service_of_the_snapshot_operator_selects_it() {
 
 /// The CRDs are in the cluster of the users.
 #[test]
-fn snapshot_crds_are_applied_before_their_operator() {
+fn snapshot_crds_are_applied_before_their_controller() {
+    let objects = render_once("standalone", &["--set", "operands=ours"]);
     let place = |kind: &str, name: &str| {
-        standalone().iter().position(|object| named(object) == (kind.to_owned(), name.to_owned())).unwrap()
+        objects.iter().position(|object| named(object) == (kind.to_owned(), name.to_owned())).unwrap()
     };
     for crd in CRDS {
-        let operator = place("Deployment", "csi-snapshot-controller-operator");
-        assert!(place("CustomResourceDefinition", crd) < operator, "{crd}");
+        let controller = place("Deployment", "csi-snapshot-controller");
+        assert!(place("CustomResourceDefinition", crd) < controller, "{crd}");
         assert!(has(guest(), "CustomResourceDefinition", crd), "{crd}");
         assert!(!has(management(), "CustomResourceDefinition", crd), "{crd}");
     }
@@ -172,9 +174,9 @@ fn the_guest_calls_the_webhook_by_its_url() {
     }});
     assert_eq!(config(standalone()), (service, json!("true")));
     let url = format!("https://csi-snapshot-webhook.{HOSTED}.svc:443/volumesnapshot");
-    assert_eq!(config(guest()), (json!({"url": url}), Value::Null));
-    let trusting = render(GUEST, &["--set", "hcp.caBundle=Q0E="]);
-    assert_eq!(config(&trusting), (json!({"url": url, "caBundle": "Q0E="}), Value::Null));
+    assert_eq!(config(guest()), (json!({"url": url, "caBundle": "Q0E="}), Value::Null));
+    let trusting = render(GUEST, &["--set", "hcp.caBundle=Q0I="]);
+    assert_eq!(config(&trusting), (json!({"url": url, "caBundle": "Q0I="}), Value::Null));
 }
 
 #[test]

@@ -48,8 +48,9 @@ fn objects_of(file: &str) -> Vec<Named> {
         let path = entry.unwrap().into_path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         let aws = path.to_string_lossy().contains("/aws-ebs");
-        let of_operator =
-            ["/aws-ebs-csi-driver-operator/", "/aws-ebs/"].iter().any(|it| path.to_string_lossy().contains(it));
+        let of_operator = ["/aws-ebs-csi-driver-operator/", "/aws-ebs/"]
+            .iter()
+            .any(|it| path.to_string_lossy().contains(it));
         let home = match file {
             _ if operator => of_operator,
             _ if file.starts_with("awso/") || file.starts_with("aws-ebs-csi-driver-operator/") => {
@@ -296,7 +297,15 @@ fn the_trusted_ca_bundle_is_injected_or_given_as_a_parameter() {
     assert!(given["metadata"].get("labels").is_none());
     let refused = run_in(
         &repository(),
-        &["render", "--profile", MANAGEMENT, "--set", "management.isOpenShift=false"],
+        &[
+            "render",
+            "--profile",
+            MANAGEMENT,
+            "--set",
+            "operands=ours",
+            "--set",
+            "management.isOpenShift=false",
+        ],
         "",
     );
     assert_eq!(refused.code, 2);

@@ -166,12 +166,13 @@ fn whole_upgrade(bed: &TestBed) {
     Scene::hosted(bed, repository(), Verb::Apply).run();
     let next = next_release();
     Scene::hosted(bed, next.path(), Verb::Apply).cut_off_everywhere();
+    let monitors = "/apis/monitoring.coreos.com/v1/namespaces/clusters-example/servicemonitors";
+    assert!(bed.management.get(&format!("{monitors}/csi-snapshot-controller-operator")).is_none());
+    assert!(bed.management.get(&format!("{monitors}/cluster-storage-operator")).is_some());
+    let roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
     assert!(
-        bed.management
-            .get("/apis/policy/v1/namespaces/clusters-example/poddisruptionbudgets/csi-snapshot-webhook-pdb")
-            .is_none()
+        bed.guest.get(&format!("{roles}/openshift-csi-provisioner-volumeattachment-reader-role")).is_none()
     );
-    assert!(bed.guest.get("/apis/snapshot.storage.k8s.io/v1/volumesnapshotclasses/csi-aws-vsc").is_none());
 }
 
 fn whole_delete(bed: &TestBed, at: &'static [Cluster], when: &'static [When]) {
@@ -189,14 +190,23 @@ fn next_release() -> tempfile::TempDir {
             let name = entry.file_name().to_str().unwrap();
             if entry.file_type().is_dir() {
                 std::fs::create_dir_all(to).unwrap();
-            } else if !name.ends_with("_webhook_deployment_pdb.yaml")
-                && !name.ends_with("_volumesnapshotclass.yaml")
+            } else if !name.ends_with("_csi-snapshot-controller_11_servicemonitor.yaml")
+                && !name.ends_with("-volumeattachment-reader-role.yaml")
             {
                 let text = std::fs::read_to_string(entry.path()).unwrap();
-                std::fs::write(to, text.replace("4.22.0", "4.22.1").replace("@sha256:a", "@sha256:b"))
-                    .unwrap();
+                std::fs::write(to, in_next_release(entry.path(), &text)).unwrap();
             }
         }
     }
     folder
+}
+
+/// Returns a file of the payload as the next release has it.
+fn in_next_release(path: &Path, text: &str) -> String {
+    let text = text.replace("4.22.0", "4.22.1").replace("@sha256:a", "@sha256:b");
+    // Its page must not place the object that is gone.
+    if path.ends_with("csi-snapshot-controller-operator/component.yaml") {
+        return text.replace("  - ServiceMonitor\n", "");
+    }
+    text
 }

@@ -53,7 +53,7 @@ fn older_payload() -> tempfile::TempDir {
             }
         }
     }
-    let extra = "payload/csi-snapshot-controller/0000_95_csi-snapshot-controller_extra.yaml";
+    let extra = "payload/csi-snapshot-controller-operator/0000_95_csi-snapshot-controller_extra.yaml";
     std::fs::write(folder.path().join(extra), EXTRA).unwrap();
     folder
 }
@@ -145,7 +145,8 @@ impl Topology<'_> {
         assert_code(&self.run(repository(), "apply", &["--dry-run"]), 0);
         assert_code(&self.run(repository(), "diff", &["--live", "--drift"]), 0);
         // The API server compares the rules of a Role with the user's rights in a dry run as well.
-        let role = "/apis/rbac.authorization.k8s.io/v1/clusterroles/ebs-privileged-role";
+        let role =
+            "/apis/rbac.authorization.k8s.io/v1/clusterroles/csi-snapshot-controller-operator-clusterrole";
         self.guest().patch(role, "application/merge-patch+json", r#"{"rules": []}"#);
         assert_code(&self.run(repository(), "diff", &["--live"]), 1);
         assert_code(&self.run(repository(), "apply", &["--wait"]), 0);
@@ -171,7 +172,7 @@ fn a_hosted_cluster_needs_no_other_rights(bed: &TestBed) {
         run: Box::new(|folder, command, more| run_hosted(bed, folder, command, more)),
     };
     topology.use_all_commands(
-        "management: 0 created, 0 changed, 45 unchanged, 1 pruned, 0 failed\nguest: 0 created, 0 changed, 93 unchanged, 1 pruned, 0 failed\n",
+        "management: 0 created, 0 changed, 21 unchanged, 1 pruned, 0 failed\nguest: 0 created, 0 changed, 51 unchanged, 1 pruned, 0 failed\n",
     );
 }
 
@@ -181,7 +182,7 @@ fn a_standalone_cluster_needs_no_other_rights(bed: &TestBed) {
         clusters: vec![(cluster, vec!["--topology", "standalone"])],
         run: Box::new(move |folder, command, more| run_standalone(cluster, folder, command, more)),
     };
-    topology.use_all_commands("cluster: 0 created, 0 changed, 125 unchanged, 2 pruned, 0 failed\n");
+    topology.use_all_commands("cluster: 0 created, 0 changed, 73 unchanged, 2 pruned, 0 failed\n");
 }
 
 /// Returns the roles without the rules that a function selects.

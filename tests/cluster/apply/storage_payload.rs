@@ -16,9 +16,10 @@ pub(crate) const CASES: &[TestBedCase] = &[
     ("apply::storage_payload::a_standalone_cluster_is_applied_once", a_standalone_cluster_is_applied_once),
 ];
 
-/// Returns everything that is rendered for a profile.
-fn rendered(profile: &str) -> Vec<Value> {
-    let run = run_in(repository(), &["render", "--profile", profile, "-o", "json"]);
+/// Returns everything that is rendered for a profile, with a value of the parameter `operands`.
+fn rendered(profile: &str, operands: &str) -> Vec<Value> {
+    let set = format!("operands={operands}");
+    let run = run_in(repository(), &["render", "--profile", profile, "-o", "json", "--set", &set]);
     run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
@@ -39,8 +40,8 @@ fn path(cluster: &TestCluster, object: &Value) -> String {
 }
 
 /// Checks that every object of a profile exists and that transship owns its fields.
-fn assert_there(cluster: &TestCluster, profile: &str) {
-    for object in rendered(profile) {
+fn assert_there(cluster: &TestCluster, profile: &str, operands: &str) {
+    for object in rendered(profile, operands) {
         let path = path(cluster, &object);
         let live = cluster.get(&path).unwrap_or_else(|| panic!("{path} is not there"));
         let managers = live["metadata"]["managedFields"].as_array().unwrap();
@@ -57,7 +58,7 @@ fn name(path: &str, object: &Value) -> String {
 }
 
 /// Checks that exactly the objects of a profile have our label.
-fn assert_nothing_else(cluster: &TestCluster, profile: &str) {
+fn assert_nothing_else(cluster: &TestCluster, profile: &str, operands: &str) {
     let kinds = kinds_of(cluster);
     let there: BTreeSet<String> = kinds
         .iter()
@@ -67,7 +68,7 @@ fn assert_nothing_else(cluster: &TestCluster, profile: &str) {
         let path = path(cluster, object);
         name(path.rsplit_once('/').unwrap().0, object)
     };
-    let expected: BTreeSet<String> = rendered(profile).iter().map(of_kind).collect();
+    let expected: BTreeSet<String> = rendered(profile, operands).iter().map(of_kind).collect();
     assert_eq!(there, expected);
 }
 
@@ -98,34 +99,49 @@ fn assert_only_looked(cluster: &TestCluster, mark: Mark) {
     assert!(!lists.is_empty());
 }
 
+/// With each owner of the operands, a second apply changes nothing, and deleting leaves nothing.
 fn a_hosted_cluster_is_applied_once(bed: &TestBed) {
-    let run = run_hosted(bed, repository(), "apply", &["--wait", "--timeout", "60s"]);
-    assert_done(&run);
-    assert_eq!(
-        run.stdout,
-        "management: 45 created, 0 changed, 0 unchanged, 0 pruned, 0 failed\nguest: 93 created, 0 changed, 0 unchanged, 0 pruned, 0 failed\n"
-    );
-    assert_there(&bed.management, "hypershift-mc");
-    assert_there(&bed.guest, "hypershift-guest");
-    assert_nothing_else(&bed.management, "hypershift-mc");
-    assert_nothing_else(&bed.guest, "hypershift-guest");
-    assert_related(&bed.guest, "storage");
-    assert_related(&bed.guest, "csi-snapshot-controller");
-    let marks = [bed.management.audit.mark(), bed.guest.audit.mark()];
-    let run = run_hosted(bed, repository(), "apply", &["--wait", "--timeout", "60s", "--prune"]);
-    assert_done(&run);
-    assert_eq!(
-        run.stdout,
-        "management: 0 created, 0 changed, 45 unchanged, 0 pruned, 0 failed\nguest: 0 created, 0 changed, 93 unchanged, 0 pruned, 0 failed\n"
-    );
-    assert_only_looked(&bed.management, marks[0]);
-    assert_only_looked(&bed.guest, marks[1]);
-    let run = run_hosted(bed, repository(), "delete", &["--timeout", "60s"]);
-    assert_done(&run);
-    for cluster in [&bed.management, &bed.guest] {
-        let inventories = cluster.list("/api/v1/configmaps?labelSelector=applyset.kubernetes.io%2Fid");
-        assert_eq!(inventories, Vec::<Value>::new());
-        assert_eq!(kinds_of(cluster), Vec::<String>::new());
+    for (operands, management, guest) in
+        [("operator", 21, 51), ("driver-operators", 14, 51), ("ours", 13, 67)]
+    {
+        let set = format!("operands={operands}");
+        let set = ["--set", "hcp.namespace=clusters-example", "--set", &set, "--timeout", "60s"];
+        let run = run_hosted(bed, repository(), "apply", &[&set[..], &["--wait"]].concat());
+        assert_done(&run);
+        assert_eq!(
+            run.stdout,
+            format!(
+                "management: {management} created, 0 changed, 0 unchanged, 0 pruned, 0 failed\n\
+                 guest: {guest} created, 0 changed, 0 unchanged, 0 pruned, 0 failed\n"
+            )
+        );
+        assert_there(&bed.management, "hypershift-mc", operands);
+        assert_there(&bed.guest, "hypershift-guest", operands);
+        assert_nothing_else(&bed.management, "hypershift-mc", operands);
+        assert_nothing_else(&bed.guest, "hypershift-guest", operands);
+        if operands == "operator" {
+            assert_related(&bed.guest, "storage");
+            assert_related(&bed.guest, "csi-snapshot-controller");
+        }
+        let marks = [bed.management.audit.mark(), bed.guest.audit.mark()];
+        let run = run_hosted(bed, repository(), "apply", &[&set[..], &["--wait", "--prune"]].concat());
+        assert_done(&run);
+        assert_eq!(
+            run.stdout,
+            format!(
+                "management: 0 created, 0 changed, {management} unchanged, 0 pruned, 0 failed\n\
+                 guest: 0 created, 0 changed, {guest} unchanged, 0 pruned, 0 failed\n"
+            )
+        );
+        assert_only_looked(&bed.management, marks[0]);
+        assert_only_looked(&bed.guest, marks[1]);
+        let run = run_hosted(bed, repository(), "delete", &set);
+        assert_done(&run);
+        for cluster in [&bed.management, &bed.guest] {
+            let inventories = cluster.list("/api/v1/configmaps?labelSelector=applyset.kubernetes.io%2Fid");
+            assert_eq!(inventories, Vec::<Value>::new());
+            assert_eq!(kinds_of(cluster), Vec::<String>::new());
+        }
     }
 }
 
@@ -133,9 +149,9 @@ fn a_standalone_cluster_is_applied_once(bed: &TestBed) {
     let cluster = bed.standalone();
     let run = run_standalone(cluster, repository(), "apply", &["--wait", "--timeout", "60s"]);
     assert_done(&run);
-    assert_eq!(run.stdout, "cluster: 125 created, 0 changed, 0 unchanged, 0 pruned, 0 failed\n");
-    assert_there(cluster, "standalone");
-    assert_nothing_else(cluster, "standalone");
+    assert_eq!(run.stdout, "cluster: 73 created, 0 changed, 0 unchanged, 0 pruned, 0 failed\n");
+    assert_there(cluster, "standalone", "operator");
+    assert_nothing_else(cluster, "standalone", "operator");
     assert_related(cluster, "storage");
     let inventory = "/api/v1/namespaces/openshift-config-managed/configmaps/transship-standalone";
     let inventory = cluster.get(inventory).unwrap();
@@ -144,7 +160,7 @@ fn a_standalone_cluster_is_applied_once(bed: &TestBed) {
     let mark = cluster.audit.mark();
     let run = run_standalone(cluster, repository(), "apply", &["--wait", "--timeout", "60s"]);
     assert_eq!(
-        run.stdout, "cluster: 0 created, 0 changed, 125 unchanged, 0 pruned, 0 failed\n",
+        run.stdout, "cluster: 0 created, 0 changed, 73 unchanged, 0 pruned, 0 failed\n",
         "{}",
         run.stderr
     );

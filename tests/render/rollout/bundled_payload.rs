@@ -3,17 +3,27 @@
 use transship::apply::{DependencyReason, Rollout};
 
 use super::{describe, standalone, two};
+use crate::checks::bundled::bundled;
 use crate::support::{plan, repository};
+
+/// A release whose operands transship applies, with the snapshot webhook.
+const WITH_WEBHOOK: &str = r"
+apiVersion: transship.openshift.io/v1
+kind: Parameters
+metadata: {name: default}
+values: {operands: ours, snapshot: {webhook: true}, hcp: {caBundle: Q0E=}}
+";
 
 /// The storage payload of both topologies can be ordered, and the guest's webhook depends on its Service.
 #[test]
 fn the_bundled_payload_has_no_cycle() {
-    let repository = repository();
-    let standalone_plan = plan(&repository, "standalone");
+    let project = bundled();
+    project.write("profiles/sets/default.yaml", WITH_WEBHOOK);
+    let standalone_plan = plan(project.path(), "standalone");
     let clusters = standalone(&standalone_plan);
     let rollout = Rollout::new(&clusters).unwrap();
     assert_eq!(rollout.steps.len(), standalone_plan.objects.len());
-    let plans = [plan(&repository, "hypershift-mc"), plan(&repository, "hypershift-guest")];
+    let plans = [plan(project.path(), "hypershift-mc"), plan(project.path(), "hypershift-guest")];
     let clusters = two(&plans);
     let rollout = Rollout::new(&clusters).unwrap();
     let mut waiting = Vec::new();
