@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::diagnostic::Diagnostics;
+use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::language::{Capabilities, Filters, Override};
+use crate::object::Cluster;
 use crate::payload::Payload;
 use crate::select::{self, Exclusion};
 use crate::show;
@@ -16,6 +17,7 @@ use super::{Inputs, Outcome, output};
 #[command(after_help = "\
 Examples:
   transship list --profile standalone
+  transship list --cvo-omit
   transship list --payload release --cluster-profile self-managed-high-availability --feature-set Default -o json
 
 A filter is off unless its flag is given. `--feature-gate ''` and `--capability ''` turn the filter on with nothing enabled.")]
@@ -28,6 +30,10 @@ pub(super) struct List {
     /// List only manifests that no profile includes, or that only standalone profiles include
     #[arg(long, conflicts_with_all = ["profile", "filters"])]
     orphans: bool,
+    /// Print the commands that remove from a release what transship applies, as the pod of a hosted cluster's
+    /// cluster-version-operator runs them
+    #[arg(long, conflicts_with_all = ["orphans", "filters"])]
+    cvo_omit: bool,
     /// Format of the list
     #[arg(short = 'o', value_enum, default_value_t = Format::Table)]
     format: Format,
@@ -81,6 +87,7 @@ impl List {
     pub(super) fn run(self) -> Result<Outcome, Diagnostics> {
         match &self.profile {
             _ if self.orphans => self.list_orphans(),
+            name if self.cvo_omit => self.list_cvo_omit(name.as_deref()),
             Some(name) => self.list_profile(name),
             None => self.list_payload(),
         }
@@ -124,6 +131,32 @@ impl List {
             selected.push(crate::select(&context, profile)?);
         }
         self.print(&show::orphans(&project.payload, &selected))
+    }
+
+    /// Prints the files that the cluster-version-operator of a hosted cluster must leave out. `profile` is one of its topology.
+    fn list_cvo_omit(&self, profile: Option<&str>) -> Result<Outcome, Diagnostics> {
+        let project = self.inputs.load()?;
+        let context = project.context();
+        let named = project.profiles.named(profile)?;
+        let Some(guest) = named
+            .iter()
+            .flat_map(|profile| project.profiles.in_topology_of(profile))
+            .find(|profile| profile.cluster == Cluster::Guest)
+        else {
+            let message = "`--cvo-omit` needs a topology with a guest cluster";
+            return Err(Diagnostic::error(message).help("name one of its profiles with --profile").into());
+        };
+        let mut selected = Vec::new();
+        for profile in project.profiles.in_topology_of(guest) {
+            selected.push(crate::select(&context, profile)?);
+        }
+        let omit = show::CvoOmit::of(&project.payload, &selected);
+        match self.format {
+            Format::Table => output::result(&omit.commands())?,
+            Format::Json => output::json(&format!("{}\n", serde_json::json!(omit.names())))?,
+        }
+        omit.notes().iter().for_each(|note| output::note(note));
+        Ok(Outcome::Done)
     }
 
     fn print_summary(&self, payload: &Payload, filters: &Filters, exclusions: &[Option<Exclusion>]) {

@@ -1,6 +1,7 @@
 //! Output for people and tools: lists, explanations, diffs and findings as text.
 
 mod color;
+mod cvo_omit;
 mod diff;
 mod explain;
 mod field_diff;
@@ -14,6 +15,7 @@ mod roles;
 mod unified_diff;
 
 pub(crate) use color::Paint;
+pub(crate) use cvo_omit::CvoOmit;
 pub(crate) use diff::{ProfileObjects, diff, fields};
 pub(crate) use explain::{excluded, explain, find, is_called};
 pub(crate) use field_diff::{Change, changes};

@@ -344,3 +344,85 @@ fn control_characters_in_a_value_cannot_forge_a_row() {
     assert_eq!(table.lines().count(), 2, "{table}");
     assert!(table.contains(r#"feature-set: unrecognized value "x\nin  both  Fake/row" in "#), "{table}");
 }
+
+/// Returns the files that the cluster-version-operator of a hosted cluster must leave out.
+fn cvo_omit(more: &[&str]) -> Vec<String> {
+    let arguments = [&["list", "--cvo-omit", "-o", "json"][..], more].concat();
+    let run = run_in(&repository(), &arguments, "");
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    serde_json::from_str(&run.stdout).unwrap()
+}
+
+#[test]
+fn the_cluster_version_operator_leaves_out_what_transship_applies_in_either_cluster() {
+    let files = cvo_omit(&[]);
+    assert_eq!(files.len(), 46);
+    for (file, is_left_out) in [
+        // In the management cluster, in the guest, and in both.
+        ("0000_60_cluster-storage-operator_10_deployment.yaml", true),
+        ("0000_50_csi-snapshot-controller_05_operator_rbac.yaml", true),
+        ("0000_50_csi-snapshot-controller_04_serviceaccount.yaml", true),
+        ("0000_50_csi-driver_01_clustercsidrivers-Default.crd.yaml", true),
+        // Another feature set, and a Role that no profile of the topology has.
+        ("0000_50_csi-driver_01_clustercsidrivers-OKD.crd.yaml", false),
+        ("0000_90_cluster-storage-operator_01_prometheusrbac.yaml", false),
+        // It is in the image of an operator and not in a release.
+        ("0000_60_csi-snapshot-controller_csi_controller_deployment.yaml", false),
+    ] {
+        assert_eq!(files.iter().any(|it| it == file), is_left_out, "{file}");
+    }
+    let run = run_in(&repository(), &["list", "--cvo-omit", "--profile", "hypershift-mc"], "");
+    let commands: Vec<String> =
+        files.iter().map(|file| format!("rm -f /var/payload/release-manifests/{file}\n")).collect();
+    assert_eq!(run.stdout, commands.concat());
+}
+
+#[test]
+fn the_cluster_version_operator_keeps_what_transship_does_not_apply() {
+    // The operators run in the guest on this cloud.
+    let files = cvo_omit(&["--set", "platform.type=IBMCloud"]);
+    assert!(!files.iter().any(|file| file.contains("deployment")), "{files:?}");
+}
+
+/// Without its operator, nobody reports the status of a ClusterOperator, and the cluster-version-operator would wait for it.
+#[test]
+fn no_cluster_version_operator_starts_operators_that_are_switched_off() {
+    let files = cvo_omit(&["--set", "operands=ours"]);
+    for file in [
+        "0000_50_csi-snapshot-controller_07_deployment.yaml",
+        "0000_50_csi-snapshot-controller_10_clusteroperator.yaml",
+        "0000_60_cluster-storage-operator_11_cluster_operator.yaml",
+    ] {
+        assert!(files.iter().any(|it| it == file), "{file}");
+    }
+    assert!(!files.iter().any(|file| file.contains("csi_controller_deployment")), "{files:?}");
+}
+
+#[test]
+fn an_object_that_nobody_applies_any_more_is_named() {
+    let project = TestProject::new()
+        .profile("mc", "topology: hosted\ncluster: management\nnamespace: ns\nselect: {clusterProfile: any}\n")
+        .profile("guest", "topology: hosted\ncluster: guest\nselect: {clusterProfile: any}\n")
+        .page("op", "place: {guest: [ConfigMap]}\nomit: {ConfigMap/b: nobody reads it}\n")
+        .manifest(
+            "op/0000_10_op_a.yaml",
+            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  namespace: ns\n  annotations: {include.release.openshift.io/any: 'true'}\n---\n\
+             apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: b\n  namespace: ns\n  annotations: {include.release.openshift.io/any: 'true'}\n",
+        );
+    let run = project.run(&["list", "--cvo-omit"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert_eq!(run.stdout, "rm -f /var/payload/release-manifests/0000_10_op_a.yaml\n");
+    let note = "transship does not apply ConfigMap/b in ns, which is in 0000_10_op_a.yaml as well\n";
+    assert_eq!(run.stderr, note);
+}
+
+#[test]
+fn a_topology_without_a_guest_has_no_cluster_version_operator_of_a_hosted_cluster() {
+    assert_eq!(
+        run_in(&repository(), &["list", "--cvo-omit", "--profile", "standalone"], "").refusal(),
+        "\
+error: `--cvo-omit` needs a topology with a guest cluster
+  help: name one of its profiles with --profile
+"
+    );
+}
