@@ -10,9 +10,11 @@ use kube::{Client, Config};
 use serde_json::{Value, json};
 use tower::{BoxError, ServiceBuilder, service_fn};
 
+use crate::apply::Adoption;
 use crate::apply::cluster::labelled_object::ListPage;
 use crate::apply::decide::guest_inventory::check_entries;
 use crate::apply::decide::inventory::{InventoryEntry, InventoryLocation, ParsedInventory};
+use crate::apply::decide::predecessors::Predecessors;
 use crate::apply::decide::readiness::readiness;
 use crate::apply::decide::{json_fields, managed_fields, orphaned_fields, ownership};
 use crate::apply::wire::api_server::ResponseBody;
@@ -150,9 +152,12 @@ fn live_object(live: &Value) {
         managed_fields::managers(live),
         managed_fields::is_written_by_us(live),
     );
-    _ = (ownership::apply_set_of(live), orphaned_fields::without_orphaned_fields(live));
+    let named = ["cluster-version-operator".to_owned()];
+    let predecessors = Predecessors { named: &named, adoption: Adoption::On };
+    _ = (ownership::apply_set_of(live), orphaned_fields::without_orphaned_fields(live, predecessors));
+    assert!(managed_fields::leaving_patch(live, predecessors.of(live).as_ref()).is_object());
     _ = managed_fields::api_version_patch(live, "v1", "v2");
-    if let Some(patch) = managed_fields::adoption_patch(live) {
+    if let Some(patch) = managed_fields::adoption_patch(live, predecessors) {
         assert!(patch["metadata"]["managedFields"].is_array());
     }
     if live.is_object() {

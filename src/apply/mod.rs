@@ -9,6 +9,7 @@
 //! | | `decision` | what to do with an object: skip, create, apply or delete |
 //! | | `desired` | the desired state of an object, without fields that belong to others |
 //! | | `ownership`, `managed_fields`, `orphaned_fields` | who owns which fields; which fields adoption removes |
+//! | | `predecessors` | the managers that transship succeeds |
 //! | | `inventory`, `inventory_entries`, `inventory_entry` | the objects that were applied |
 //! | | `inventory_location`, `inventory_shards` | the ConfigMaps of an inventory |
 //! | | `binding` | whether clusters belong together |
@@ -49,7 +50,7 @@
 //! | | `apply_object` | applies, creates or deletes an object |
 //! | | `server_side_apply` | applies fields; what to do if the API server rejects them |
 //! | | `adopt` | takes over objects; releases fields |
-//! | | `delete` | deletes an object and waits until it is gone |
+//! | | `delete`, `orphan` | deletes an object and waits until it is gone; leaves an object in its cluster |
 //! | `run` | | whole commands |
 //! | | `apply`, `delete`, `dry_run`, `diff_live`, `drift_live`, `history`, `move_inventory`, `wait_for` | one file per command |
 //! | | `live_change`, `not_rendered` | what the two kinds of `diff --live` find |
@@ -58,7 +59,7 @@
 //! | | `inventory_update` | the inventory before and after a rollout; pruning |
 //! | | `contacts`, `clusters` | contacts, checks and reads the clusters of a topology |
 //! | | `cluster_start`, `run_start` | the start of a rollout in one cluster; what the history records |
-//! | | `phased_deletion` | deletes objects in order |
+//! | | `phased_deletion`, `orphan` | deletes objects in order; leaves objects in their cluster |
 
 mod cluster;
 mod decide;

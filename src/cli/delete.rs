@@ -14,13 +14,17 @@ use super::{Inputs, Outcome, output};
 #[command(after_help = "\
 Examples:
   transship delete --topology hypershift --management-kubeconfig mc.kubeconfig --guest-kubeconfig guest.kubeconfig --dry-run
-  transship delete --topology hypershift … --approve-delete management=45,guest=66
+  transship delete --topology hypershift … --approve-delete management=21,guest=51
+  transship delete --topology hypershift … --orphan
 
 Deleting a namespace deletes everything in it, and deleting a CRD deletes every object of its kind, including \
 objects that others created.
 
 If the guest does not respond, transship still deletes the objects in the management cluster. If the guest rejects the \
 credentials, transship deletes nothing. If the guest no longer exists, use --without-guest.
+
+With --orphan, transship leaves and the objects stay: their predecessor, such as the cluster-version-operator, or \
+another tool can own them. It deletes nothing but the inventories and needs no approval.
 
 Exit code 1 means that there is no inventory.")]
 pub(super) struct Delete {
@@ -31,6 +35,10 @@ pub(super) struct Delete {
     /// Delete only from the management cluster, because the guest no longer exists
     #[arg(long, conflicts_with_all = ["guest_kubeconfig", "guest_context"])]
     without_guest: bool,
+    /// Leave the objects in the clusters: remove transship's label, give the fields of objects that were taken over back to the
+    /// manager that had them, and delete the inventories
+    #[arg(long, conflicts_with = "approved")]
+    orphan: bool,
     /// Print what `delete` would do, in order, and write nothing
     #[arg(long)]
     dry_run: bool,
@@ -50,7 +58,7 @@ impl Delete {
         approved.check("--approve-delete", &profiles)?;
         block_on(async {
             let targets = self.clusters.targets("delete", &project, &profiles, &plans).await?;
-            let options = Options { approval: approved.0, ..self.clusters.options() };
+            let options = Options { approval: approved.0, orphan: self.orphan, ..self.clusters.options() };
             let outcome = if self.dry_run {
                 apply::delete_dry_run(targets, &options, |event| self.clusters.print(event)).await?
             } else {

@@ -54,8 +54,39 @@ typed! {
         "seeds" seeds: Vec<Marked<FieldRule>>,
         /// Fields that transship never sends.
         "unmanaged" unmanaged: Vec<Marked<FieldRule>>,
+        /// The managers that transship succeeds: `apply` takes over the objects that they created.
+        "adopts" adopts: Option<AdoptedManagers>,
         /// Rules for every pod, container, workload or object of a kind.
         "policy" policy: Vec<Marked<PolicyRule>>,
+    }
+}
+
+typed! {
+    /// The managers that transship succeeds.
+    pub(super) struct AdoptedManagers ("`adopts`") {
+        /// Their field managers, as in `metadata.managedFields`, such as `cluster-version-operator`.
+        "from" from: Vec<Marked<String>>,
+    }
+}
+
+/// The longest name of a field manager that the API server accepts.
+const MAX_MANAGER: usize = 128;
+
+impl AdoptedManagers {
+    /// Reports names that no field manager has, and transship's own.
+    pub(super) fn check(&self, reader: &mut Reader<'_>) {
+        for manager in &self.from {
+            let name = manager.value.as_str();
+            let is_name = |byte: u8| byte.is_ascii_graphic() && !b"/%".contains(&byte);
+            if name.is_empty() || name.len() > MAX_MANAGER || !name.bytes().all(is_name) {
+                reader.error(manager.mark, format!("`{name}` is not the name of a field manager")).help = Some(
+                    "write it as in `kubectl get … --show-managed-fields`, such as cluster-version-operator".into(),
+                );
+            } else if name == "transship" || name.starts_with("transship-") {
+                reader.error(manager.mark, format!("`{name}` is a field manager of transship")).help =
+                    Some("name the managers that transship succeeds".into());
+            }
+        }
     }
 }
 
@@ -233,6 +264,8 @@ pub struct Profile {
     pub(crate) seeds: Vec<Marked<FieldRule>>,
     /// Fields that transship never sends.
     pub(crate) unmanaged: Vec<Marked<FieldRule>>,
+    /// The field managers that transship succeeds.
+    pub(crate) adopts: Vec<String>,
     /// Rules for every pod, container, workload or object of a kind.
     pub(crate) policy: Vec<Marked<PolicyRule>>,
     /// The position of the profile.
@@ -309,6 +342,7 @@ pub(super) fn resolve(
         pins: merged.pins,
         seeds: merged.seeds,
         unmanaged: merged.unmanaged,
+        adopts: managers(merged.adopts).into_iter().map(|manager| manager.value).collect(),
         policy: merged.policy,
         mark: file.mark,
     })
@@ -333,10 +367,16 @@ impl ProfileFile {
             pins: Pins([parent.pins.0, self.pins.0].concat()),
             seeds: [parent.seeds, self.seeds].concat(),
             unmanaged: [parent.unmanaged, self.unmanaged].concat(),
+            adopts: Some(AdoptedManagers { from: [managers(parent.adopts), managers(self.adopts)].concat() }),
             policy: [parent.policy, self.policy].concat(),
             ..self
         }
     }
+}
+
+/// Returns the managers that a profile succeeds.
+fn managers(adopts: Option<AdoptedManagers>) -> Vec<Marked<String>> {
+    adopts.map(|adopts| adopts.from).unwrap_or_default()
 }
 
 /// Returns the file of a profile and those that it extends, the profile first.
@@ -362,4 +402,44 @@ fn lineage<'f>(
         last = next;
     }
     Some(lineage)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::language::Profiles;
+
+    fn profile(name: &str, body: &str) -> String {
+        format!("apiVersion: transship.openshift.io/v1\nkind: Profile\nmetadata: {{name: {name}}}\n{body}\n")
+    }
+
+    fn load(base: &str, guest: &str) -> Result<Vec<String>, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: String| std::fs::write(folder.path().join(name), text).unwrap();
+        write("base.yaml", profile("base", &format!("abstract: true\ntopology: hosted\n{base}")));
+        write("guest.yaml", profile("guest", &format!("extends: base\ncluster: guest\n{guest}")));
+        let profiles = Profiles::load(folder.path()).map_err(|errors| errors.0[0].message.clone())?;
+        Ok(profiles.iter().next().unwrap().adopts.clone())
+    }
+
+    #[test]
+    fn the_managers_of_the_extended_profile_come_first() {
+        let (base, guest) = ("adopts: {from: [cpo]}", "adopts: {from: [cluster-version-operator]}");
+        assert_eq!(load(base, guest).unwrap(), ["cpo", "cluster-version-operator"]);
+        assert_eq!(load(base, "").unwrap(), ["cpo"]);
+        assert_eq!(load("", "").unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn a_name_that_no_field_manager_has_is_an_error() {
+        let longest = "m".repeat(128);
+        assert!(load("", &format!("adopts: {{from: [{longest}]}}")).is_ok());
+        for name in ["''", "a b", "a/b", "a%20b", &format!("{longest}m")] {
+            let error = load("", &format!("adopts: {{from: [{name}]}}")).unwrap_err();
+            assert!(error.ends_with("is not the name of a field manager"), "{error}");
+        }
+        for name in ["transship", "transship-seed"] {
+            let error = load("", &format!("adopts: {{from: [{name}]}}")).unwrap_err();
+            assert_eq!(error, format!("`{name}` is a field manager of transship"));
+        }
+    }
 }

@@ -221,6 +221,9 @@ fn check_profiles(files: &[Marked<ProfileFile>], reader: &mut Reader<'_>) {
     for rule in files.iter().flat_map(|file| file.value.seeds.iter().chain(&file.value.unmanaged)) {
         rule.value.check(reader);
     }
+    for adopts in files.iter().filter_map(|file| file.value.adopts.as_ref()) {
+        adopts.check(reader);
+    }
 }
 
 /// Reports fragments that have additions for some profiles and none for others, because the author of a new profile

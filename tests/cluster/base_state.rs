@@ -55,19 +55,27 @@ impl BaseState {
             let api = api_client(cluster).await;
             let mut quiet = 0;
             while quiet < QUIET {
-                let differs = self.restore_once(&etcd).await || served(&api).await != self.served;
-                quiet = if differs { 0 } else { quiet + 1 };
-                assert!(Instant::now() < deadline, "the cluster does not come to rest");
+                let mut differences = self.restore_once(&etcd).await;
+                differences.extend(self.differently_served(&api).await);
+                quiet = if differences.is_empty() { quiet + 1 } else { 0 };
+                let is_late = Instant::now() >= deadline;
+                assert!(!is_late || quiet > 0, "the cluster does not come to rest: {differences:?}");
                 tokio::time::sleep(PAUSE).await;
             }
         });
     }
 
-    /// Returns whether anything except events had to be restored.
-    async fn restore_once(&self, etcd: &Client) -> bool {
+    /// Returns the kinds that are served and should not be, and the reverse.
+    async fn differently_served(&self, api: &Client) -> Vec<String> {
+        served(api).await.symmetric_difference(&self.served).cloned().collect()
+    }
+
+    /// Returns the keys that had to be restored, without events.
+    async fn restore_once(&self, etcd: &Client) -> Vec<String> {
         let now = etcd::read(etcd, false).await;
         let changes = self.changes(&now);
-        let differs = changes.iter().any(|change| !change.key().starts_with("/registry/events/"));
+        let keys = changes.iter().map(Change::key).filter(|key| !key.starts_with("/registry/events/"));
+        let differences = keys.map(str::to_owned).collect();
         for round in rounds(changes) {
             let revision = etcd::change(etcd, &round).await;
             let mut stored = self.stored.lock().unwrap();
@@ -77,7 +85,7 @@ impl BaseState {
                 }
             }
         }
-        differs
+        differences
     }
 
     fn changes(&self, now: &BTreeMap<String, Stored>) -> Vec<Change> {

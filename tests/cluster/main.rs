@@ -49,9 +49,10 @@ const TEST_BED_CASES: [&[TestBedCase]; 6] = [
 ];
 /// The cases that depend on what an API server does with an object. They run with the oldest Kubernetes as well
 /// (`make test-skew`).
-const SKEW_CASES: [&[TestBedCase]; 22] = [
+const SKEW_CASES: [&[TestBedCase]; 23] = [
     apply::storage_payload::CASES,
     apply::rights::CASES,
+    apply::succession::CASES,
     apply::diff_and_dry_run::CASES,
     apply::drift::CASES,
     apply::scenarios::network_failures::CASES,

@@ -21,22 +21,27 @@ pub(crate) fn manifests(folder: &str) -> Vec<String> {
     files.iter().map(|file| std::fs::read_to_string(file).unwrap()).collect()
 }
 
-/// Applies every object of a text, CRDs first, and waits for their kinds.
+/// Applies every object of a text with force, CRDs first, and waits for their kinds.
 pub(crate) async fn apply(client: &Client, text: &str) {
+    apply_as(client, text, &PatchParams::apply("test").force()).await;
+}
+
+/// Applies every object of a text, CRDs first, and waits for their kinds.
+pub(crate) async fn apply_as(client: &Client, text: &str, params: &PatchParams) {
     let documents = yaml::read(text, SourceId(0)).unwrap().into_iter();
     let mut objects: Vec<Value> =
         documents.map(|it| serde_json::from_str(&json::write(&it.root)).unwrap()).collect();
     objects.sort_by_key(|object| object["kind"] != "CustomResourceDefinition");
     for object in objects {
         let deadline = Instant::now() + PATIENCE;
-        while let Err(error) = apply_one(client, &object).await {
+        while let Err(error) = apply_one(client, &object, params).await {
             assert!(Instant::now() < deadline, "{} {}: {error}", object["kind"], object["metadata"]["name"]);
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
 }
 
-async fn apply_one(client: &Client, object: &Value) -> Result<(), kube::Error> {
+async fn apply_one(client: &Client, object: &Value, params: &PatchParams) -> Result<(), kube::Error> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let version = text(&object["apiVersion"]);
     let (group, version) = version.split_once('/').unwrap_or(("", &version));
@@ -48,6 +53,5 @@ async fn apply_one(client: &Client, object: &Value) -> Result<(), kube::Error> {
             Api::namespaced_with(client.clone(), namespace.unwrap_or("default"), &resource)
         }
     };
-    let params = PatchParams::apply("test").force();
-    api.patch(&text(&object["metadata"]["name"]), &params, &Patch::Apply(object)).await.map(drop)
+    api.patch(&text(&object["metadata"]["name"]), params, &Patch::Apply(object)).await.map(drop)
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use kube::api::PatchParams;
 use serde_json::Value;
 
 use crate::audit::Audit;
@@ -76,6 +77,14 @@ impl TestCluster {
     /// Applies every object of a text with force, and waits for kinds that are not served yet.
     pub(crate) fn apply_yaml(&self, text: &str) {
         apply(&self.direct(), text);
+    }
+
+    /// Applies every object of a text under a field manager and without force.
+    pub(crate) fn apply_yaml_as(&self, manager: &str, text: &str) {
+        block_on(async {
+            let client = requests::client(&self.direct(), "test").await;
+            platform::apply_as(&client, text, &PatchParams::apply(manager)).await;
+        });
     }
 
     /// Patches an object and returns it.

@@ -1,5 +1,6 @@
 //! The parameter `operands` of the bundled payload: each object has one owner in each of its values.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
@@ -30,9 +31,9 @@ pub(crate) fn render_all(profile: &str, arguments: &[&str]) -> Vec<Value> {
         let set = format!("operands={operands}");
         for object in render_once(profile, &[&["--set", &set], &WEBHOOK[..], arguments].concat()) {
             let id = (named(&object), object["metadata"]["namespace"].to_string());
-            if !objects.contains_key(&id) {
-                order.push(id.clone());
-                objects.insert(id, object);
+            if let Entry::Vacant(entry) = objects.entry(id.clone()) {
+                entry.insert(object);
+                order.push(id);
             }
         }
     }

@@ -82,7 +82,8 @@ fn placements() -> Placements {
                 placement.included[index] |= is_included;
                 if *profile != "standalone" && (is_included || !is_known) {
                     placement.by = text("by");
-                    placement.reason = row["reason"]["message"].as_str().unwrap_or_default().to_owned();
+                    let reason = row["reason"]["message"].as_str().unwrap_or_default();
+                    reason.clone_into(&mut placement.reason);
                 }
             }
         }
@@ -94,7 +95,7 @@ fn placements() -> Placements {
                 None if row["included"] == true => "transship",
                 None => continue,
             };
-            placement_of(&mut placements, &row).applied_by = applied_by.to_owned();
+            applied_by.clone_into(&mut placement_of(&mut placements, &row).applied_by);
         }
     }
     placements

@@ -26,6 +26,7 @@ use crate::apply::decide::inventory::InventoryEntry;
 use crate::apply::decide::lost_inventory::restored_entry;
 use crate::apply::decide::object_error::ObjectError;
 use crate::apply::decide::ownership::{ApplySets, NotOurs, reason_not_to_delete};
+use crate::apply::decide::predecessors::Predecessors;
 use crate::apply::wire::api_server::{ApiServer, Response};
 use crate::apply::wire::discovery::{self, ServedResource, ServedResources};
 use crate::apply::wire::error::RequestError;
@@ -471,8 +472,13 @@ impl<'a> LiveCluster<'a> {
         DecisionContext {
             inventory: self.inventory.initial(),
             apply_sets: &self.apply_sets,
-            adoption: options.adoption,
+            predecessors: self.predecessors(options),
         }
+    }
+
+    /// Returns the managers whose fields transship takes over.
+    pub(crate) fn predecessors(&self, options: &Options) -> Predecessors<'_> {
+        Predecessors { named: self.field_rules.succeeded_managers(), adoption: options.adoption }
     }
 }
 

@@ -29,6 +29,8 @@ pub struct Options {
     pub recreate: Vec<Selector>,
     /// Whether to delete objects that are no longer rendered.
     pub prune: bool,
+    /// Whether `delete` leaves the objects in the clusters.
+    pub orphan: bool,
     /// Which deletions the user approved.
     pub approval: Approval,
     /// Whether the clusters may be others than those that the inventories record.
@@ -73,6 +75,7 @@ impl Default for Options {
             adoption: Adoption::default(),
             recreate: Vec::new(),
             prune: false,
+            orphan: false,
             approval: Approval::default(),
             rebinding: Rebinding::default(),
             downgrade: Downgrade::default(),

@@ -11,6 +11,7 @@ use crate::apply::decide::object_error::ObjectError;
 use crate::apply::decide::ownership::{
     Adoption, ApplySets, OnConflict, Ownership, apply_set_of, reason_not_to_delete,
 };
+use crate::apply::decide::predecessors::Predecessors;
 use crate::apply::decide::rollout::Action;
 use crate::apply::decide::{digest, managed_fields};
 use crate::object::ObjectId;
@@ -44,7 +45,7 @@ impl Decision<'_> {
             Self::Skip => "it is as desired",
             Self::Create => "it does not exist",
             Self::Apply { ownership: Ownership::NotOurs, .. } => "it differs, and it existed before",
-            Self::Apply { .. } => "it is new, or it differs",
+            Self::Apply { .. } => "it is new, it differs, or it is taken over",
             Self::Delete => "it has a tombstone",
         }
     }
@@ -56,7 +57,8 @@ pub(crate) struct DecisionContext<'c> {
     pub(crate) inventory: &'c Inventory,
     /// The cluster's `ApplySet`.
     pub(crate) apply_sets: &'c ApplySets,
-    pub(crate) adoption: Adoption,
+    /// The managers whose fields transship takes over.
+    pub(crate) predecessors: Predecessors<'c>,
 }
 
 /// The object to decide about, the action of its step and its desired state.
@@ -99,7 +101,7 @@ impl DecisionContext<'_> {
             Action::Create => Decision::Create,
             Action::Apply => {
                 // The object may exist nevertheless: transship does not read an object that is probably new.
-                let on_conflict = match self.adoption {
+                let on_conflict = match self.predecessors.adoption {
                     Adoption::On => OnConflict::Force,
                     Adoption::Off => OnConflict::Fail,
                 };
@@ -117,7 +119,9 @@ impl DecisionContext<'_> {
     ) -> Result<Decision<'d>, ObjectError> {
         self.check_apply_set(live)?;
         match reason_not_to_delete(self.inventory.find(input.id), live, self.apply_sets) {
-            Some(reason) if self.adoption == Adoption::Off => Err(ObjectError::tombstone(reason, live)),
+            Some(reason) if self.predecessors.adoption == Adoption::Off => {
+                Err(ObjectError::tombstone(reason, live))
+            }
             _ => Ok(Decision::Delete),
         }
     }
@@ -146,23 +150,25 @@ impl DecisionContext<'_> {
         let entry = self.inventory.find(input.id);
         self.check_apply_set(live)?;
         let ours = self.is_ours(live, entry);
-        let adopts = self.adoption == Adoption::On;
-        let on_conflict = if ours || adopts { OnConflict::Force } else { OnConflict::Fail };
+        let adopts = self.predecessors.adoption == Adoption::On;
+        let found = entry.is_some_and(|entry| entry.found);
+        let succeeds = self.predecessors.of(live).is_some() && (!ours || found);
+        // Of an object that transship succeeds, it takes over the fields of its predecessors, not those of third parties.
+        let is_forced = adopts || ours && !succeeds;
+        let on_conflict = if is_forced { OnConflict::Force } else { OnConflict::Fail };
         let applied = &input.desired.applied;
-        if !adopts && (!ours || entry.is_some_and(|entry| entry.found)) {
+        if !adopts && !succeeds && (!ours || found) {
             let fields = Cow::Owned(without_apply_set_label(applied));
             return Ok(Decision::Apply { fields, on_conflict, ownership: Ownership::NotOurs });
         }
         Ok(Decision::Apply { fields: Cow::Borrowed(applied), on_conflict, ownership: Ownership::Ours })
     }
 
-    /// Returns whether there is nothing to write. With `--adopt`, an object is not up to date while previous managers
-    /// own some of its fields.
+    /// Returns whether there is nothing to write. An object is not up to date while predecessors own some of its fields.
     fn is_up_to_date(&self, input: &DecisionInput<'_>, live: &Value) -> bool {
         let Some(entry) = self.inventory.find(input.id) else { return false };
-        let adopts = self.adoption == Adoption::On
-            && input.action == Action::Apply
-            && (entry.found || managed_fields::adoption_patch(live).is_some());
+        let is_found = entry.found && self.predecessors.adoption == Adoption::On;
+        let adopts = input.action == Action::Apply && (is_found || self.predecessors.own_fields_of(live));
         !adopts && is_as_applied(entry, live, &input.desired_digest())
     }
 
@@ -206,6 +212,7 @@ mod tests {
     use crate::apply::decide::inventory::{Inventory, InventoryEntry, PART_OF};
     use crate::apply::decide::managed_fields::{self, MANAGER};
     use crate::apply::decide::ownership::{Adoption, ApplySets, OnConflict, Ownership};
+    use crate::apply::decide::predecessors::Predecessors;
     use crate::apply::decide::rollout::Action;
     use crate::object::ObjectId;
 
@@ -236,7 +243,12 @@ mod tests {
     }
 
     fn foreign() -> Value {
-        let mut live = live("", "kubectl-client-side-apply", "Update");
+        live_of("kubectl-client-side-apply")
+    }
+
+    /// An object that another manager created.
+    fn live_of(manager: &str) -> Value {
+        let mut live = live("", manager, "Update");
         live["metadata"]["labels"] = json!({});
         live
     }
@@ -260,7 +272,8 @@ mod tests {
     ) -> String {
         let (id, desired) = (id(), desired());
         let inventory = Inventory { entries: entry.into_iter().collect(), ..Inventory::default() };
-        let context = DecisionContext { inventory: &inventory, apply_sets: &sets(), adoption };
+        let predecessors = Predecessors::of_adoption(adoption);
+        let context = DecisionContext { inventory: &inventory, apply_sets: &sets(), predecessors };
         match context.decide(&DecisionInput { id: &id, action, desired: &desired }, live) {
             Ok(Decision::Apply { on_conflict, ownership, .. }) => format!("{on_conflict:?} {ownership:?}"),
             Ok(decision) => decision.name().to_owned(),
@@ -303,6 +316,37 @@ mod tests {
     }
 
     #[test]
+    fn an_object_of_a_manager_that_transship_succeeds_becomes_ours_and_third_parties_keep_their_fields() {
+        let named = ["cluster-version-operator".to_owned()];
+        let predecessors = Predecessors { named: &named, adoption: Adoption::Off };
+        let decide = |live: &Value, entry: Option<InventoryEntry>, action| {
+            let (id, desired) = (id(), desired());
+            let inventory = Inventory { entries: entry.into_iter().collect(), ..Inventory::default() };
+            let context = DecisionContext { inventory: &inventory, apply_sets: &sets(), predecessors };
+            match context.decide(&DecisionInput { id: &id, action, desired: &desired }, Some(live)).unwrap() {
+                Decision::Apply { on_conflict, ownership, .. } => format!("{on_conflict:?} {ownership:?}"),
+                decision => decision.name().to_owned(),
+            }
+        };
+        let theirs = live_of("cluster-version-operator");
+        assert_eq!(decide(&theirs, None, Action::Apply), "Fail Ours");
+        assert_eq!(
+            decide(&theirs, None, Action::Create),
+            "skip",
+            "an object that is only created stays theirs"
+        );
+        assert_eq!(decide(&live_of("another-operator"), None, Action::Apply), "Fail NotOurs");
+        let found = InventoryEntry { found: true, ..entry(&theirs) };
+        assert_eq!(decide(&theirs, Some(found), Action::Apply), "Fail Ours");
+        // The predecessor wrote the object again.
+        let mut shared = live(SET, MANAGER, "Apply");
+        let again =
+            json!({"manager": "cluster-version-operator", "operation": "Update", "fieldsV1": {"f:data": {}}});
+        shared["metadata"]["managedFields"].as_array_mut().unwrap().push(again);
+        assert_eq!(decide(&shared, Some(entry(&shared)), Action::Apply), "Force Ours");
+    }
+
+    #[test]
     fn an_object_of_another_set_is_never_changed() {
         let other = live("applyset-other-v1", MANAGER, "Apply");
         for adoption in [Adoption::Off, Adoption::On] {
@@ -337,7 +381,7 @@ mod tests {
         for (decision, name, reason) in [
             (Decision::Skip, "skip", "it is as desired"),
             (Decision::Create, "create", "it does not exist"),
-            (apply(Ownership::Ours), "apply", "it is new, or it differs"),
+            (apply(Ownership::Ours), "apply", "it is new, it differs, or it is taken over"),
             (apply(Ownership::NotOurs), "apply", "it differs, and it existed before"),
             (Decision::Delete, "delete", "it has a tombstone"),
         ] {
@@ -352,7 +396,8 @@ mod tests {
         let live = live(SET, MANAGER, "Apply");
         let decide = |entry: InventoryEntry, adoption| {
             let inventory = Inventory { entries: vec![entry].into(), ..Inventory::default() };
-            let context = DecisionContext { inventory: &inventory, apply_sets: &sets(), adoption };
+            let predecessors = Predecessors::of_adoption(adoption);
+            let context = DecisionContext { inventory: &inventory, apply_sets: &sets(), predecessors };
             let input = DecisionInput { id: &id(), action: Action::Create, desired: &desired };
             match context.decide(&input, Some(&live)).unwrap() {
                 Decision::Apply { fields, on_conflict, ownership } => {

@@ -11,7 +11,7 @@ use crate::apply::decide::inventory::{InventoryLocation, PART_OF};
 use crate::apply::decide::json_fields::{self, FieldPath, identity, merge, select};
 use crate::apply::decide::managed_fields::{MANAGER, SEED_MANAGER};
 use crate::apply::decide::null_values::NullableFields;
-use crate::apply::decide::ownership::Adoption;
+use crate::apply::decide::predecessors::Predecessors;
 use crate::apply::decide::{digest, managed_fields};
 use crate::language::{FieldRule, Marked, Profile};
 use crate::object::path::locations;
@@ -79,6 +79,11 @@ impl<'a> FieldRules<'a> {
         Self { profile, autoscaled, apply_set, nullable: NullableFields::new(objects) }
     }
 
+    /// Returns the managers that transship succeeds.
+    pub(crate) fn succeeded_managers(&self) -> &[String] {
+        &self.profile.adopts
+    }
+
     /// Returns the desired state of an object.
     pub(crate) fn desired(&self, object: &Object) -> Desired {
         let rendered = rendered(object);
@@ -130,19 +135,17 @@ impl<'a> FieldRules<'a> {
         self.others_fields(object, &Node::from(live)).all()
     }
 
-    /// Returns the live values of fields that belong to others but that transship still owns; with `--adopt`, also of
-    /// those that a previous manager owns. transship applies them as `transship-seed`, so that they keep their values
+    /// Returns the live values of fields that belong to others but that transship or one of its predecessors still owns.
+    /// transship applies them as `transship-seed`, so that they keep their values
     /// when transship stops sending them.
     pub(crate) fn fields_to_release(
         &self,
         object: &Object,
         live: &Value,
-        adoption: Adoption,
+        predecessors: Predecessors<'_>,
     ) -> Option<Value> {
-        let is_owned = |path: &FieldPath| {
-            managed_fields::owns(live, MANAGER, path)
-                || adoption == Adoption::On && managed_fields::previous_manager_owns(live, path)
-        };
+        let is_owned =
+            |path: &FieldPath| managed_fields::owns(live, MANAGER, path) || predecessors.own(live, path);
         let mut paths = self.others_fields(object, &Node::from(live)).all();
         // `split_seeds` comes first: until then, `transship-seed` owns all fields of the object.
         if managed_fields::has_unsplit_seeds(live) || !paths.iter().any(is_owned) {

@@ -29,7 +29,8 @@ const APPLY_SET_ID: &str = "applyset.kubernetes.io/id";
 pub(crate) const HOSTED_CONTROL_PLANE: &str = "transship.openshift.io/hosted-control-plane";
 
 /// The version of the format that transship writes. Version 1 had no key for it, no binding, no shards and no history.
-const FORMAT_VERSION: &str = "2";
+/// Version 2 did not say from whom objects were taken over.
+const FORMAT_VERSION: &str = "3";
 
 /// The longest text that transship reads from a key other than `objects` and `history`.
 const MAX_TEXT: usize = 1024;

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::apply::decide::digest;
+use crate::apply::decide::predecessors::Predecessor;
 use crate::apply::decide::url_segment::{escape, unescape};
 use crate::object::ObjectId;
 
@@ -13,6 +14,9 @@ const FOUND: &str = "found";
 const UID_SIZE: usize = 36;
 /// Marks an object that is not pruned when it is no longer rendered.
 const KEEP: &str = "keep";
+
+/// Precedes the manager from which transship took an object over.
+const SUCCEEDS: &str = "succeeds=";
 
 /// Marks an empty column.
 const EMPTY: &str = "-";
@@ -34,6 +38,8 @@ pub(crate) struct InventoryEntry {
     pub(crate) found: bool,
     /// Whether its last manifest says that it stays when it is no longer rendered.
     pub(crate) keep: bool,
+    /// The manager that transship succeeded, if the object was taken over from one.
+    pub(crate) predecessor: Option<Predecessor>,
 }
 
 impl InventoryEntry {
@@ -47,7 +53,14 @@ impl InventoryEntry {
             live_digest: String::new(),
             found: false,
             keep: false,
+            predecessor: None,
         }
+    }
+
+    /// Returns the entry with the manager from which transship took the object over. The first one stays.
+    pub(crate) fn taken_over_from(mut self, predecessor: Predecessor) -> Self {
+        self.predecessor.get_or_insert(predecessor);
+        self
     }
 
     /// Returns whether the object was applied at least once.
@@ -75,7 +88,7 @@ impl InventoryEntry {
         let is_safe =
             [version, kind, namespace, uid, desired_digest, live_digest].into_iter().all(is_safe_in_path)
                 && (group.is_empty() || is_safe_in_path(group));
-        let (found, keep) = parse_marks(marks)?;
+        let Marks { found, keep, predecessor } = Marks::parse(marks)?;
         if !is_safe {
             return None;
         }
@@ -92,40 +105,61 @@ impl InventoryEntry {
             live_digest: from_column(live_digest),
             found,
             keep,
+            predecessor,
         })
     }
 }
 
 impl fmt::Display for InventoryEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { id, version, uid, desired_digest, live_digest, found, keep } = self;
+        let Self { id, version, uid, desired_digest, live_digest, .. } = self;
         if !id.group.is_empty() {
             write!(f, "{}/", id.group)?;
         }
         let [namespace, uid, desired, live] =
             [&id.namespace, uid, desired_digest, live_digest].map(|text| to_column(text));
-        let marks = match (found, keep) {
-            (false, false) => EMPTY,
-            (true, false) => FOUND,
-            (false, true) => KEEP,
-            (true, true) => "found,keep",
-        };
+        let marks = Marks { found: self.found, keep: self.keep, predecessor: self.predecessor.clone() };
         let name = escape(&id.name);
         write!(f, "{version} {} {namespace} {name} {uid} {desired} {live} {marks}", id.kind)
     }
 }
 
-/// Reads the last column: `-`, or marks with commas between them. Returns whether the object was found and is kept.
-fn parse_marks(column: &str) -> Option<(bool, bool)> {
-    let (mut found, mut keep) = (false, false);
-    for mark in column.split(',').filter(|_| column != EMPTY) {
-        match mark {
-            FOUND => found = true,
-            KEEP => keep = true,
-            _ => return None,
+/// The last column: `-`, or marks with commas between them.
+#[derive(Default)]
+struct Marks {
+    found: bool,
+    keep: bool,
+    predecessor: Option<Predecessor>,
+}
+
+impl Marks {
+    fn parse(column: &str) -> Option<Self> {
+        let mut marks = Self::default();
+        for mark in column.split(',').filter(|_| column != EMPTY) {
+            match mark {
+                FOUND => marks.found = true,
+                KEEP => marks.keep = true,
+                _ => marks.predecessor = Some(Predecessor::parse(mark.strip_prefix(SUCCEEDS)?)?),
+            }
         }
+        Some(marks)
     }
-    Some((found, keep))
+}
+
+impl fmt::Display for Marks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut marks = Vec::new();
+        if self.found {
+            marks.push(FOUND.to_owned());
+        }
+        if self.keep {
+            marks.push(KEEP.to_owned());
+        }
+        if let Some(predecessor) = &self.predecessor {
+            marks.push(format!("{SUCCEEDS}{predecessor}"));
+        }
+        f.write_str(if marks.is_empty() { EMPTY.to_owned() } else { marks.join(",") }.as_str())
+    }
 }
 
 fn to_column(text: &str) -> &str {

@@ -1,19 +1,18 @@
-//! Orphaned fields: fields that only a previous manager owns. Adoption removes them.
+//! Orphaned fields: fields that only predecessors own. Adoption removes them.
 
 use serde_json::{Map, Value};
 
-use crate::apply::decide::managed_fields::{
-    can_find_items, child_mut, is_previous_manager, merge_field_sets, resolve_step,
-};
+use crate::apply::decide::managed_fields::{can_find_items, child_mut, merge_field_sets, resolve_step};
+use crate::apply::decide::predecessors::Predecessors;
 use crate::object::path::PathStep;
 
 /// Returns an object without its orphaned fields; `None` if it has none.
-pub(crate) fn without_orphaned_fields(object: &Value) -> Option<Value> {
+pub(crate) fn without_orphaned_fields(object: &Value, predecessors: Predecessors<'_>) -> Option<Value> {
     let entries = object["metadata"]["managedFields"].as_array()?;
     let mut previous = Value::from(Map::new());
     let mut others = Value::from(Map::new());
     for entry in entries {
-        let fields = if is_previous_manager(entry) { &mut previous } else { &mut others };
+        let fields = if predecessors.include(entry) { &mut previous } else { &mut others };
         merge_field_sets(fields, &entry["fieldsV1"]);
     }
     let mut rest = object.clone();
@@ -59,6 +58,10 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::without_orphaned_fields;
+    use crate::apply::decide::ownership::Adoption;
+    use crate::apply::decide::predecessors::Predecessors;
+
+    const ADOPT: Predecessors<'_> = Predecessors { named: &[], adoption: Adoption::On };
 
     /// An object that `kubectl apply` created, and of which another manager owns some fields.
     fn object(others: &Value) -> Value {
@@ -92,7 +95,7 @@ mod tests {
                 "f:ports": {"k:{\"port\":1}": {".": {}, "f:port": {}}},
             },
         });
-        let rest = without_orphaned_fields(&object(&others)).unwrap();
+        let rest = without_orphaned_fields(&object(&others), ADOPT).unwrap();
         assert_eq!(rest["metadata"]["labels"], json!({"a": "1"}));
         assert_eq!(rest["spec"], json!({"args": ["y"], "ports": [{"port": 2}, {"port": 1}]}));
     }
@@ -100,8 +103,8 @@ mod tests {
     #[test]
     fn fields_of_other_managers_stay() {
         let all = json!({"f:metadata": {"f:labels": {}}, "f:spec": {}});
-        assert_eq!(without_orphaned_fields(&object(&all)), None, "another manager owns every field");
-        assert_eq!(without_orphaned_fields(&json!({"metadata": {}})), None);
+        assert_eq!(without_orphaned_fields(&object(&all), ADOPT), None, "another manager owns every field");
+        assert_eq!(without_orphaned_fields(&json!({"metadata": {}}), ADOPT), None);
     }
 
     #[test]
@@ -109,10 +112,10 @@ mod tests {
         let mut others = json!({"f:metadata": {"f:labels": {}}, "f:spec": {
             "f:mode": {}, "f:args": {}, "f:deep": {}, "f:ports": {"k:{\"port\":2}": {}},
         }});
-        let rest = without_orphaned_fields(&object(&others)).unwrap();
+        let rest = without_orphaned_fields(&object(&others), ADOPT).unwrap();
         assert_eq!(rest["spec"]["ports"], json!([{"port": 2}]));
         others["f:spec"]["f:ports"] = json!({"k:{\"port\":1}": {"f:name": {}}});
-        let rest = without_orphaned_fields(&object(&others)).unwrap();
+        let rest = without_orphaned_fields(&object(&others), ADOPT).unwrap();
         assert_eq!(rest["spec"]["ports"], json!([{"port": 2}]), "with the fields that others put into it");
         assert_eq!(rest["spec"]["args"], json!(["x", "y"]));
     }
@@ -130,8 +133,8 @@ mod tests {
                 "spec": {"args": ["x"]},
             })
         };
-        assert_eq!(without_orphaned_fields(&object("i:1")), None);
-        let rest = without_orphaned_fields(&object("i:0")).unwrap();
+        assert_eq!(without_orphaned_fields(&object("i:1"), ADOPT), None);
+        let rest = without_orphaned_fields(&object("i:0"), ADOPT).unwrap();
         assert_eq!(rest["spec"]["args"], json!([]));
     }
 }

@@ -43,14 +43,14 @@ pub(crate) struct Applied {
     /// The new entry of the inventory.
     pub(crate) entry: Option<InventoryEntry>,
     /// The message of the event.
-    pub(crate) note: &'static str,
+    pub(crate) note: String,
     /// The warnings of the API server.
     pub(crate) warnings: Vec<String>,
 }
 
 impl Applied {
     fn gone(kind: EventKind) -> Self {
-        Self { kind, object: AfterStep::Missing, entry: None, note: "", warnings: Vec::new() }
+        Self { kind, object: AfterStep::Missing, entry: None, note: String::new(), warnings: Vec::new() }
     }
 }
 
@@ -63,7 +63,13 @@ pub(crate) async fn apply_object(
 ) -> Result<Applied, ObjectError> {
     if let Some(entry) = cluster.known_unchanged(&object.id) {
         let (object, entry) = (AfterStep::AsAtStart, Some(entry.clone()));
-        return Ok(Applied { kind: EventKind::Unchanged, object, entry, note: "", warnings: Vec::new() });
+        return Ok(Applied {
+            kind: EventKind::Unchanged,
+            object,
+            entry,
+            note: String::new(),
+            warnings: Vec::new(),
+        });
     }
     let Some(path) = cluster.locate(object).await? else {
         return match action {
@@ -95,7 +101,8 @@ pub(crate) async fn apply_object(
             let extent = Extent::Pinned;
             let pinned = ApplyRequest { fields: &fields, manager: MANAGER, on_conflict, extent };
             let written = write(&task, &pinned, live.as_ref()).await?;
-            Ok(applied(&task, written, digest, Ownership::Ours))
+            let ownership = ownership_of_created(&task, &written.live);
+            Ok(applied(&task, written, digest, ownership))
         }
         Decision::Apply { fields, on_conflict, ownership } => {
             let desired = Desired { applied: fields.into_owned(), ..desired.clone() };
@@ -107,7 +114,12 @@ pub(crate) async fn apply_object(
             }
             let created = written.kind == EventKind::Created;
             let ownership = if created { Ownership::Ours } else { ownership };
-            Ok(applied(&task, written, digest, ownership))
+            let mut applied = applied(&task, written, digest, ownership);
+            if let Some(predecessor) = live.as_ref().and_then(|live| task.predecessors().of(live)) {
+                applied.note = format!("taken over from {}", predecessor.manager);
+                applied.entry = applied.entry.map(|entry| entry.taken_over_from(predecessor));
+            }
+            Ok(applied)
         }
     }
 }
@@ -128,11 +140,18 @@ async fn delete(task: &ObjectTask<'_>, live: &Value) -> Result<Applied, ObjectEr
 
 fn skip(task: &ObjectTask<'_>, action: Action, live: Option<Value>, digest: String) -> Applied {
     let Some(live) = live else { return Applied::gone(EventKind::Unchanged) };
-    // transship creates every object with the label. If the label is missing, someone else created the object.
-    let existed_before =
-        task.existed_before() || action == Action::Create && !task.cluster.is_in_apply_set(&live);
-    let ownership = if existed_before { Ownership::NotOurs } else { Ownership::Ours };
+    let ownership = match action {
+        _ if task.existed_before() => Ownership::NotOurs,
+        Action::Create => ownership_of_created(task, &live),
+        Action::Apply | Action::Delete => Ownership::Ours,
+    };
     applied(task, Written { kind: EventKind::Unchanged, live }, digest, ownership)
+}
+
+/// Returns whether transship created an object that it does not change afterwards. transship creates every object with the
+/// label. If the label is missing, someone else created the object.
+fn ownership_of_created(task: &ObjectTask<'_>, live: &Value) -> Ownership {
+    if task.cluster.is_in_apply_set(live) { Ownership::Ours } else { Ownership::NotOurs }
 }
 
 /// Returns the result of a step with the new entry of the inventory.
@@ -144,6 +163,7 @@ fn applied(task: &ObjectTask<'_>, written: Written, desired_digest: String, owne
     let found = ownership == Ownership::NotOurs;
     let uid = live["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
     task.cluster.applied_uids.record(&uid, &task.object.id);
+    let before = task.cluster.inventory.initial().find(&task.object.id);
     let entry = InventoryEntry {
         id: task.object.id.clone(),
         version: version_of(task.object).to_owned(),
@@ -152,8 +172,9 @@ fn applied(task: &ObjectTask<'_>, written: Written, desired_digest: String, owne
         live_digest: managed_fields::digest(&live).unwrap_or_default(),
         found,
         keep: task.object.is_kept(),
+        predecessor: before.and_then(|before| before.predecessor.clone()),
     };
-    let note = if found && !task.existed_before() { FOUND_NOTE } else { "" };
+    let note = if found && !task.existed_before() { FOUND_NOTE.to_owned() } else { String::new() };
     Applied { kind, object: AfterStep::Read(live), entry: Some(entry), note, warnings: task.warnings() }
 }
 
@@ -186,8 +207,8 @@ async fn read_unless_known(task: &ObjectTask<'_>, action: Action) -> Result<Opti
     if is_probably_new { Ok(None) } else { task.read().await }
 }
 
-/// Applies the desired fields, the seeds of a new object and its first status. With `--adopt`, adopts an existing
-/// object first.
+/// Applies the desired fields, the seeds of a new object and its first status. Adopts an existing object of a predecessor
+/// first.
 async fn apply(
     task: &ObjectTask<'_>,
     desired: &Desired,
@@ -196,7 +217,7 @@ async fn apply(
 ) -> Result<Written, ObjectError> {
     let mut recreated = None;
     if let Some(live) = live {
-        recreated = adopt::prepare(task, &desired.applied, live).await?;
+        recreated = adopt::prepare(task, &desired.applied, on_conflict, live).await?;
     }
     // Some objects are invalid without their seeds, so a new object is created together with them.
     let mut created_with_seeds = None;

@@ -5,6 +5,7 @@ pub(super) mod apply_object;
 pub(super) mod delete;
 pub(super) mod object_task;
 pub(super) mod object_version;
+pub(super) mod orphan;
 pub(super) mod recreate;
 pub(super) mod rejection;
 pub(super) mod replacement;

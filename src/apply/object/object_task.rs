@@ -13,6 +13,7 @@ use crate::apply::decide::event::EventKind;
 use crate::apply::decide::managed_fields::MANAGER;
 use crate::apply::decide::object_error::ObjectError;
 use crate::apply::decide::ownership::OnConflict;
+use crate::apply::decide::predecessors::Predecessors;
 use crate::apply::object::delete;
 use crate::apply::object::object_version::ObjectVersion;
 use crate::apply::wire::api_server::Response;
@@ -63,6 +64,11 @@ impl<'a> ObjectTask<'a> {
     ) -> Self {
         let (memory, warnings, version) = (HeldMemory::default(), Mutex::default(), Mutex::default());
         Self { cluster, object, path, options, memory, warnings, version }
+    }
+
+    /// Returns the managers whose fields transship takes over.
+    pub(crate) fn predecessors(&self) -> Predecessors<'_> {
+        self.cluster.predecessors(self.options)
     }
 
     /// Remembers the version of the object, for the next write.

@@ -102,7 +102,7 @@ async fn recover(
     attempt: usize,
 ) -> Result<Option<Recovery>, ObjectError> {
     if error.is_field_conflict() {
-        return Err(conflict(error));
+        return Err(conflict(error.causes()));
     }
     if let Some(field) = UnionField::find(error, &task.object.id) {
         take_over_union_field(task, request.fields, field).await?;
@@ -174,7 +174,7 @@ pub(crate) async fn dry_run_error(
     on_conflict: OnConflict,
 ) -> Result<DryRunOutcome, ObjectError> {
     if error.is_field_conflict() {
-        return Err(conflict(error));
+        return Err(conflict(error.causes()));
     }
     if let Some(reason) = reason_to_recreate(task, fields, error, on_conflict).await? {
         return Ok(DryRunOutcome::Recreated { reason });
@@ -262,9 +262,10 @@ fn event_kind(response: &Response, before: Option<&Value>) -> EventKind {
     if is_same { EventKind::Unchanged } else { EventKind::Changed }
 }
 
-fn conflict(error: &ApiError) -> ObjectError {
+/// Returns the error for fields that other managers own.
+pub(crate) fn conflict<'c>(causes: impl IntoIterator<Item = &'c StatusCause>) -> ObjectError {
     let describe = |cause: &StatusCause| format!("{} ({})", cause.field, cause.message);
-    ObjectError::Conflict(error.causes().iter().map(describe).collect())
+    ObjectError::Conflict(causes.into_iter().map(describe).collect())
 }
 
 /// A field that the API server sets for one update strategy and forbids for another: `spec.PARENT.rollingUpdate`. It is a

@@ -16,6 +16,7 @@ use crate::apply::run::clusters::{
     ClusterRead, OnEvent, guest_first, read_clusters, report_unusable, share_of_deadline,
 };
 use crate::apply::run::contacts::Topology;
+use crate::apply::run::orphan::{orphan_cluster, predict_orphans};
 use crate::apply::run::phased_deletion::PhasedDeletion;
 use crate::apply::run::run_start::{record_user, started_run};
 use crate::diagnostic::Diagnostic;
@@ -80,7 +81,7 @@ async fn run(
         if let Some(outcome) = stop_early(&topology, &reads, &mut on_event) {
             return Ok(outcome.unwrap_or(DeleteOutcome::Done(summary)));
         }
-        if mode == Mode::Delete {
+        if mode == Mode::Delete && !options.orphan {
             check_approval(&counts(&reads), options.approval)?;
         }
         let clusters = guest_first(reads.iter().map(|read| read.as_ref().ok()));
@@ -177,7 +178,11 @@ async fn delete_all(topology: &Topology<'_, '_>, clusters: &[&LiveCluster<'_>], 
     let mut is_everything_gone = true;
     for (index, cluster) in clusters.iter().enumerate().filter(|(_, cluster)| cluster.inventory.exists()) {
         let deadline = share_of_deadline(options.deadline(), clusters.len() - index);
-        let result = delete_cluster(cluster, deadline, on_event).await;
+        let result = if options.orphan {
+            orphan_cluster(cluster, on_event).await
+        } else {
+            delete_cluster(cluster, deadline, on_event).await
+        };
         is_everything_gone &= matches!(result, Ok(true));
         if let Err(error) = result {
             on_event(Event::for_cluster(cluster.cluster, EventKind::Failed, error.to_string()));
@@ -236,6 +241,10 @@ fn hold_kept(
 /// Reports what would be deleted.
 async fn predict(clusters: &[&LiveCluster<'_>], options: &Options, on_event: &mut OnEvent<'_>) {
     for cluster in clusters {
+        if options.orphan {
+            predict_orphans(cluster, on_event).await;
+            continue;
+        }
         let (kept, entries) = hold_kept(cluster, on_event);
         let deadline = options.deadline();
         let deletion = PhasedDeletion { cluster, kind: EventKind::Deleted, deadline, staying: &kept };

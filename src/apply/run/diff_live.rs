@@ -10,7 +10,8 @@ use crate::apply::cluster::target::TargetCluster;
 use crate::apply::decide::decision::{Decision, DecisionInput};
 use crate::apply::decide::event::Event;
 use crate::apply::decide::object_error::{ObjectError, WaitHint};
-use crate::apply::decide::rollout::Step;
+use crate::apply::decide::ownership::Ownership;
+use crate::apply::decide::rollout::{Action, Step};
 use crate::apply::object::adopt::dry_run_existing;
 use crate::apply::object::object_task::ObjectTask;
 use crate::apply::object::server_side_apply::DryRunOutcome;
@@ -66,6 +67,7 @@ async fn predict(
     let input = DecisionInput { id: &object.id, action, desired: &desired };
     let decision = cluster.decision_context(options).decide(&input, live.as_ref());
     let decision = decision.map_err(|error| rejected(&error))?;
+    let mut predecessor = None;
     let after = match (decision, &live, cluster.path(object)) {
         (Decision::Skip, live, _) => live.clone(),
         (Decision::Delete, _, _) => None,
@@ -76,7 +78,10 @@ async fn predict(
             let (kind, hint) = (object.id.kind_and_group(), WaitHint::Omit);
             return Err(rejected(&ObjectError::KindNotServed { kind, hint }));
         }
-        (Decision::Apply { fields, on_conflict, .. }, Some(live), Some(path)) => {
+        (Decision::Apply { fields, on_conflict, ownership }, Some(live), Some(path)) => {
+            if ownership == Ownership::Ours && action == Action::Apply {
+                predecessor = cluster.predecessors(options).of(live);
+            }
             let task = ObjectTask::new(cluster, object, path, options);
             let outcome = dry_run_existing(&task, &fields, on_conflict, live).await;
             // The object is shown at the end.
@@ -84,7 +89,7 @@ async fn predict(
             Some(object_after(outcome.map_err(|error| rejected(&error))?)?)
         }
     };
-    Ok(BeforeAfter::new(live, after, &object.root))
+    Ok(BeforeAfter::new(live, after, &object.root).taken_over_from(predecessor.as_ref()))
 }
 
 fn rejected(error: &ObjectError) -> Difference {

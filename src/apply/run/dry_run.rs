@@ -12,9 +12,9 @@ use crate::apply::cluster::target::TargetCluster;
 use crate::apply::decide::decision::{Decision, DecisionInput};
 use crate::apply::decide::event::{Event, EventKind, Summary};
 use crate::apply::decide::object_error::ObjectError;
-use crate::apply::decide::ownership::OnConflict;
+use crate::apply::decide::ownership::{OnConflict, Ownership};
 use crate::apply::decide::prune::HoldReason;
-use crate::apply::decide::rollout::{ClusterId, Rollout, Step, StepId};
+use crate::apply::decide::rollout::{Action, ClusterId, Rollout, Step, StepId};
 use crate::apply::run::clusters::{OnEvent, guest_first, plan_rollout, read_clusters, report_unusable};
 use crate::apply::run::contacts::Topology;
 use crate::apply::run::inventory_update::{decide_prune_after, released_event};
@@ -83,7 +83,7 @@ async fn report_steps(
     let mut failed = Vec::new();
     for ((step_id, step), result) in steps.into_iter().zip(results) {
         let (kind, message) = match result {
-            Ok((kind, note)) => (kind, describe(note, step, rollout)),
+            Ok((kind, note)) => (kind, describe(&note, step, rollout)),
             Err(error) => {
                 failed.push(step_id);
                 (EventKind::Failed, step.mask(&error.to_string()))
@@ -114,7 +114,7 @@ async fn predict(
     cluster: &LiveCluster<'_>,
     step: &Step<'_>,
     options: &Options,
-) -> Result<(EventKind, &'static str), ObjectError> {
+) -> Result<(EventKind, String), ObjectError> {
     let Step { object, action, .. } = *step;
     let live = cluster.find(object).await.map_err(|error| error_about(&error, object))?;
     let desired = cluster.desired(object);
@@ -122,10 +122,17 @@ async fn predict(
     let decision = cluster.decision_context(options).decide(&input, live.as_ref())?;
     debug!(object = %object.id, decision = decision.name(), reason = decision.reason(), "decision");
     Ok(match (decision, live) {
-        (Decision::Skip, _) => (EventKind::Unchanged, ""),
-        (Decision::Delete, _) => (EventKind::Deleted, ""),
-        (Decision::Create | Decision::Apply { .. }, None) => (EventKind::Created, ""),
-        (Decision::Apply { on_conflict: OnConflict::Fail, .. }, Some(_)) => (EventKind::Changed, FOUND_NOTE),
-        (Decision::Create | Decision::Apply { .. }, Some(_)) => (EventKind::Changed, ""),
+        (Decision::Skip, _) => (EventKind::Unchanged, String::new()),
+        (Decision::Delete, _) => (EventKind::Deleted, String::new()),
+        (Decision::Create | Decision::Apply { .. }, None) => (EventKind::Created, String::new()),
+        (Decision::Apply { ownership: Ownership::Ours, .. }, Some(live)) if action == Action::Apply => {
+            let predecessor = cluster.predecessors(options).of(&live);
+            let note = predecessor.map(|it| format!("it {}", it.describe_takeover()));
+            (EventKind::Changed, note.unwrap_or_default())
+        }
+        (Decision::Apply { on_conflict: OnConflict::Fail, .. }, Some(_)) => {
+            (EventKind::Changed, FOUND_NOTE.to_owned())
+        }
+        (Decision::Create | Decision::Apply { .. }, Some(_)) => (EventKind::Changed, String::new()),
     })
 }

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::apply::decide::drift::DriftedField;
 use crate::apply::decide::event::{cluster_name, single_line};
 use crate::apply::decide::json_fields::without_server_fields;
+use crate::apply::decide::predecessors::Predecessor;
 use crate::object::{Cluster, ObjectId, SensitiveTexts, mask};
 use crate::show;
 use crate::yaml::Node;
@@ -54,6 +55,8 @@ pub(crate) enum NotRendered {
 pub(crate) struct BeforeAfter {
     before: Option<Node>,
     after: Option<Node>,
+    /// That transship takes the object over, and from whom; empty if it does not.
+    takeover: String,
 }
 
 impl BeforeAfter {
@@ -66,7 +69,13 @@ impl BeforeAfter {
             texts.protect(&mut node);
             Some(node)
         };
-        Self { before: protected(before), after: protected(after) }
+        Self { before: protected(before), after: protected(after), takeover: String::new() }
+    }
+
+    /// Returns the same objects, with the manager from which transship takes them over.
+    pub(crate) fn taken_over_from(mut self, predecessor: Option<&Predecessor>) -> Self {
+        self.takeover = predecessor.map_or_else(String::new, Predecessor::describe_takeover);
+        self
     }
 
     pub(crate) fn is_same(&self) -> bool {
@@ -97,7 +106,7 @@ impl LiveChange {
     /// Returns the fields that differ, for programs.
     fn fields(&self) -> Vec<Value> {
         match &self.difference {
-            Difference::Applied(BeforeAfter { before: Some(before), after: Some(after) }) => {
+            Difference::Applied(BeforeAfter { before: Some(before), after: Some(after), .. }) => {
                 show::fields(before, after).iter().map(show::Change::to_json).collect()
             }
             Difference::Drifted { fields, .. } => fields.iter().map(DriftedField::to_json).collect(),
@@ -111,8 +120,9 @@ impl LiveChange {
         let with_fields =
             |title: String, fields: Vec<String>| format!("{title}\n  {}\n", fields.join("\n  "));
         let rest = match &self.difference {
-            Difference::Applied(BeforeAfter { before: Some(before), after: Some(after) }) => {
+            Difference::Applied(BeforeAfter { before: Some(before), after: Some(after), takeover }) => {
                 let fields = show::fields(before, after);
+                let title = if takeover.is_empty() { title } else { format!("{title} {takeover}") };
                 return with_fields(title, fields.iter().map(ToString::to_string).collect());
             }
             Difference::Drifted { fields, more } => {
@@ -146,8 +156,8 @@ impl Difference {
     /// Returns the word for JSON, and the message.
     fn describe(&self) -> (&'static str, &str) {
         match self {
-            Self::Applied(BeforeAfter { before: Some(_), after: Some(_) }) => ("changed", ""),
-            Self::Applied(BeforeAfter { before: None, after: Some(_) }) => ("created", ""),
+            Self::Applied(BeforeAfter { before: Some(_), after: Some(_), takeover }) => ("changed", takeover),
+            Self::Applied(BeforeAfter { before: None, after: Some(_), .. }) => ("created", ""),
             Self::Applied(BeforeAfter { after: None, .. }) => ("deleted", ""),
             Self::Unknown(reason) => ("unknown", reason),
             Self::Unreadable(reason) => ("unreadable", reason),

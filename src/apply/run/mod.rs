@@ -13,6 +13,7 @@ pub(super) mod inventory_update;
 pub(super) mod live_change;
 pub(super) mod move_inventory;
 pub(super) mod not_rendered;
+pub(super) mod orphan;
 pub(super) mod phased_deletion;
 pub(super) mod readiness_poll;
 pub(super) mod rollout_result;

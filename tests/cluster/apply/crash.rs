@@ -3,7 +3,7 @@
 
 mod moving;
 mod rebinding;
-mod scene;
+pub(super) mod scene;
 
 use std::path::{Path, PathBuf};
 

@@ -20,7 +20,7 @@ pub(crate) const OBJECTS: usize = 13;
 const LIMITS: [&str; 4] = ["--retry-timeout", "3s", "--timeout", "20s"];
 
 /// The manifests of the payload: run level and name, and text.
-const MANIFESTS: [(&str, &str); 14] = [
+pub(crate) const MANIFESTS: [(&str, &str); 14] = [
     ("10_namespace", "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: openshift-op\n"),
     ("10_crd", CRD),
     (

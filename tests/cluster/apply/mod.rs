@@ -12,6 +12,7 @@ pub(crate) mod races;
 pub(crate) mod rights;
 pub(crate) mod scenarios;
 pub(crate) mod storage_payload;
+pub(crate) mod succession;
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -79,7 +80,7 @@ fn has_hosted_parameter(folder: &Path) -> bool {
 
 /// Approves everything that `delete` deletes, unless the test chooses otherwise.
 fn with_approval<'a>(command: &str, more: &[&'a str]) -> Vec<&'a str> {
-    let approves = more.iter().any(|flag| ["--approve-delete", "--dry-run"].contains(flag));
+    let approves = more.iter().any(|flag| ["--approve-delete", "--dry-run", "--orphan"].contains(flag));
     let approval: &[&str] = if command == "delete" && !approves { &["--approve-delete", "all"] } else { &[] };
     [approval, more].concat()
 }

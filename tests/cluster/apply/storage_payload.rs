@@ -17,14 +17,14 @@ pub(crate) const CASES: &[TestBedCase] = &[
 ];
 
 /// Returns everything that is rendered for a profile, with a value of the parameter `operands`.
-fn rendered(profile: &str, operands: &str) -> Vec<Value> {
+pub(super) fn rendered(profile: &str, operands: &str) -> Vec<Value> {
     let set = format!("operands={operands}");
     let run = run_in(repository(), &["render", "--profile", profile, "-o", "json", "--set", &set]);
     run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// Returns the path of an object.
-fn path(cluster: &TestCluster, object: &Value) -> String {
+pub(super) fn path(cluster: &TestCluster, object: &Value) -> String {
     let (api, kind) = (object["apiVersion"].as_str().unwrap(), object["kind"].as_str().unwrap());
     let root = if api.contains('/') { format!("/apis/{api}") } else { format!("/api/{api}") };
     let resources = cluster.get(&root).unwrap();

@@ -9,6 +9,7 @@ use crate::Project;
 use crate::apply::decide::digest;
 use crate::apply::decide::inventory::PART_OF;
 use crate::apply::decide::ownership::Adoption;
+use crate::apply::decide::predecessors::Predecessors;
 use crate::object::Object;
 
 const PROFILE: &str = "apiVersion: transship.openshift.io/v1
@@ -123,8 +124,9 @@ fn live(managers: &[(&str, &str, Value)]) -> Value {
 
 fn released(managers: &[(&str, &str, Value)], adoption: Adoption) -> Option<Value> {
     let live = live(managers);
-    let released =
-        with_object("Deployment", |rules, object| rules.fields_to_release(object, &live, adoption))?;
+    let released = with_object("Deployment", |rules, object| {
+        rules.fields_to_release(object, &live, Predecessors::of_adoption(adoption))
+    })?;
     assert_eq!(released["metadata"], json!({"name": "d", "namespace": "ns"}));
     Some(released["spec"].clone())
 }

@@ -143,7 +143,7 @@ fn the_config_map_survives_a_round_trip() {
                 },
             },
             "data": {
-                "formatVersion": "2", "installed": "true", "revision": "r", "renderDigest": "d",
+                "formatVersion": "3", "installed": "true", "revision": "r", "renderDigest": "d",
                 "payloadVersion": "4.22.0", "previousApplySets": "applyset-old-v1",
                 "clusterUID": "m", "hostedControlPlane": "clusters-a", "hostedControlPlaneUID": "n",
                 "guestUID": "g", "history": inventory.history.lines(), "objects": LINES,
@@ -180,7 +180,7 @@ fn an_inventory_without_a_format_version_is_old() {
 #[test]
 fn only_its_own_shards_count() {
     let shards = "other-1 transship-standalone-2 ../x transship-standalone-99";
-    let data = json!({"formatVersion": "2", "shards": shards});
+    let data = json!({"formatVersion": "3", "shards": shards});
     let parsed = ParsedInventory::read(&json!({"data": data}), &location());
     assert_eq!(parsed.shards, ["transship-standalone-2"]);
 }

@@ -24,6 +24,7 @@ fn entry(id: ObjectId) -> InventoryEntry {
         live_digest: text("l"),
         found: false,
         keep: false,
+        predecessor: None,
     }
 }
 

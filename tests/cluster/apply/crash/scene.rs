@@ -38,7 +38,7 @@ impl Command {
 }
 
 /// An initial state and a command.
-pub(super) struct Scene<'b> {
+pub(crate) struct Scene<'b> {
     pub(super) clusters: Vec<(Cluster, &'b TestCluster)>,
     pub(super) command: Command,
     pub(super) at: &'static [Cluster],
@@ -50,7 +50,7 @@ pub(super) struct Scene<'b> {
 }
 
 impl<'b> Scene<'b> {
-    pub(super) fn standalone(cluster: &'b TestCluster, folder: &Path, verb: Verb) -> Self {
+    pub(crate) fn standalone(cluster: &'b TestCluster, folder: &Path, verb: Verb) -> Self {
         Self::on_one(cluster, Command::here(Project::load(folder, "standalone"), verb))
     }
 
@@ -103,7 +103,7 @@ impl<'b> Scene<'b> {
     }
 
     /// Interrupts a run at each request of an undisturbed run, runs again, and compares the results.
-    pub(super) fn cut_off_everywhere(&self) {
+    pub(crate) fn cut_off_everywhere(&self) {
         let begin: Vec<BaseState> =
             self.clusters.iter().map(|(_, cluster)| BaseState::remember(&cluster.control_plane)).collect();
         let back = || {

@@ -205,7 +205,7 @@ fn an_older_format_is_read_and_replaced(bed: &TestBed) {
     assert!(written_paths(cluster, mark).iter().all(|path| INVENTORY.starts_with(path)));
     let data = cluster.get(INVENTORY).unwrap()["data"].clone();
     let uid = cluster.get("/api/v1/namespaces/kube-system").unwrap()["metadata"]["uid"].clone();
-    assert_eq!((&data["formatVersion"], &data["clusterUID"]), (&json!("2"), &uid));
+    assert_eq!((&data["formatVersion"], &data["clusterUID"]), (&json!("3"), &uid));
     let mark = cluster.audit.mark();
     project.apply_ok(cluster, &[]);
     assert_eq!(written_paths(cluster, mark), Vec::<String>::new());
