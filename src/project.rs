@@ -51,12 +51,15 @@ impl Project {
 
     /// Gives the parameters of a payload and its profiles their values, and checks all names.
     pub(crate) fn new(
-        payload: Payload,
+        mut payload: Payload,
         mut profiles: Profiles,
         set: &ParameterSet,
         given: ValueSources<'_>,
     ) -> Result<Self, Diagnostics> {
         let parameters = profiles.bind(set, given, &payload.page_parameters(), payload.version())?;
+        for (tag, pullspec) in parameters.images() {
+            payload.supply_image(tag, pullspec);
+        }
         let sources = payload.sources.and(&profiles.sources);
         let mut project = Self { payload: Arc::new(payload), profiles, parameters, sources };
         expand::check_names(&project.context())?;

@@ -132,7 +132,17 @@ pub(super) fn lookup_image(tag: &str, variables: &Variables<'_>) -> Result<Looku
     };
     match variables.view.payload.images(cluster).and_then(|images| images.tags.get(tag)) {
         Some(pullspec) => Ok(text(pullspec)),
-        None => Err(NotDefined::new(format!("the release has no image `{tag}`"))),
+        None => Err(NotDefined::new(no_image(tag, variables))),
+    }
+}
+
+/// Says that nothing gives an image, and what can.
+fn no_image(tag: &str, variables: &Variables<'_>) -> String {
+    let parameter = format!("{IMAGES}.{tag}");
+    if variables.view.context.profiles.declares(&parameter) {
+        format!("the release has no image `{tag}`; pass --set {parameter}=PULLSPEC")
+    } else {
+        format!("the release has no image `{tag}`")
     }
 }
 

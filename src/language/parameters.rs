@@ -294,6 +294,14 @@ impl Parameters {
     }
 
     /// Returns all parameters with their values, sorted by name.
+    /// Returns the images that the parameters `images.<tag>` give, with their tags. A release may not have them.
+    pub(crate) fn images(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.values.iter().filter_map(|(name, value)| match value {
+            Lookup::Value(node) => Some((name.strip_prefix("images.")?, node.as_str()?)),
+            Lookup::Absent => None,
+        })
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Lookup)> {
         self.values.iter().map(|(name, value)| (name.as_str(), value))
     }

@@ -45,6 +45,8 @@ pub struct Payload {
     by_component: BTreeMap<String, Vec<usize>>,
     /// The images of clusters that run another release.
     images_of_cluster: BTreeMap<Cluster, Images>,
+    /// The images of parameters, if there is no release.
+    images_without_release: Option<Images>,
     /// The source repository of each image tag, by folder.
     pub(crate) image_sources: ImageSources,
     /// All files that were read.
@@ -106,6 +108,7 @@ impl Payload {
             patch_files: BTreeMap::new(),
             by_component: BTreeMap::new(),
             images_of_cluster: BTreeMap::new(),
+            images_without_release: None,
             image_sources: ImageSources::new(),
             sources: Sources::default(),
             warnings: Vec::new(),
@@ -228,7 +231,20 @@ impl Payload {
 
     /// Returns the images of the release that a cluster runs.
     pub(crate) fn images(&self, cluster: Cluster) -> Option<&Images> {
-        self.images_of_cluster.get(&cluster).or(self.release.as_ref().map(|release| &release.images))
+        let of_release = self.release.as_ref().map(|release| &release.images);
+        self.images_of_cluster.get(&cluster).or(of_release).or(self.images_without_release.as_ref())
+    }
+
+    /// Adds an image that a parameter gives, to the releases of all clusters. It replaces the image with this tag.
+    pub(crate) fn supply_image(&mut self, tag: &str, pullspec: &str) {
+        let of_release = self.release.as_mut().map(|release| &mut release.images);
+        let mut releases: Vec<&mut Images> = self.images_of_cluster.values_mut().chain(of_release).collect();
+        if releases.is_empty() {
+            releases.push(self.images_without_release.get_or_insert_default());
+        }
+        for images in releases {
+            images.tags.insert(tag.to_owned(), pullspec.to_owned());
+        }
     }
 
     /// Returns the pullspecs of the releases of all clusters.

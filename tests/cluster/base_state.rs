@@ -90,7 +90,7 @@ impl BaseState {
 
     fn changes(&self, now: &BTreeMap<String, Stored>) -> Vec<Change> {
         let stored = self.stored.lock().unwrap();
-        let new = now.keys().filter(|key| !stored.contains_key(*key) && !is_lease_of_a_server(key));
+        let new = now.keys().filter(|key| !stored.contains_key(*key) && !is_of_a_server(key));
         let changed =
             stored.iter().filter(|(key, it)| now.get(*key).is_none_or(|now| now.revision != it.revision));
         new.map(|key| Change::Delete(key.clone()))
@@ -116,13 +116,16 @@ fn rounds(changes: Vec<Change>) -> Vec<Vec<Change>> {
     rounds
 }
 
-/// Renewed all the time, and irrelevant for tests.
-fn is_lease_of_a_server(key: &str) -> bool {
-    key.starts_with("/registry/leases/kube-system/apiserver-") || key.starts_with("/registry/masterleases/")
+/// What an API server writes for itself, which is irrelevant for tests: its Lease, which it renews all the time, and the
+/// `ServiceCIDR`, whose status Kubernetes 1.33 writes again after every change.
+fn is_of_a_server(key: &str) -> bool {
+    ["leases/kube-system/apiserver-", "masterleases/", "servicecidrs/"]
+        .iter()
+        .any(|prefix| key.strip_prefix("/registry/").is_some_and(|rest| rest.starts_with(prefix)))
 }
 
 fn is_restless(key: &str) -> bool {
-    is_lease_of_a_server(key) || key.starts_with("/registry/events/")
+    is_of_a_server(key) || key.starts_with("/registry/events/")
 }
 
 /// Not the administrator, so these requests are not in the audit log.

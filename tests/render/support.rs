@@ -110,7 +110,7 @@ impl TestProject {
             .manifest("op/0000_50_op_1.yaml", manifests)
             .page("op", &format!("{annotations}\n{page}"))
             .release(&[
-                ("token-minter", "q/token-minter"),
+                ("hypershift", "q/hypershift"),
                 ("transship", "q/transship"),
                 ("kube-rbac-proxy", "q/kube-rbac-proxy"),
                 ("csi-external-attacher", "q/csi-external-attacher"),

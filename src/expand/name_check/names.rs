@@ -154,7 +154,9 @@ impl NameChecker<'_> {
     pub(super) fn report_unused_parameters(&mut self) {
         let of_pages = self.context.payload.pages.values().flat_map(|page| &page.parameters);
         for (name, parameter) in self.context.profiles.declared().iter().chain(of_pages) {
-            if !self.used_parameters.contains(name) {
+            // Any manifest may have an image with this tag.
+            let is_image = first_segment(name) == IMAGES;
+            if !is_image && !self.used_parameters.contains(name) {
                 let error = self.error(parameter.mark, format!("nothing uses the parameter `{name}`"));
                 self.errors.0.push(error.note("setting it has no effect").help("remove it"));
             }

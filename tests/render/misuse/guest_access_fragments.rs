@@ -274,7 +274,7 @@ fn a_minter_writes_a_token_into_a_volume_of_the_manifest() {
                 "--kubeconfig=/etc/guest-kubeconfig/kubeconfig",
             ],
             "command": ["/usr/bin/control-plane-operator", "token-minter"],
-            "image": "q/token-minter",
+            "image": "q/hypershift",
             "imagePullPolicy": "IfNotPresent",
             "name": "m",
             "resources": {"requests": {"cpu": "10m", "memory": "30Mi"}},
