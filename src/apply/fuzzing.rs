@@ -14,7 +14,7 @@ use crate::apply::Adoption;
 use crate::apply::cluster::labelled_object::ListPage;
 use crate::apply::decide::guest_inventory::check_entries;
 use crate::apply::decide::inventory::{InventoryEntry, InventoryLocation, ParsedInventory};
-use crate::apply::decide::predecessors::Predecessors;
+use crate::apply::decide::predecessors::{Predecessors, adoption_patch, leaving_patch};
 use crate::apply::decide::readiness::readiness;
 use crate::apply::decide::{json_fields, managed_fields, orphaned_fields, ownership};
 use crate::apply::wire::api_server::ResponseBody;
@@ -155,9 +155,9 @@ fn live_object(live: &Value) {
     let named = ["cluster-version-operator".to_owned()];
     let predecessors = Predecessors { named: &named, adoption: Adoption::On };
     _ = (ownership::apply_set_of(live), orphaned_fields::without_orphaned_fields(live, predecessors));
-    assert!(managed_fields::leaving_patch(live, predecessors.of(live).as_ref()).is_object());
+    assert!(leaving_patch(live, predecessors.of(live).as_ref()).is_object());
     _ = managed_fields::api_version_patch(live, "v1", "v2");
-    if let Some(patch) = managed_fields::adoption_patch(live, predecessors) {
+    if let Some(patch) = adoption_patch(live, predecessors) {
         assert!(patch["metadata"]["managedFields"].is_array());
     }
     if live.is_object() {

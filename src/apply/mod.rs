@@ -9,7 +9,7 @@
 //! | | `decision` | what to do with an object: skip, create, apply or delete |
 //! | | `desired` | the desired state of an object, without fields that belong to others |
 //! | | `ownership`, `managed_fields`, `orphaned_fields` | who owns which fields; which fields adoption removes |
-//! | | `predecessors` | the managers that transship succeeds |
+//! | | `predecessors`, `predecessor` | the managers that transship succeeds |
 //! | | `inventory`, `inventory_entries`, `inventory_entry` | the objects that were applied |
 //! | | `inventory_location`, `inventory_shards` | the ConfigMaps of an inventory |
 //! | | `binding` | whether clusters belong together |

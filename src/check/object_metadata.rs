@@ -30,7 +30,7 @@ pub(super) fn check(root: &Field<'_>, context: &CheckContext<'_>, report: &mut R
         );
     }
     check_server_fields(root, report);
-    check_owners(root, report);
+    check_owners(root, context, report);
     check_inventory(root, context, report);
 }
 
@@ -55,12 +55,16 @@ fn check_server_fields(root: &Field<'_>, report: &mut Report) {
     }
 }
 
-/// Checks that an object has no owners. A reference needs the uid of its owner, which no manifest can know.
-fn check_owners(root: &Field<'_>, report: &mut Report) {
+/// Checks that an object has no owners, except one whose uid a parameter gives. A reference needs the uid of its owner, which no
+/// manifest can know.
+fn check_owners(root: &Field<'_>, context: &CheckContext<'_>, report: &mut Report) {
     for owner in root.items("/metadata/ownerReferences") {
         let text = |key: &str| {
             owner.get(key).and_then(|field| field.as_str().map(str::to_owned)).unwrap_or_default()
         };
+        if context.rendered.view.context.parameters.give(&text("uid")) {
+            continue;
+        }
         let message = format!("the object belongs to {}/{} with a fixed uid", text("kind"), text("name"));
         report.add(
             Finding::new(Check::OwnerReference, &owner, message)

@@ -294,6 +294,12 @@ impl Parameters {
     }
 
     /// Returns all parameters with their values, sorted by name.
+    /// Returns whether the user gave a parameter this value.
+    pub(crate) fn give(&self, text: &str) -> bool {
+        let is_text = |value: &Lookup| matches!(value, Lookup::Value(node) if node.as_str() == Some(text));
+        self.values.iter().any(|(name, value)| self.is_given(name) && is_text(value))
+    }
+
     /// Returns the images that the parameters `images.<tag>` give, with their tags. A release may not have them.
     pub(crate) fn images(&self) -> impl Iterator<Item = (&str, &str)> {
         self.values.iter().filter_map(|(name, value)| match value {

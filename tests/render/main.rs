@@ -16,6 +16,7 @@ mod check_decisions;
 mod checks;
 mod commands;
 mod compatibility;
+mod containerfile;
 mod differential;
 mod discovery;
 mod docs;

@@ -254,3 +254,57 @@ fn a_tag_without_an_image_is_an_error() {
         ",
     );
 }
+
+/// Renders a Deployment that uses an image which the release does not have.
+fn project_with_minter(parameters: &str) -> TestProject {
+    TestProject::new()
+        .release(&[("op", "quay.io/r@sha256:01")])
+        .profile("one", PROFILE)
+        .checks("externals: [{objects: [Namespace/*], reason: a test}]\n")
+        .file(
+            "profiles/parameters.yaml",
+            &format!(
+                "apiVersion: transship.openshift.io/v1\nkind: Parameters\nmetadata: {{name: p}}\nparameters:\n{parameters}"
+            ),
+        )
+        .manifest("op/1.yaml", &object("v1", "Pod", "ns", "a", "spec: {containers: [{name: c}]}"))
+        .page("op", "adds:\n- for: Pod/a\n  pod: {spec: {containers: [{name: c, image: '${images.minter}'}]}}\n")
+}
+
+const MINTER: &str = "  images.minter: {type: string, description: mints, optional: true, read: {object: HostedControlPlane, path: /metadata/annotations/minter}}\n";
+
+#[test]
+fn a_parameter_gives_an_image_that_the_release_does_not_have() {
+    let project = project_with_minter(MINTER);
+    let image = |arguments: &[&str]| {
+        project.render_with("one", arguments)[0]["spec"]["containers"][0]["image"].clone()
+    };
+    assert_eq!(image(&["--set", "images.minter=example.test/minter:1"]), "example.test/minter:1");
+    project.write(
+        "hcp.yaml",
+        "apiVersion: hypershift.openshift.io/v1beta1\nkind: HostedControlPlane\nmetadata: {name: h, namespace: n, annotations: {minter: 'example.test/cpo:2'}}\n",
+    );
+    assert_eq!(image(&["--hosted-control-plane", "hcp.yaml"]), "example.test/cpo:2");
+}
+
+#[test]
+fn an_image_that_nothing_gives_is_an_error_that_names_the_parameter() {
+    let error = project_with_minter(MINTER).render_error_with("one", &[]);
+    assert!(error.contains(": `${images.minter}` is not defined\n"), "{error}");
+    let help = "  help: the release has no image `minter`; pass --set images.minter=PULLSPEC\n";
+    assert!(error.ends_with(help), "{error}");
+    let error = project_with_minter("  images.other: {type: string, description: x, optional: true}\n");
+    let error = error.render_error_with("one", &[]);
+    assert!(error.contains("help: the release has no image `minter`\n"), "{error}");
+}
+
+#[test]
+fn a_parameter_replaces_an_image_of_the_release() {
+    let project = project_with_minter("  images.op: {type: string, description: op, optional: true}\n")
+        .page("op", "adds:\n- for: Pod/a\n  pod: {spec: {containers: [{name: c, image: '${images.op}'}]}}\n");
+    let image = |arguments: &[&str]| {
+        project.render_with("one", arguments)[0]["spec"]["containers"][0]["image"].clone()
+    };
+    assert_eq!(image(&[]), "quay.io/r@sha256:01");
+    assert_eq!(image(&["--set", "images.op=example.test/op@sha256:02"]), "example.test/op@sha256:02");
+}

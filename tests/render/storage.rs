@@ -354,3 +354,31 @@ fn the_proxy_comes_from_the_hosted_control_plane_or_the_cluster_csi_driver() {
     let file = project.path().join("hosted.yaml").display().to_string();
     assert_eq!(variables(&["--hosted-control-plane", &file])[0], pair("HTTP_PROXY", "http://hosted.example"));
 }
+
+/// Kubernetes deletes them with it. In the guest, no object can belong to an object of the management cluster.
+#[test]
+fn objects_of_the_management_cluster_belong_to_their_hosted_control_plane() {
+    let uid = "6a1f0b7e-0d1c-4f3a-9c55-1f2e3d4c5b6a";
+    let project = TestProject::new().file(
+        "hcp.yaml",
+        &format!(
+            "apiVersion: hypershift.openshift.io/v1beta1\nkind: HostedControlPlane\nmetadata: {{name: example, namespace: clusters-a, uid: {uid}}}\n"
+        ),
+    );
+    let file = project.path().join("hcp.yaml").display().to_string();
+    let given = ["--hosted-control-plane", file.as_str()];
+    let owner = serde_json::json!([{
+        "apiVersion": "hypershift.openshift.io/v1beta1", "kind": "HostedControlPlane", "name": "example", "uid": uid,
+        "controller": true,
+    }]);
+    for object in render(MANAGEMENT, &given) {
+        assert_eq!(object["metadata"]["ownerReferences"], owner, "{:?}", named(&object));
+    }
+    let without = [render(MANAGEMENT, &[]), render(GUEST, &given)].concat();
+    for object in without {
+        assert_eq!(object["metadata"].get("ownerReferences"), None, "{:?}", named(&object));
+    }
+    // The check that reports uids in manifests accepts the uid of a parameter.
+    let lint = run_in(&repository(), &[&["lint"][..], &given].concat(), "");
+    assert_eq!((lint.code, lint.stdout.as_str()), (0, ""));
+}

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::apply::decide::digest;
-use crate::apply::decide::predecessors::Predecessor;
+use crate::apply::decide::predecessor::Predecessor;
 use crate::apply::decide::url_segment::{escape, unescape};
 use crate::object::ObjectId;
 

@@ -5,7 +5,6 @@ use sha2::{Digest, Sha256};
 
 use crate::apply::decide::digest as digests;
 use crate::apply::decide::inventory::PART_OF;
-use crate::apply::decide::predecessors::{Predecessor, Predecessors};
 use crate::object::path::PathStep;
 
 /// The field manager of everything that transship applies.
@@ -209,80 +208,6 @@ pub(crate) fn is_changed_since_creation(object: &Value) -> bool {
     is_created && entries(object).any(|entry| !is_ours(entry) && entry.get("subresource").is_none())
 }
 
-/// Returns the merge patch that transfers the fields of predecessors to transship; `None` if they own none.
-pub(crate) fn adoption_patch(object: &Value, predecessors: Predecessors<'_>) -> Option<Value> {
-    let (previous, mut rest): (Vec<&Value>, Vec<&Value>) =
-        entries(object).partition(|entry| predecessors.include(entry));
-    let api_version = &previous.first()?["apiVersion"];
-    let mut fields = json!({});
-    let is_ours = |entry: &&Value| entry["manager"] == MANAGER && entry["operation"] == "Apply";
-    if let Some(position) = rest.iter().position(is_ours) {
-        fields = rest.remove(position)["fieldsV1"].clone();
-    }
-    for entry in &previous {
-        merge_field_sets(&mut fields, &entry["fieldsV1"]);
-    }
-    let adopted = json!({
-        "manager": MANAGER, "operation": "Apply", "apiVersion": api_version,
-        "fieldsType": "FieldsV1", "fieldsV1": fields,
-    });
-    rest.push(&adopted);
-    Some(replace_entries(object, &rest))
-}
-
-/// Returns the merge patch with which transship leaves an object: without the label of its `ApplySet`, and with all fields
-/// of transship given to the manager that had them before. If there was none, nobody owns the fields afterwards.
-pub(crate) fn leaving_patch(object: &Value, predecessor: Option<&Predecessor>) -> Value {
-    let is_ours = |entry: &&Value| entry["manager"] == MANAGER || entry["manager"] == SEED_MANAGER;
-    let (ours, mut rest): (Vec<&Value>, Vec<&Value>) = entries(object).partition(is_ours);
-    let given_back = predecessor.and_then(|to| take_theirs(&mut rest, &ours, to));
-    rest.extend(&given_back);
-    // The API server ignores an empty list.
-    let nobody = json!({});
-    if rest.is_empty() {
-        rest.push(&nobody);
-    }
-    let mut patch = replace_entries(object, &rest);
-    if object["metadata"]["labels"].get(PART_OF).is_some() {
-        patch["metadata"]["labels"] = json!({PART_OF: null});
-    }
-    patch
-}
-
-/// Returns the entry of the manager that gets all fields of `ours`, together with its own fields. Removes its own entry from
-/// `rest`.
-fn take_theirs(rest: &mut Vec<&Value>, ours: &[&Value], to: &Predecessor) -> Option<Value> {
-    let api_version = &ours.first()?["apiVersion"];
-    let is_theirs = |entry: &&Value| {
-        entry["manager"] == *to.manager
-            && entry["operation"] == to.operation()
-            && entry.get("subresource").is_none()
-            && entry["apiVersion"] == *api_version
-    };
-    let mut fields = json!({});
-    if let Some(position) = rest.iter().position(is_theirs) {
-        fields = rest.remove(position)["fieldsV1"].clone();
-    }
-    for entry in ours {
-        merge_field_sets(&mut fields, &entry["fieldsV1"]);
-    }
-    remove_label_of_set(&mut fields);
-    Some(json!({
-        "manager": to.manager, "operation": to.operation(), "apiVersion": api_version,
-        "fieldsType": "FieldsV1", "fieldsV1": fields,
-    }))
-}
-
-/// Removes the label of the `ApplySet` from a field set.
-fn remove_label_of_set(fields: &mut Value) {
-    let Some(metadata) = fields.get_mut("f:metadata").and_then(Value::as_object_mut) else { return };
-    let Some(labels) = metadata.get_mut("f:labels").and_then(Value::as_object_mut) else { return };
-    labels.remove(&format!("f:{PART_OF}"));
-    if labels.keys().all(|step| step == ".") {
-        metadata.remove("f:labels");
-    }
-}
-
 /// Returns the merge patch that rewrites managed-fields entries from one API version to another; `None` if no entry has
 /// the old version. Needed if a CRD no longer serves the version in which a manager applied its fields.
 pub(crate) fn api_version_patch(object: &Value, from: &str, to: &str) -> Option<Value> {
@@ -317,15 +242,11 @@ mod tests {
     use serde_json::json;
 
     use super::{
-        MANAGER, SEED_MANAGER, adoption_patch, api_version_patch, digest, has_unsplit_seeds,
-        is_changed_since_creation, is_previous_manager, is_written_by_us, leaving_patch, owns, resolve_step,
+        MANAGER, SEED_MANAGER, api_version_patch, digest, has_unsplit_seeds, is_changed_since_creation,
+        is_previous_manager, is_written_by_us, owns, resolve_step,
     };
     use crate::apply::decide::inventory::PART_OF;
-    use crate::apply::decide::ownership::Adoption;
-    use crate::apply::decide::predecessors::{Predecessor, Predecessors};
     use crate::object::path::PathStep::{Index, Key};
-
-    const ADOPT: Predecessors<'_> = Predecessors { named: &[], adoption: Adoption::On };
 
     fn object(replicas: u64, image: &str, other: &str) -> serde_json::Value {
         json!({
@@ -373,62 +294,6 @@ mod tests {
     }
 
     #[test]
-    fn adoption_transfers_fields_of_previous_managers() {
-        let mut old = object(1, "i", "o");
-        assert_eq!(adoption_patch(&old, ADOPT), None, "other managers keep their fields");
-        old["metadata"]["managedFields"][1]["manager"] = json!("kubectl-client-side-apply");
-        let patch = adoption_patch(&old, ADOPT).unwrap();
-        assert_eq!(patch["metadata"]["resourceVersion"], "7");
-        let entries = patch["metadata"]["managedFields"].as_array().unwrap();
-        assert_eq!(entries.len(), 1);
-        assert_eq!((&entries[0]["manager"], &entries[0]["operation"]), (&json!(MANAGER), &json!("Apply")));
-        assert_eq!(entries[0]["fieldsV1"]["f:spec"]["f:other"], json!({}));
-        assert_eq!(entries[0]["fieldsV1"]["f:spec"]["f:replicas"], json!({}));
-    }
-
-    #[test]
-    fn adoption_keeps_what_other_managers_applied() {
-        let mut old = object(1, "i", "o");
-        let theirs =
-            json!({"manager": "argocd", "operation": "Apply", "fieldsV1": {"f:spec": {"f:pull": {}}}});
-        let previous = json!({"manager": "kubectl-edit", "operation": "Update", "fieldsV1": {"f:spec": {"f:other": {}}}});
-        let ours = old["metadata"]["managedFields"][0].clone();
-        old["metadata"]["managedFields"] = json!([theirs, previous, ours]);
-        let patch = adoption_patch(&old, ADOPT).unwrap();
-        let entries = patch["metadata"]["managedFields"].as_array().unwrap();
-        assert_eq!(entries.len(), 2);
-        assert_eq!(entries[0], theirs);
-        assert_eq!(entries[1]["manager"], MANAGER);
-    }
-
-    #[test]
-    fn a_manager_that_transship_succeeds_gets_its_fields_back() {
-        let mut object = object(1, "i", "o");
-        object["metadata"]["labels"] = json!({PART_OF: "applyset-a-v1", "app": "op"});
-        object["metadata"]["managedFields"][0]["fieldsV1"]["f:metadata"] =
-            json!({"f:labels": {".": {}, format!("f:{PART_OF}"): {}}});
-        let ours = object["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"].clone();
-        let other = object["metadata"]["managedFields"][1].clone();
-        let seed =
-            json!({"manager": SEED_MANAGER, "operation": "Apply", "fieldsV1": {"f:spec": {"f:seed": {}}}});
-        object["metadata"]["managedFields"].as_array_mut().unwrap().push(seed);
-        for applies in [true, false] {
-            let predecessor = Predecessor { manager: "cvo".to_owned(), applies };
-            let patch = leaving_patch(&object, Some(&predecessor));
-            assert_eq!(patch["metadata"]["resourceVersion"], "7");
-            assert_eq!(patch["metadata"]["labels"], json!({PART_OF: null}));
-            let entries = patch["metadata"]["managedFields"].as_array().unwrap();
-            let mut fields = ours.clone();
-            fields["f:seed"] = json!({});
-            assert_eq!(entries[0], other);
-            assert_eq!(entries[1]["manager"], "cvo");
-            assert_eq!(entries[1]["operation"], if applies { "Apply" } else { "Update" });
-            assert_eq!(entries[1]["fieldsV1"], json!({"f:spec": fields, "f:metadata": {}}));
-            assert_eq!(entries.len(), 2);
-        }
-    }
-
-    #[test]
     fn the_message_of_a_conflict_names_the_manager() {
         for (message, expected) in [
             (r#"conflict with "cluster-version-operator""#, Some("cluster-version-operator")),
@@ -439,18 +304,6 @@ mod tests {
         ] {
             assert_eq!(super::conflicting_manager(message).as_deref(), expected, "{message}");
         }
-    }
-
-    #[test]
-    fn without_a_predecessor_nobody_owns_the_fields_afterwards() {
-        let mut object = object(1, "i", "o");
-        object["metadata"]["labels"] = json!({PART_OF: "applyset-a-v1"});
-        let other = object["metadata"]["managedFields"][1].clone();
-        let patch = leaving_patch(&object, None);
-        assert_eq!(patch["metadata"]["managedFields"], json!([other]));
-        assert_eq!(patch["metadata"]["labels"], json!({PART_OF: null}));
-        object["metadata"]["managedFields"].as_array_mut().unwrap().pop();
-        assert_eq!(leaving_patch(&object, None)["metadata"]["managedFields"], json!([{}]));
     }
 
     #[test]

@@ -24,6 +24,7 @@ pub(super) mod null_values;
 pub(super) mod object_error;
 pub(super) mod orphaned_fields;
 pub(super) mod ownership;
+pub(super) mod predecessor;
 pub(super) mod predecessors;
 pub(super) mod progress_line;
 pub(super) mod prune;

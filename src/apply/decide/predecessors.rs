@@ -1,13 +1,14 @@
 //! Predecessors: the managers whose fields transship takes over. A profile names managers that transship succeeds
 //! (`adopts`), and `--adopt` adds all known tools and operators that write whole objects.
 
-use std::fmt;
+use serde_json::{Value, json};
 
-use serde_json::Value;
-
-use crate::apply::decide::managed_fields::{self, entries, is_previous_manager};
+use crate::apply::decide::inventory::PART_OF;
+use crate::apply::decide::managed_fields::{
+    self, MANAGER, SEED_MANAGER, entries, is_previous_manager, merge_field_sets, replace_entries,
+};
 use crate::apply::decide::ownership::Adoption;
-use crate::apply::decide::url_segment::{escape, unescape};
+use crate::apply::decide::predecessor::Predecessor;
 use crate::object::path::PathStep;
 
 /// The annotation of an object that is being taken over. Its value is the [`Predecessor`].
@@ -70,41 +71,77 @@ impl Predecessors<'_> {
     }
 }
 
-/// The manager that an object had before transship took it over. `delete --orphan` gives the fields back to it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Predecessor {
-    /// Its field manager.
-    pub(crate) manager: String,
-    /// Whether it used server-side apply, and not update requests.
-    pub(crate) applies: bool,
+/// Returns the merge patch that transfers the fields of predecessors to transship; `None` if they own none.
+pub(crate) fn adoption_patch(object: &Value, predecessors: Predecessors<'_>) -> Option<Value> {
+    let (previous, mut rest): (Vec<&Value>, Vec<&Value>) =
+        entries(object).partition(|entry| predecessors.include(entry));
+    let api_version = &previous.first()?["apiVersion"];
+    let mut fields = json!({});
+    let is_ours = |entry: &&Value| entry["manager"] == MANAGER && entry["operation"] == "Apply";
+    if let Some(position) = rest.iter().position(is_ours) {
+        fields = rest.remove(position)["fieldsV1"].clone();
+    }
+    for entry in &previous {
+        merge_field_sets(&mut fields, &entry["fieldsV1"]);
+    }
+    let adopted = json!({
+        "manager": MANAGER, "operation": "Apply", "apiVersion": api_version,
+        "fieldsType": "FieldsV1", "fieldsV1": fields,
+    });
+    rest.push(&adopted);
+    Some(replace_entries(object, &rest))
 }
 
-impl Predecessor {
-    /// Returns the operation of its entries in the managed fields.
-    pub(crate) fn operation(&self) -> &'static str {
-        if self.applies { "Apply" } else { "Update" }
+/// Returns the merge patch with which transship leaves an object: without the label of its `ApplySet`, and with all fields
+/// of transship given to the manager that had them before. If there was none, nobody owns the fields afterwards.
+pub(crate) fn leaving_patch(object: &Value, predecessor: Option<&Predecessor>) -> Value {
+    let is_ours = |entry: &&Value| entry["manager"] == MANAGER || entry["manager"] == SEED_MANAGER;
+    let (ours, mut rest): (Vec<&Value>, Vec<&Value>) = entries(object).partition(is_ours);
+    let given_back = predecessor.and_then(|to| take_theirs(&mut rest, &ours, to));
+    rest.extend(&given_back);
+    // The API server ignores an empty list.
+    let nobody = json!({});
+    if rest.is_empty() {
+        rest.push(&nobody);
     }
-
-    /// Says that an apply takes an object over.
-    pub(crate) fn describe_takeover(&self) -> String {
-        format!("is taken over from {}", self.manager)
+    let mut patch = replace_entries(object, &rest);
+    if object["metadata"]["labels"].get(PART_OF).is_some() {
+        patch["metadata"]["labels"] = json!({PART_OF: null});
     }
-
-    /// Reads what [`fmt::Display`] wrote.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        let (operation, manager) = text.split_once(':')?;
-        let applies = match operation {
-            "Apply" => true,
-            "Update" => false,
-            _ => return None,
-        };
-        Some(Self { manager: unescape(manager)?, applies })
-    }
+    patch
 }
 
-impl fmt::Display for Predecessor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.operation(), escape(&self.manager))
+/// Returns the entry of the manager that gets all fields of `ours`, together with its own fields. Removes its own entry from
+/// `rest`.
+fn take_theirs(rest: &mut Vec<&Value>, ours: &[&Value], to: &Predecessor) -> Option<Value> {
+    let api_version = &ours.first()?["apiVersion"];
+    let is_theirs = |entry: &&Value| {
+        entry["manager"] == *to.manager
+            && entry["operation"] == to.operation()
+            && entry.get("subresource").is_none()
+            && entry["apiVersion"] == *api_version
+    };
+    let mut fields = json!({});
+    if let Some(position) = rest.iter().position(is_theirs) {
+        fields = rest.remove(position)["fieldsV1"].clone();
+    }
+    for entry in ours {
+        merge_field_sets(&mut fields, &entry["fieldsV1"]);
+    }
+    remove_label_of_set(&mut fields);
+    Some(json!({
+        "manager": to.manager, "operation": to.operation(), "apiVersion": api_version,
+        "fieldsType": "FieldsV1", "fieldsV1": fields,
+    }))
+}
+
+/// Removes the label of the `ApplySet` from a field set.
+fn remove_label_of_set(fields: &mut Value) {
+    let Some(metadata) = fields.get_mut("f:metadata").and_then(Value::as_object_mut) else { return };
+    let Some(labels) = metadata.get_mut("f:labels").and_then(Value::as_object_mut) else { return };
+    labels.remove(&format!("f:{PART_OF}"));
+    if labels.keys().all(|step| step == ".") {
+        metadata.remove("f:labels");
     }
 }
 
@@ -112,12 +149,28 @@ impl fmt::Display for Predecessor {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Predecessor, Predecessors};
+    use super::{Predecessors, adoption_patch, leaving_patch};
+    use crate::apply::decide::inventory::PART_OF;
+    use crate::apply::decide::managed_fields::{MANAGER, SEED_MANAGER};
     use crate::apply::decide::ownership::Adoption;
+    use crate::apply::decide::predecessor::Predecessor;
     use crate::object::path::PathStep::Key;
 
     fn object(entries: &Value) -> Value {
         json!({"metadata": {"managedFields": entries}, "spec": {"a": 1, "b": 2}})
+    }
+
+    const ADOPT: Predecessors<'_> = Predecessors { named: &[], adoption: Adoption::On };
+
+    /// An object of which transship and another manager own fields.
+    fn applied() -> Value {
+        json!({
+            "metadata": {"resourceVersion": "7", "managedFields": [
+                {"manager": MANAGER, "operation": "Apply", "fieldsV1": {"f:spec": {"f:replicas": {}}}},
+                {"manager": "other", "operation": "Update", "fieldsV1": {"f:spec": {"f:other": {}}}},
+            ]},
+            "spec": {"replicas": 1, "other": "o"},
+        })
     }
 
     fn entry(manager: &str, operation: &str) -> Value {
@@ -176,17 +229,70 @@ mod tests {
     }
 
     #[test]
-    fn a_predecessor_is_read_as_it_is_written() {
-        for (manager, applies, text) in [
-            ("cluster-version-operator", true, "Apply:cluster-version-operator"),
-            ("some tool, 1", false, "Update:some%20tool%2C%201"),
-        ] {
-            let predecessor = Predecessor { manager: manager.to_owned(), applies };
-            assert_eq!(predecessor.to_string(), text);
-            assert_eq!(Predecessor::parse(text), Some(predecessor));
+    fn adoption_transfers_fields_of_previous_managers() {
+        let mut old = applied();
+        assert_eq!(adoption_patch(&old, ADOPT), None, "other managers keep their fields");
+        old["metadata"]["managedFields"][1]["manager"] = json!("kubectl-client-side-apply");
+        let patch = adoption_patch(&old, ADOPT).unwrap();
+        assert_eq!(patch["metadata"]["resourceVersion"], "7");
+        let entries = patch["metadata"]["managedFields"].as_array().unwrap();
+        assert_eq!(entries.len(), 1);
+        assert_eq!((&entries[0]["manager"], &entries[0]["operation"]), (&json!(MANAGER), &json!("Apply")));
+        assert_eq!(entries[0]["fieldsV1"]["f:spec"]["f:other"], json!({}));
+        assert_eq!(entries[0]["fieldsV1"]["f:spec"]["f:replicas"], json!({}));
+    }
+
+    #[test]
+    fn adoption_keeps_what_other_managers_applied() {
+        let mut old = applied();
+        let theirs =
+            json!({"manager": "argocd", "operation": "Apply", "fieldsV1": {"f:spec": {"f:pull": {}}}});
+        let previous = json!({"manager": "kubectl-edit", "operation": "Update", "fieldsV1": {"f:spec": {"f:other": {}}}});
+        let ours = old["metadata"]["managedFields"][0].clone();
+        old["metadata"]["managedFields"] = json!([theirs, previous, ours]);
+        let patch = adoption_patch(&old, ADOPT).unwrap();
+        let entries = patch["metadata"]["managedFields"].as_array().unwrap();
+        assert_eq!(entries.len(), 2);
+        assert_eq!(entries[0], theirs);
+        assert_eq!(entries[1]["manager"], MANAGER);
+    }
+
+    #[test]
+    fn a_manager_that_transship_succeeds_gets_its_fields_back() {
+        let mut object = applied();
+        object["metadata"]["labels"] = json!({PART_OF: "applyset-a-v1", "app": "op"});
+        object["metadata"]["managedFields"][0]["fieldsV1"]["f:metadata"] =
+            json!({"f:labels": {".": {}, format!("f:{PART_OF}"): {}}});
+        let ours = object["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"].clone();
+        let other = object["metadata"]["managedFields"][1].clone();
+        let seed =
+            json!({"manager": SEED_MANAGER, "operation": "Apply", "fieldsV1": {"f:spec": {"f:seed": {}}}});
+        object["metadata"]["managedFields"].as_array_mut().unwrap().push(seed);
+        for applies in [true, false] {
+            let predecessor = Predecessor { manager: "cvo".to_owned(), applies };
+            let patch = leaving_patch(&object, Some(&predecessor));
+            assert_eq!(patch["metadata"]["resourceVersion"], "7");
+            assert_eq!(patch["metadata"]["labels"], json!({PART_OF: null}));
+            let entries = patch["metadata"]["managedFields"].as_array().unwrap();
+            let mut fields = ours.clone();
+            fields["f:seed"] = json!({});
+            assert_eq!(entries[0], other);
+            assert_eq!(entries[1]["manager"], "cvo");
+            assert_eq!(entries[1]["operation"], if applies { "Apply" } else { "Update" });
+            assert_eq!(entries[1]["fieldsV1"], json!({"f:spec": fields, "f:metadata": {}}));
+            assert_eq!(entries.len(), 2);
         }
-        for text in ["", "Apply", "Apply:", "Patch:cvo", "Update:a b"] {
-            assert_eq!(Predecessor::parse(text), None, "{text}");
-        }
+    }
+
+    #[test]
+    fn without_a_predecessor_nobody_owns_the_fields_afterwards() {
+        let mut object = applied();
+        object["metadata"]["labels"] = json!({PART_OF: "applyset-a-v1"});
+        let other = object["metadata"]["managedFields"][1].clone();
+        let patch = leaving_patch(&object, None);
+        assert_eq!(patch["metadata"]["managedFields"], json!([other]));
+        assert_eq!(patch["metadata"]["labels"], json!({PART_OF: null}));
+        object["metadata"]["managedFields"].as_array_mut().unwrap().pop();
+        assert_eq!(leaving_patch(&object, None)["metadata"]["managedFields"], json!([{}]));
     }
 }

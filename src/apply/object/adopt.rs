@@ -10,7 +10,7 @@ use crate::apply::decide::managed_fields::{self, MANAGER, SEED_MANAGER, conflict
 use crate::apply::decide::object_error::ObjectError;
 use crate::apply::decide::orphaned_fields::without_orphaned_fields;
 use crate::apply::decide::ownership::{Adoption, OnConflict};
-use crate::apply::decide::predecessors::SUCCEEDS;
+use crate::apply::decide::predecessors::{SUCCEEDS, adoption_patch};
 use crate::apply::object::object_task::{MAX_ATTEMPTS, ObjectTask, Written};
 use crate::apply::object::recreate::recreate;
 use crate::apply::object::replacement::{dry_run_replacement, strategic_merge};
@@ -109,7 +109,7 @@ pub(crate) async fn prepare(
         debug!(object = %task.object.id, "adopting an object");
         let live = label(task, fields, live).await?;
         let predecessors = task.predecessors();
-        patch_managed_fields(task, live, |live| managed_fields::adoption_patch(live, predecessors)).await?;
+        patch_managed_fields(task, live, |live| adoption_patch(live, predecessors)).await?;
     }
     Ok(None)
 }

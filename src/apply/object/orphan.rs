@@ -6,9 +6,10 @@ use kube::api::{Patch, PatchParams};
 use crate::apply::cluster::error::object_error;
 use crate::apply::cluster::live_cluster::LiveCluster;
 use crate::apply::decide::inventory::InventoryEntry;
-use crate::apply::decide::managed_fields::{MANAGER, leaving_patch};
+use crate::apply::decide::managed_fields::MANAGER;
 use crate::apply::decide::object_error::ObjectError;
 use crate::apply::decide::ownership::NotOurs;
+use crate::apply::decide::predecessors::leaving_patch;
 use crate::apply::object::object_task::MAX_ATTEMPTS;
 use crate::apply::wire::memory::HeldMemory;
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::apply::decide::drift::DriftedField;
 use crate::apply::decide::event::{cluster_name, single_line};
 use crate::apply::decide::json_fields::without_server_fields;
-use crate::apply::decide::predecessors::Predecessor;
+use crate::apply::decide::predecessor::Predecessor;
 use crate::object::{Cluster, ObjectId, SensitiveTexts, mask};
 use crate::show;
 use crate::yaml::Node;
