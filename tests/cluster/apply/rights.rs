@@ -27,12 +27,16 @@ kind: ConfigMap
 metadata:
   name: extra
   namespace: openshift-cluster-storage-operator
+  annotations:
+    include.release.openshift.io/self-managed-high-availability: \"true\"
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata:
   name: extra
   namespace: openshift-cluster-storage-operator
+  annotations:
+    include.release.openshift.io/self-managed-high-availability: \"true\"
 rules:
 - apiGroups: [batch]
   resources: [cronjobs]
