@@ -63,6 +63,8 @@ enum Command {
     Prune,
     /// delete
     Delete,
+    /// delete --orphan
+    Orphan,
     /// diff --live
     Diff,
     /// diff --live --drift
@@ -108,6 +110,7 @@ impl Rights {
             Command::Apply => Purpose::Apply,
             Command::Prune => Purpose::Prune,
             Command::Delete => Purpose::Delete,
+            Command::Orphan => Purpose::Orphan,
             Command::Diff => Purpose::Diff,
             Command::Drift => Purpose::Drift,
             Command::DryRun => Purpose::DryRun,

@@ -23,6 +23,8 @@ pub(crate) enum Purpose {
     Prune,
     /// `delete`
     Delete,
+    /// `delete --orphan`
+    Orphan,
     /// `diff --live`
     Diff,
     /// `diff --live --drift`
@@ -152,7 +154,7 @@ impl Collector<'_> {
             if self.writes() {
                 self.add_named(&part, "configmaps".into(), "update");
             }
-            if self.needs.has(Purpose::Delete) || is_shard && self.writes() {
+            if self.deletes_inventory() || is_shard && self.writes() {
                 self.add_named(&part, "configmaps".into(), "delete");
             }
         }
@@ -195,7 +197,7 @@ impl Collector<'_> {
         }
         let leases = (lease.group.as_str().into(), "leases".into());
         self.add_unnamed(&lease.namespace, leases, "create");
-        if self.needs.has(Purpose::Delete) {
+        if self.deletes_inventory() {
             self.add_named(&lease, "leases".into(), "delete");
         }
     }
@@ -213,7 +215,13 @@ impl Collector<'_> {
 
     /// Returns whether one of the commands writes the inventory.
     fn writes(&self) -> bool {
-        [Purpose::Apply, Purpose::Prune, Purpose::Delete].iter().any(|purpose| self.needs.has(*purpose))
+        let writing = [Purpose::Apply, Purpose::Prune, Purpose::Delete, Purpose::Orphan];
+        writing.iter().any(|purpose| self.needs.has(*purpose))
+    }
+
+    /// Returns whether one of the commands deletes the inventory and the Lease at its end.
+    fn deletes_inventory(&self) -> bool {
+        self.needs.has(Purpose::Delete) || self.needs.has(Purpose::Orphan)
     }
 
     fn add_object(&mut self, index: usize, object: &Object) -> Result<(), Diagnostic> {
@@ -238,6 +246,9 @@ impl Collector<'_> {
         }
         if needs.has(Purpose::Prune) || needs.has(Purpose::Delete) {
             self.add_deletion(object);
+        }
+        if needs.has(Purpose::Orphan) {
+            self.add_named(id, resource, "patch");
         }
         Ok(())
     }

@@ -106,6 +106,13 @@ fn each_command_has_its_own_rights() {
             &[][..],
         ),
         (
+            "orphan",
+            &["[s], verbs: [get, patch]"],
+            &["[j], verbs: [get, patch]"],
+            &["[transship-test], verbs: [get, update, delete]"],
+            &["verbs: [create]", "[transship-test], verbs: [get, update, delete]"],
+        ),
+        (
             "diff",
             &["[s], verbs: [get, patch]"],
             &["[j], verbs: [get, patch]"],
