@@ -21,6 +21,7 @@ mod pattern;
 mod profile;
 mod profiles;
 mod profiles_folder;
+mod replacements;
 mod schema;
 mod selector;
 pub(crate) mod template;

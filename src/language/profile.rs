@@ -6,6 +6,7 @@ use super::filters::{FilterFields, Filters};
 use super::header::{ApiVersion, Metadata};
 use super::intents::Intents;
 use super::omission::Omissions;
+use super::replacements::Replacements;
 use super::selector::read_selector;
 use super::typed::{Marked, Reader, Typed, read_variant, string_enum, typed};
 use super::when::When;
@@ -113,7 +114,8 @@ impl FieldRule {
 }
 
 typed! {
-    /// A rule for every object, for those of a kind, or for parts of them. It has exactly one of `add`, `default` and `set`.
+    /// A rule for every object, for those of a kind, or for parts of them. It has exactly one of `add`, `default`, `set` and
+    /// `replace`.
     pub(crate) struct PolicyRule ("a policy entry") {
         /// `object`, `workload`, `pod`, `container`, `volume`, or a kind.
         "for" target: PolicyTarget,
@@ -125,26 +127,34 @@ typed! {
         "default" default: Option<Node>,
         /// Values that replace those of existing fields. `null` removes a field.
         "set" set: Option<Node>,
+        /// Fields to replace as a whole: a map from JSON pointers to values. `null` removes a field.
+        "replace" replace: Option<Replacements>,
     }
 }
 
 impl PolicyRule {
-    /// Returns its bodies: `add`, `default` and `set`, of which a valid rule has one.
+    /// Returns its bodies: `add`, `default`, `set` and `replace`, of which a valid rule has one.
     pub(crate) fn bodies(&self) -> impl Iterator<Item = &Node> {
-        [&self.add, &self.default, &self.set].into_iter().flatten()
+        let replace = self.replace.as_ref().map(|fields| &fields.0);
+        [self.add.as_ref(), self.default.as_ref(), self.set.as_ref(), replace].into_iter().flatten()
     }
 
     /// Reports a rule that does not have exactly one body.
     pub(super) fn check(&self, mark: Mark, reader: &mut Reader<'_>) {
         match self.bodies().count() {
             0 => {
-                reader.error(mark, "the policy entry has none of `add`, `default` and `set`").help =
-                    Some("add one of them".into());
+                reader
+                    .error(mark, "the policy entry has none of `add`, `default`, `set` and `replace`")
+                    .help = Some("add one of them".into());
             }
             1 => {}
             _ => {
-                reader.error(mark, "the policy entry has more than one of `add`, `default` and `set`").help =
-                    Some("split it into one entry for each".into());
+                reader
+                    .error(
+                        mark,
+                        "the policy entry has more than one of `add`, `default`, `set` and `replace`",
+                    )
+                    .help = Some("split it into one entry for each".into());
             }
         }
     }

@@ -34,6 +34,8 @@ mod patch_address;
 mod patch_uses;
 mod pins;
 mod policy;
+mod replaced_fields;
+mod set_fields;
 mod strip_annotations;
 mod tombstones;
 mod unknown_containers;

@@ -1,21 +1,17 @@
-//! Applies the policy of a profile to an object: first all `add` rules, then `default`, then `set`.
-
-use std::collections::BTreeMap;
+//! Applies the policy of a profile to an object: first all `add` rules, then `default`, then `set`, then `replace`.
 
 use super::additive_merge::{merge_addition, merge_object_addition, merge_pod_addition};
 use super::patch;
-use crate::diagnostic::{Diagnostic, Diagnostics, Location};
+use super::replaced_fields::{replace, substitute_fields};
+use super::set_fields::SetFields;
+use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::expand::{ContainerScope, PodContext, Variables, View, Workload};
 use crate::language::template::substitute;
 use crate::language::{Marked, PolicyRule, PolicyTarget, unmet};
-use crate::object::path;
 use crate::object::{
     Cause, Object, containers, containers_mut, has_pods, is_workload, pod, pod_mut, pod_path, volumes,
 };
-use crate::yaml::{Entry, Map, Mark, Node, Sources, Value};
-
-/// The fields of one object that `set` rules have set: the value and the line of each.
-type SetFields = BTreeMap<String, (Node, Mark)>;
+use crate::yaml::{Entry, Map, Node, Sources, Value};
 
 /// The kinds of rules, in the order in which they are applied.
 #[derive(Clone, Copy, PartialEq)]
@@ -23,6 +19,7 @@ enum Layer {
     Add,
     Default,
     Set,
+    Replace,
 }
 
 /// A rule with its body for one layer.
@@ -37,11 +34,12 @@ impl<'r> LayerRule<'r> {
     /// Returns the rule for a layer, if it has a body for it and applies to the object.
     fn of(rule: &'r Marked<PolicyRule>, layer: Layer, object: &Object) -> Option<Self> {
         let body = match layer {
-            Layer::Add => &rule.value.add,
-            Layer::Default => &rule.value.default,
-            Layer::Set => &rule.value.set,
+            Layer::Add => rule.value.add.as_ref(),
+            Layer::Default => rule.value.default.as_ref(),
+            Layer::Set => rule.value.set.as_ref(),
+            Layer::Replace => rule.value.replace.as_ref().map(|fields| &fields.0),
         };
-        let body = body.as_ref()?;
+        let body = body?;
         applies_to(&rule.value.target, object).then_some(Self { rule, body, layer })
     }
 }
@@ -63,8 +61,8 @@ pub(super) fn apply(
     context: &PodContext,
 ) -> Result<(), Diagnostics> {
     let mut errors = Diagnostics::default();
-    let mut set_fields = SetFields::new();
-    for layer in [Layer::Add, Layer::Default, Layer::Set] {
+    let mut set_fields = SetFields::default();
+    for layer in [Layer::Add, Layer::Default, Layer::Set, Layer::Replace] {
         // The rules of a layer see the result of the layers before it, but not that of each other.
         let workload = Workload { id: object.id.clone(), root: object.root.clone() };
         let variables = Variables {
@@ -201,11 +199,12 @@ fn body_of(rule: LayerRule<'_>, variables: &Variables<'_>) -> Result<Option<Node
     }
     match rule.layer {
         Layer::Set => substitute_keeping_null(rule.body, variables, sources),
+        Layer::Replace => substitute_fields(rule.body, variables, sources).map(Some),
         Layer::Add | Layer::Default => substitute(rule.body, variables, sources),
     }
 }
 
-/// Merges the body of a `default` or `set` rule into a node.
+/// Changes a node as the body of a `default`, `set` or `replace` rule says.
 fn change_fields(
     target: &mut Node,
     path: &str,
@@ -213,11 +212,15 @@ fn change_fields(
     set_fields: &mut SetFields,
     sources: &Sources,
 ) -> Result<(), Diagnostic> {
-    if layer == Layer::Default {
-        set_defaults(target, body);
-        return Ok(());
+    match layer {
+        Layer::Default => {
+            set_defaults(target, body);
+            return Ok(());
+        }
+        Layer::Replace => return replace(target, path, body, set_fields, sources),
+        Layer::Add | Layer::Set => {}
     }
-    record_set_fields(body, path, set_fields, sources)?;
+    set_fields.record_leaves(body, path, sources)?;
     if let Some(body) = without_unneeded_nulls(body, Some(target)) {
         patch::merge(target, &body);
     }
@@ -269,49 +272,5 @@ fn set_defaults(target: &mut Node, body: &Node) {
             Some(current) => set_defaults(current, &entry.value),
             None => map.insert(entry.clone()),
         }
-    }
-}
-
-/// Records the fields that a rule sets. Refuses a field that another rule sets to a different value, because the order of
-/// the rules must not matter. A rule that sets a whole map conflicts with one that sets a part of it.
-fn record_set_fields(
-    body: &Node,
-    path: &str,
-    set_fields: &mut SetFields,
-    sources: &Sources,
-) -> Result<(), Diagnostic> {
-    if let Value::Map(map) = &body.value
-        && !map.is_empty()
-    {
-        for entry in map {
-            record_set_fields(&entry.value, &path::field(path, &entry.key), set_fields, sources)?;
-        }
-        return Ok(());
-    }
-    if let Some(other) = conflicting_field(body, path, set_fields) {
-        return Err(Diagnostic::error(format!("two policy rules set `{path}` differently"))
-            .at(Location::of(body.mark, sources))
-            .note(format!("the other rule is at {}", sources.show(other)))
-            .help("limit one of them with `when`, or remove one"));
-    }
-    set_fields.insert(path.to_owned(), (body.clone(), body.mark));
-    Ok(())
-}
-
-/// Returns the line of a rule that sets a field, a part of it or a map around it to something else.
-fn conflicting_field(body: &Node, path: &str, set_fields: &SetFields) -> Option<Mark> {
-    let mut parents = path.match_indices('/').map(|(end, _)| &path[..end]);
-    if let Some((_, mark)) = parents.find_map(|parent| set_fields.get(parent)) {
-        return Some(*mark);
-    }
-    let children = format!("{path}/");
-    if let Some((child, (_, mark))) = set_fields.range(children.clone()..).next()
-        && child.starts_with(&children)
-    {
-        return Some(*mark);
-    }
-    match set_fields.get(path) {
-        Some((value, mark)) if value != body => Some(*mark),
-        _ => None,
     }
 }

@@ -1,4 +1,4 @@
-//! How the rules of a policy add, default and set fields.
+//! How the rules of a policy add, default, set and replace fields.
 
 use serde_json::{Value, json};
 
@@ -61,4 +61,57 @@ fn two_rules_may_set_a_field_to_the_same_value() {
     let policy =
         "[{for: Deployment, set: {spec: {replicas: 2}}}, {for: workload, set: {spec: {replicas: 2}}}]";
     assert_eq!(spec_after("{}", policy), json!({"replicas": 2}));
+}
+
+#[test]
+fn replace_sets_a_field_as_a_whole() {
+    let pod = "{replicas: 1, template: {spec: {nodeSelector: {role: master}, containers: [{name: a, image: one}, {name: b}]}}}";
+    for (policy, pointer, expected) in [
+        (
+            "[{for: pod, replace: {/spec/nodeSelector: {role: hcp}}}]",
+            "/template/spec/nodeSelector",
+            json!({"role": "hcp"}),
+        ),
+        (
+            "[{for: pod, replace: {/metadata: {labels: {a: b, none: null}}}}]",
+            "/template/metadata",
+            json!({"labels": {"a": "b", "none": null}}),
+        ),
+        (
+            "[{for: pod, replace: {'/spec/containers/[name=a]/image': two}}]",
+            "/template/spec/containers",
+            json!([{"image": "two", "name": "a"}, {"name": "b"}]),
+        ),
+        (
+            "[{for: container, replace: {/image: '${container.name}'}}]",
+            "/template/spec/containers",
+            json!([{"image": "a", "name": "a"}, {"image": "b", "name": "b"}]),
+        ),
+        (
+            "[{for: Deployment, replace: {/spec/strategy: {type: Recreate}}}]",
+            "/strategy/type",
+            json!("Recreate"),
+        ),
+        (
+            "[{for: Deployment, set: {spec: {replicas: 2}}}, {for: Deployment, replace: {/spec/minReadySeconds: '${workload.replicas}'}}]",
+            "/minReadySeconds",
+            json!(2),
+        ),
+    ] {
+        assert_eq!(spec_after(pod, policy).pointer(pointer), Some(&expected), "{policy}");
+    }
+}
+
+/// `set` would keep the keys of the manifest.
+#[test]
+fn replace_removes_a_field_without_a_value() {
+    let pod = "{template: {spec: {nodeSelector: {role: master}, containers: []}}}";
+    for policy in [
+        "[{for: pod, replace: {/spec/nodeSelector: null}}]",
+        "[{for: pod, replace: {/spec/nodeSelector: '${pod.localVolumes}'}}]",
+    ] {
+        assert_eq!(spec_after(pod, policy)["template"]["spec"], json!({"containers": []}), "{policy}");
+    }
+    let kept = spec_after(pod, "[{for: pod, set: {spec: {nodeSelector: {zone: a}}}}]");
+    assert_eq!(kept["template"]["spec"]["nodeSelector"], json!({"role": "master", "zone": "a"}));
 }

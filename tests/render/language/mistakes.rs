@@ -151,7 +151,7 @@ fn mistakes_in_a_policy_without_effect_are_errors() {
         (
             "{for: Deployment}",
             r"
-            error: profiles/test.yaml:6:10: the policy entry has none of `add`, `default` and `set`
+            error: profiles/test.yaml:6:10: the policy entry has none of `add`, `default`, `set` and `replace`
               help: add one of them
             ",
         ),
@@ -185,6 +185,68 @@ fn mistakes_in_a_policy_without_effect_are_errors() {
               object: Service/s in ns
               note: the other rule is at profiles/test.yaml:6:50
               help: limit one of them with `when`, or remove one
+            ",
+        ),
+        (
+            "{for: Service, set: {spec: {type: ClusterIP}}}, {for: Service, replace: {/spec: {ports: []}}}",
+            r"
+            error: profiles/test.yaml:6:90: two policy rules set `/spec` differently
+              object: Service/s in ns
+              note: the other rule is at profiles/test.yaml:6:44
+              help: limit one of them with `when`, or remove one
+            ",
+        ),
+        (
+            "{for: Service, replace: {/spec: {a: A}}}, {for: Service, replace: {/spec: {a: B}}}",
+            r"
+            error: profiles/test.yaml:6:84: two policy rules set `/spec` differently
+              object: Service/s in ns
+              note: the other rule is at profiles/test.yaml:6:42
+              help: limit one of them with `when`, or remove one
+            ",
+        ),
+        (
+            "{for: Service, replace: {/metadta/labels: {a: b}}}",
+            r"
+            error: profiles/test.yaml:6:35: the object does not have the key `metadta`, which the path `/metadta` names
+              object: Service/s in ns
+              note: `replace` sets `/metadta/labels` only in a map that exists
+              help: did you mean `metadata`?
+            ",
+        ),
+        (
+            "{for: Service, replace: {/spec/a/b: null}}",
+            r"
+            error: profiles/test.yaml:6:35: the object does not have the key `spec`, which the path `/spec/a` names
+              object: Service/s in ns
+              note: `replace` sets `/spec/a/b` only in a map that exists
+              help: set the map around the field with `default`, or limit the entry with `when`
+            ",
+        ),
+        (
+            "{for: Service, replace: {/kind/a: A}}",
+            r"
+            error: profiles/test.yaml:6:35: `replace` cannot set `/kind/a`, because `/kind` is not a map
+              object: Service/s in ns
+              help: name a field of a map, and select an item of a list with `[name=x]`
+            ",
+        ),
+        (
+            "{for: Service, replace: {spec: A, '/a/[*]': B, '': C}}",
+            r"
+            error: profiles/test.yaml:6:57: `replace` cannot replace ``, which is not a field
+              help: end the path with the key of a map, as in /spec/nodeSelector
+            error: profiles/test.yaml:6:44: `replace` cannot replace `/a/[*]`, which is not a field
+              help: end the path with the key of a map, as in /spec/nodeSelector
+            error: profiles/test.yaml:6:35: the path `spec` does not start with `/`
+              help: write it as a JSON pointer, such as /spec/template/spec/containers/[name=x]/image
+            3 errors
+            ",
+        ),
+        (
+            "{for: Service, replace: [/spec]}",
+            r"
+            error: profiles/test.yaml:6:34: `replace` must be a map of JSON pointers, not a list
             ",
         ),
     ] {
