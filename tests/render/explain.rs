@@ -63,7 +63,7 @@ fn a_field_that_a_fragment_added_names_the_fragment_and_its_use() {
 #[test]
 fn a_removed_field_names_the_policy_entry_and_the_value_before() {
     let profile = "profiles/hypershift-mc.yaml";
-    let entry = line(profile, "priorityClassName") - 12;
+    let entry = line(profile, "/spec/nodeSelector:") - 2;
     let was = line(MANIFEST, "nodeSelector") + 1;
     let expected = format!(
         r#"

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::required::{arguments, container, guest, management, pod, standalone};
 use crate::storage::{MANAGEMENT, containers, find, named, render};
+use crate::support::TestProject;
 
 /// The group of their processes is 0, so the group must be able to read. Operators pass the user on to their operands.
 #[test]
@@ -31,6 +32,25 @@ fn pods_without_security_context_constraints_read_their_volumes() {
         assert_eq!(user(&elsewhere), Some(json!({"name": "RUN_AS_USER", "value": "1001"})), "{name}");
         assert_eq!((user(management()), user(standalone())), (None, None), "{name}");
     }
+}
+
+/// The manifests select the control plane nodes of a standalone cluster. A management cluster may have none.
+#[test]
+fn the_node_selector_of_the_hosted_control_plane_replaces_that_of_the_manifests() {
+    let selectors = |objects: &[Value]| -> Vec<Value> {
+        let deployments = objects.iter().filter(|object| object["kind"] == "Deployment");
+        deployments.map(|deployment| pod(deployment)["nodeSelector"].clone()).collect()
+    };
+    let project = TestProject::new().file(
+        "hosted.yaml",
+        "apiVersion: hypershift.openshift.io/v1beta1\nkind: HostedControlPlane\n\
+         metadata: {name: example, namespace: clusters-example}\nspec: {nodeSelector: {role: hosted}}\n",
+    );
+    let file = project.path().join("hosted.yaml").display().to_string();
+    let hosted = render(MANAGEMENT, &["--hosted-control-plane", &file]);
+    assert_eq!(selectors(&hosted), vec![json!({"role": "hosted"}); 6]);
+    assert_eq!(selectors(management()), vec![Value::Null; 6]);
+    assert_eq!(selectors(standalone()), vec![json!({"node-role.kubernetes.io/master": ""}); 6]);
 }
 
 #[test]
