@@ -240,7 +240,7 @@ fn a_fragment_changes_nothing_else() {
             json!([
                 {"emptyDir": {}, "name": "data"},
                 {"emptyDir": {}, "name": "socket-dir"},
-                {"name": "metrics-serving-cert", "secret": {"secretName": "cert"}},
+                {"name": "metrics-serving-cert", "secret": {"defaultMode": 416, "secretName": "cert"}},
                 {"emptyDir": {}, "name": "tmp-dir"},
             ]),
             "{usage}"

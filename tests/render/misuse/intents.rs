@@ -75,7 +75,7 @@ fn a_projected_token_is_replaced_and_the_other_volumes_stay() {
             {"emptyDir": {"medium": "Memory"}, "name": "token"},
             {"emptyDir": {}, "name": "data"},
             {"emptyDir": {}, "name": "socket-dir"},
-            {"name": "metrics-serving-cert", "secret": {"secretName": "cert"}},
+            {"name": "metrics-serving-cert", "secret": {"defaultMode": 416, "secretName": "cert"}},
             {"name": "guest-kubeconfig", "secret": {"defaultMode": 416, "secretName": "d-kubeconfig"}},
             {"emptyDir": {}, "name": "tmp-dir"},
         ])

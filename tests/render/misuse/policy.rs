@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{DEPLOYMENT, GUEST, MC, STANDALONE, assert_error, pod_item, project_in_management};
-use crate::support::{TestProject, find, pod_spec, unindent};
+use crate::support::{TestProject, find, item, pod_spec, unindent};
 
 const SERVICE_ACCOUNT: &str = r"apiVersion: v1
 kind: ServiceAccount
@@ -266,6 +266,23 @@ fn policy_sets_the_user_of_pods_outside_openshift() {
     assert_eq!(pod_spec(&project.render(MC), "d")["securityContext"], json!({"fsGroup": 7, "runAsUser": 0}));
     let mc = project.render_with(MC, &["--set", "management.isOpenShift=false"]);
     assert_eq!(pod_spec(&mc, "d")["securityContext"], json!({"fsGroup": 7, "runAsUser": 1001}));
+    let without = project_in_management(DEPLOYMENT, "");
+    let mc = without.render_with(MC, &["--set", "management.isOpenShift=false", "--set", "hcp.runAsUser=5"]);
+    assert_eq!(pod_spec(&mc, "d")["securityContext"], json!({"fsGroup": 5, "runAsUser": 5}));
+}
+
+#[test]
+fn policy_sets_the_modes_of_volumes() {
+    let manifest = DEPLOYMENT.replace(
+        "volumes: [",
+        "volumes: [{name: s, secret: {secretName: s, defaultMode: 0400}}, {name: c, configMap: {name: c, defaultMode: 0777}}, ",
+    );
+    let project = project_in_management(&manifest, "");
+    let volumes = pod_spec(&project.render(MC), "d")["volumes"].clone();
+    assert_eq!(item(&volumes, "s")["secret"]["defaultMode"], 0o640);
+    assert_eq!(item(&volumes, "c")["configMap"]["defaultMode"], 0o644);
+    let standalone = pod_spec(&project.render(STANDALONE), "d")["volumes"].clone();
+    assert_eq!(item(&standalone, "s")["secret"]["defaultMode"], 0o400);
 }
 
 const ROLE_BINDING: &str = r"apiVersion: rbac.authorization.k8s.io/v1

@@ -1,27 +1,24 @@
 //! The workloads of the bundled payload beside a release: labels, arguments, ports and volumes.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use crate::required::{arguments, container, guest, management, pod, standalone};
 use crate::storage::{MANAGEMENT, containers, find, named, render};
 use crate::support::TestProject;
 
-/// The group of their processes is 0, so the group must be able to read. Operators pass the user on to their operands.
+/// The files of volumes have the group of the pod, which may read them. On OpenShift, security context constraints choose the
+/// user and the group. Operators pass the user on to their operands.
 #[test]
 fn pods_without_security_context_constraints_read_their_volumes() {
     let elsewhere = render(MANAGEMENT, &["--params", "profiles/sets/not-openshift.yaml"]);
-    let mut volumes = 0;
-    for object in elsewhere.iter().filter(|object| object["kind"] == "Deployment") {
-        assert_eq!(pod(object)["securityContext"]["runAsUser"], 1001);
-        for volume in pod(object)["volumes"].as_array().unwrap() {
-            for source in ["secret", "configMap"] {
-                let mode = volume[source]["defaultMode"].as_u64().unwrap_or(0o644);
-                assert_eq!(mode & 0o040, 0o040, "{volume}");
-                volumes += 1;
-            }
+    for (objects, id) in [(&elsewhere[..], json!(1001)), (management(), Value::Null)] {
+        for object in objects.iter().filter(|object| object["kind"] == "Deployment") {
+            let context = &pod(object)["securityContext"];
+            assert_eq!((&context["runAsUser"], &context["fsGroup"]), (&id, &id), "{object}");
         }
     }
-    assert!(volumes > 20, "{volumes}");
     for name in
         ["cluster-storage-operator", "csi-snapshot-controller-operator", "aws-ebs-csi-driver-operator"]
     {
@@ -31,6 +28,29 @@ fn pods_without_security_context_constraints_read_their_volumes() {
         };
         assert_eq!(user(&elsewhere), Some(json!({"name": "RUN_AS_USER", "value": "1001"})), "{name}");
         assert_eq!((user(management()), user(standalone())), (None, None), "{name}");
+    }
+}
+
+/// As in HyperShift, whatever the manifest or a fragment asks for. Other clusters have the modes of the manifests, which have
+/// none.
+#[test]
+fn volumes_in_the_management_cluster_have_one_mode() {
+    let mut volumes = BTreeMap::new();
+    for object in management().iter().filter(|object| object["kind"] == "Deployment") {
+        for volume in pod(object)["volumes"].as_array().unwrap() {
+            for (source, mode) in [("secret", 0o640), ("configMap", 0o644)] {
+                if let Some(source_of_volume) = volume.get(source) {
+                    assert_eq!(source_of_volume["defaultMode"], mode, "{volume}");
+                    *volumes.entry(source).or_insert(0) += 1;
+                }
+            }
+        }
+    }
+    assert!(volumes["secret"] > 10 && volumes["configMap"] > 2, "{volumes:?}");
+    for objects in [standalone(), guest()] {
+        let workloads = objects.iter().filter(|object| object["spec"]["template"].is_object());
+        assert!(workloads.clone().count() > 0);
+        assert!(workloads.clone().all(|workload| !workload.to_string().contains("defaultMode")));
     }
 }
 
