@@ -48,7 +48,7 @@ fn a_field_that_policy_replaced_names_the_entry_and_the_value_before() {
 fn a_field_that_a_fragment_added_names_the_fragment_and_its_use() {
     let fragment = "profiles/fragments/guest-api.yaml";
     let page = "payload/csi-snapshot-controller-operator/component.yaml";
-    let path = "/spec/template/spec/containers/[name=csi-snapshot-controller-operator]/args/3";
+    let path = "/spec/template/spec/containers/[name=csi-snapshot-controller-operator]/args/6";
     let set = line(fragment, "- ${arg}=");
     let used = line(page, "- guest-api:");
     let expected = format!(

@@ -318,12 +318,14 @@ fn operators_mount_the_kubeconfig_of_the_guest() {
     }
 }
 
-/// All other arguments are those of a standalone cluster.
+/// They end when its content changes. All other arguments are those of a standalone cluster.
 #[test]
 fn operators_get_the_kubeconfig_of_the_guest_as_a_flag() {
     for (name, _) in OPERATORS {
         let mut expected = arguments(&container(find(standalone(), "Deployment", name), name));
-        expected.push("--guest-kubeconfig=/etc/guest-kubeconfig/kubeconfig".to_owned());
+        for flag in ["--guest-kubeconfig", "--terminate-on-files"] {
+            expected.push(format!("{flag}=/etc/guest-kubeconfig/kubeconfig"));
+        }
         assert_eq!(arguments(&container(find(management(), "Deployment", name), name)), expected);
     }
 }

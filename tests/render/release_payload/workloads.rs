@@ -73,6 +73,31 @@ fn the_node_selector_of_the_hosted_control_plane_replaces_that_of_the_manifests(
     assert_eq!(selectors(standalone()), vec![json!({"node-role.kubernetes.io/master": ""}); 6]);
 }
 
+/// They read these files only when they start.
+#[test]
+fn operators_end_when_their_configuration_or_certificates_change() {
+    for name in
+        ["cluster-storage-operator", "csi-snapshot-controller-operator", "aws-ebs-csi-driver-operator"]
+    {
+        for (objects, kubeconfig) in [(standalone(), None), (management(), Some("--guest-kubeconfig="))] {
+            let arguments = arguments(&container(find(objects, "Deployment", name), name));
+            let value = |flag: &str| arguments.iter().find_map(|argument| argument.strip_prefix(flag));
+            let certificate = "/var/run/secrets/serving-cert/tls";
+            let mut files = vec![
+                value("--config=").unwrap().to_owned(),
+                format!("{certificate}.crt"),
+                format!("{certificate}.key"),
+            ];
+            files.extend(kubeconfig.map(|flag| value(flag).unwrap().to_owned()));
+            let ends: Vec<&str> = arguments
+                .iter()
+                .filter_map(|argument| argument.strip_prefix("--terminate-on-files="))
+                .collect();
+            assert_eq!(ends, files, "{name}");
+        }
+    }
+}
+
 #[test]
 fn the_hosted_control_plane_counts_all_workloads() {
     let deployments: Vec<&Value> =
