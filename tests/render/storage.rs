@@ -318,13 +318,6 @@ fn the_trusted_ca_bundle_is_injected_or_given_as_a_parameter() {
     );
 }
 
-#[test]
-fn a_guest_without_nodes_has_the_same_objects() {
-    for profile in [MANAGEMENT, GUEST] {
-        assert_eq!(render(profile, &["--params", "profiles/sets/no-nodes.yaml"]), render(profile, &[]));
-    }
-}
-
 /// The hosted control plane takes precedence.
 #[test]
 fn the_proxy_comes_from_the_hosted_control_plane_or_the_cluster_csi_driver() {
