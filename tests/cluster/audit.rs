@@ -14,6 +14,7 @@ use serde_json::Value;
 pub(crate) struct Entry {
     pub(crate) verb: String,
     pub(crate) uri: String,
+    pub(crate) user: String,
     pub(crate) user_agent: String,
     pub(crate) code: u16,
     pub(crate) dry_run: bool,
@@ -121,6 +122,7 @@ impl Told {
                 self.entries.push(Entry {
                     dry_run: uri.contains("dryRun=All"),
                     verb: text("verb"),
+                    user: event["user"]["username"].as_str().unwrap_or_default().to_owned(),
                     user_agent: text("userAgent"),
                     code: event["responseStatus"]["code"]
                         .as_u64()

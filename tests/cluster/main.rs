@@ -39,11 +39,12 @@ type Case = (&'static str, fn(&ControlPlane));
 type TestBedCase = (&'static str, fn(&TestBed));
 
 const CASES: [&[Case]; 2] = [checks::CASES, wait_for::CASES];
-const TEST_BED_CASES: [&[TestBedCase]; 6] = [
+const TEST_BED_CASES: [&[TestBedCase]; 7] = [
     test_bed_tests::CASES,
     fault_proxy_tests::CASES,
     apply::connections::CASES,
     apply::operator_view::CASES,
+    apply::library_go_operators::CASES,
     apply::crash::CASES,
     apply::races::CASES,
 ];

@@ -16,11 +16,21 @@ pub(crate) struct Process(Child);
 impl Process {
     /// Starts a program in a folder and writes its output to a log file there.
     pub(crate) fn start(program: &Path, folder: &Path, arguments: &[String]) -> Self {
+        Self::with_variables(program, folder, arguments, &[])
+    }
+
+    /// Starts a program with environment variables.
+    pub(crate) fn with_variables(
+        program: &Path,
+        folder: &Path,
+        arguments: &[String],
+        variables: &[(String, String)],
+    ) -> Self {
         let log = log_file(&folder.join(program.file_name().unwrap()).with_extension("log"));
         let errors = log.try_clone().unwrap();
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.env(SHELL, std::process::id().to_string()).arg(program).args(arguments);
-        command.current_dir(folder).stdout(log).stderr(errors);
+        command.envs(variables.iter().cloned()).current_dir(folder).stdout(log).stderr(errors);
         Self(spawn(command))
     }
 

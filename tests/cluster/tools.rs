@@ -11,6 +11,9 @@ pub(crate) const SERVERS: &[&str] = &["etcd", "kube-apiserver"];
 /// The binaries for a cluster with controllers.
 pub(crate) const CLUSTER: &[&str] = &["etcd", "kube-apiserver", "kube-controller-manager"];
 
+/// The operators that are built with library-go.
+pub(crate) const OPERATORS: &[&str] = &["operator"];
+
 /// Returns whether to test with the oldest Kubernetes that transship supports.
 pub(crate) fn is_skewed() -> bool {
     std::env::var("TRANSSHIP_SKEW").is_ok_and(|value| value == "1")
@@ -32,7 +35,7 @@ pub(crate) fn find(needed: &[&str]) -> Option<PathBuf> {
     match output.status.code() {
         Some(0) => Some(String::from_utf8(output.stdout).unwrap().trim().into()),
         Some(NO_GO) if std::env::var("CI").as_deref() != Ok("true") => {
-            eprintln!("SKIPPED: all cluster tests, for want of Go and of KUBEBUILDER_ASSETS");
+            eprintln!("SKIPPED: the tests that need {needed:?}, for want of Go and of KUBEBUILDER_ASSETS");
             None
         }
         code => panic!("tests/tools/build ended with {code:?}"),

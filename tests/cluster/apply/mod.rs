@@ -7,6 +7,7 @@ pub(crate) mod diff_and_dry_run;
 pub(crate) mod drift;
 pub(crate) mod fixture;
 mod in_process;
+pub(crate) mod library_go_operators;
 pub(crate) mod operator_view;
 pub(crate) mod races;
 pub(crate) mod rights;

@@ -43,8 +43,8 @@ rules:
   verbs: [get]
 ";
 
-/// Copies the bundled payload and adds [`EXTRA`].
-fn older_payload() -> tempfile::TempDir {
+/// Copies the bundled payload with its profiles and patches.
+pub(super) fn copied_payload() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for name in ["payload", "profiles", "patches"] {
         for entry in WalkDir::new(repository().join(name)) {
@@ -57,6 +57,12 @@ fn older_payload() -> tempfile::TempDir {
             }
         }
     }
+    folder
+}
+
+/// Copies the bundled payload and adds [`EXTRA`].
+fn older_payload() -> tempfile::TempDir {
+    let folder = copied_payload();
     let extra = "payload/csi-snapshot-controller-operator/0000_95_csi-snapshot-controller_extra.yaml";
     std::fs::write(folder.path().join(extra), EXTRA).unwrap();
     folder

@@ -25,6 +25,7 @@ const VERSION: &str = "4.22.0";
 pub(crate) struct Switches {
     pods_fail: AtomicBool,
     operators_fail: AtomicBool,
+    operators_run: AtomicBool,
     paused: AtomicBool,
     nodes: AtomicUsize,
     version: Mutex<String>,
@@ -44,6 +45,7 @@ impl StandIn {
         let switches = Arc::new(Switches {
             pods_fail: AtomicBool::new(false),
             operators_fail: AtomicBool::new(false),
+            operators_run: AtomicBool::new(false),
             paused: AtomicBool::new(false),
             nodes: AtomicUsize::new(1),
             version: Mutex::new(VERSION.to_owned()),
@@ -63,6 +65,11 @@ impl StandIn {
     /// Operators report that they are unavailable and degraded.
     pub(crate) fn operators_fail(&self, fail: bool) {
         self.switches.operators_fail.store(fail, Ordering::SeqCst);
+    }
+
+    /// Operators run in the test, so they report their status themselves.
+    pub(crate) fn operators_run(&self, run: bool) {
+        self.switches.operators_run.store(run, Ordering::SeqCst);
     }
 
     /// Stops all activity. Returns when the current poll has ended.
@@ -85,6 +92,7 @@ impl StandIn {
     pub(crate) fn reset(&self) {
         self.pods_fail(false);
         self.operators_fail(false);
+        self.operators_run(false);
         self.nodes(1);
         self.version(VERSION);
         self.pause(false);
@@ -118,6 +126,9 @@ async fn look(switches: &Switches, client: &Client) {
     let nodes = switches.nodes.load(Ordering::SeqCst);
     nodes::look(client, nodes).await;
     pods::look(client, nodes, switches.pods_fail.load(Ordering::SeqCst)).await;
+    if switches.operators_run.load(Ordering::SeqCst) {
+        return;
+    }
     let version = switches.version.lock().unwrap().clone();
     operators::look(client, &version, switches.operators_fail.load(Ordering::SeqCst)).await;
 }
