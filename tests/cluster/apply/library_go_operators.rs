@@ -13,6 +13,7 @@ use super::fixture::HOSTED;
 use super::rights::copied_payload;
 use super::scenarios::assert_code;
 use super::storage_payload::{path, rendered};
+use super::used_rights::{self, Right, needs};
 use super::{repository, run_hosted, run_in};
 use crate::TestBedCase;
 use crate::audit::{self, Entry, Mark};
@@ -32,6 +33,9 @@ pub(crate) const CASES: &[TestBedCase] = &[
 /// Long enough for three operators to start and roll out their operands on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(180);
 const CLUSTER_OPERATORS: [&str; 2] = ["csi-snapshot-controller", "storage"];
+/// library-go asks for the number of nodes of its own cluster, and takes the settings for several if that is forbidden. A Role
+/// in the namespace of a hosted control plane cannot grant it.
+const TOPOLOGY: &str = "/apis/config.openshift.io/v1/infrastructures/cluster";
 /// The resources that configure the operators.
 const CONFIGURATIONS: [&str; 3] = [
     "/apis/operator.openshift.io/v1/csisnapshotcontrollers/cluster",
@@ -270,11 +274,22 @@ fn writes_to_our_objects(bed: &TestBed, marks: [Mark; 2]) -> BTreeSet<String> {
 fn forbidden(bed: &TestBed, operator: &Operator, marks: [Mark; 2]) -> Vec<Entry> {
     let [mut management, guest] = operator.requests(bed, marks);
     assert!(!management.is_empty() && !guest.is_empty(), "{}", operator.name);
-    // library-go asks for the number of nodes of its own cluster, and takes the settings for several without an answer. A Role
-    // in the namespace of a hosted control plane cannot grant that.
-    management.retain(|entry| entry.uri != "/apis/config.openshift.io/v1/infrastructures/cluster");
+    management.retain(|entry| entry.uri != TOPOLOGY);
     let entries = [management, guest].concat().into_iter();
     entries.filter(|entry| entry.code == 403).collect()
+}
+
+/// Returns the rights that an operator used and that its page does not declare, so that the rights check would not miss them.
+fn undeclared(bed: &TestBed, operator: &Operator, marks: [Mark; 2]) -> Vec<String> {
+    let needs = needs(repository(), &format!("payload/{}/component.yaml", operator.name));
+    let [mut management, guest] = operator.requests(bed, marks);
+    // The administrator of the management cluster binds the Role for the authority of the aggregation layer.
+    management.retain(|entry| entry.uri != TOPOLOGY && !entry.uri.contains("/namespaces/kube-system/"));
+    let management = used_rights::undeclared(&needs, "management", HOSTED, &management);
+    let guest = used_rights::undeclared(&needs, "guest", operator.namespace, &guest);
+    let named =
+        |cluster, rights: BTreeSet<Right>| rights.into_iter().map(move |it| format!("{cluster}: {it}"));
+    named("management", management).chain(named("guest", guest)).collect()
 }
 
 /// Returns the fields that transship applied to each object of both clusters, with their values. Seeds are not among them:
@@ -345,6 +360,7 @@ fn they_become_available(bed: &TestBed) {
     }
     for operator in OPERATORS {
         assert_eq!(forbidden(bed, operator, start), Vec::<Entry>::new(), "{}", operator.name);
+        assert_eq!(undeclared(bed, operator, start), Vec::<String>::new(), "{}", operator.name);
     }
     // They record what they observe in their configuration. Nobody else sets that field.
     let observed = CONFIGURATIONS[1..].iter().map(|path| format!("update {path}")).collect();

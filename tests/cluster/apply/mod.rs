@@ -14,6 +14,7 @@ pub(crate) mod rights;
 pub(crate) mod scenarios;
 pub(crate) mod storage_payload;
 pub(crate) mod succession;
+mod used_rights;
 
 use std::path::Path;
 use std::process::{Command, Output};
