@@ -7,11 +7,13 @@ use super::header::{ApiVersion, Metadata};
 use super::intents::Intents;
 use super::omission::Omissions;
 use super::selector::read_selector;
+use super::template::{Names, substitute, substitute_text};
 use super::typed::{Marked, Reader, Typed, read_variant, string_enum, typed};
 use super::when::When;
+use crate::diagnostic::{Diagnostic, Location};
 use crate::nearest::nearest;
 use crate::object::{Cluster, Selector};
-use crate::yaml::{Mark, Node};
+use crate::yaml::{Mark, Node, Sources, Value};
 
 string_enum! {
     /// The kind of a profile's file.
@@ -121,6 +123,8 @@ typed! {
         "when" when: When,
         /// Fields to add. A field that exists already must have the same value.
         "add" add: Option<Node>,
+        /// The rule applies only if a map has a key; `${lookup.value}` is its value.
+        "lookup" lookup: Option<MapLookup>,
         /// Values for fields that do not exist.
         "default" default: Option<Node>,
         /// Values that replace those of existing fields. `null` removes a field.
@@ -130,7 +134,41 @@ typed! {
 
 impl PolicyRule {
     /// Returns its bodies: `add`, `default` and `set`, of which a valid rule has one.
+typed! {
+    /// A key of a map.
+    pub(crate) struct MapLookup ("`lookup`") {
+        /// The map, such as `${a.parameter}`.
+        "map" map: Node,
+        /// The key, such as `${workload.name}`.
+        "key" key: Marked<String>,
+    }
+}
+
+impl MapLookup {
+    /// Returns the value of the key. Returns `None` if the map does not have it, or has no value.
+    pub(crate) fn value(&self, names: &dyn Names, sources: &Sources) -> Result<Option<Node>, Diagnostic> {
+        let Some(map) = substitute(&self.map, names, sources)? else { return Ok(None) };
+        if map.as_map().is_none() {
+            let message = format!("`map` must be a map, not {}", map.value.kind());
+            let error = Diagnostic::error(message).at(Location::of(self.map.mark, sources));
+            return Err(error.help("name a parameter of the type `map`"));
+        }
+        let key = substitute_text(&self.key.value, self.key.mark, names, sources)?;
+        Ok(map.get(&key).cloned())
+    }
+}
+
     pub(crate) fn bodies(&self) -> impl Iterator<Item = &Node> {
+    /// Returns every part of it into which values are filled, except `when`.
+    pub(crate) fn templates(&self) -> Vec<Node> {
+        let mut templates: Vec<Node> = self.bodies().cloned().collect();
+        if let Some(lookup) = &self.lookup {
+            let key = Node::new(Value::String(lookup.key.value.as_str().into()), lookup.key.mark);
+            templates.extend([lookup.map.clone(), key]);
+        }
+        templates
+    }
+
         [&self.add, &self.default, &self.set].into_iter().flatten()
     }
 

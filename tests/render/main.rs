@@ -63,6 +63,7 @@ mod policy;
 mod policy_edge_cases;
 mod policy_layers;
 mod policy_targets;
+mod policy_lookup;
 mod profiles;
 mod public_names;
 mod pure;

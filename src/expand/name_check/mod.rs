@@ -57,8 +57,8 @@ impl<'a> NameChecker<'a> {
                 self.check_kind_exists(kind, rule.mark);
             }
             self.check_when(&rule.value.when, &local);
-            for body in rule.value.bodies() {
-                self.check_node(body, &local);
+            for template in rule.value.templates() {
+                self.check_node(&template, &local);
             }
         }
         self.check_omissions(&profile.omit, &local);
