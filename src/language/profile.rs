@@ -46,6 +46,8 @@ typed! {
         "strip" strip: Vec<Marked<String>>,
         /// The namespace into which the profile moves every namespaced object.
         "namespace" namespace: Option<Marked<String>>,
+        /// `apply` writes nothing before this time, or at all if it is `true`.
+        "pausedUntil" paused_until: Option<Marked<String>>,
         /// Objects that the profile leaves out, each with a reason.
         "omit" omit: Omissions,
         /// How the profile handles each intent.
@@ -121,10 +123,10 @@ typed! {
         "for" target: PolicyTarget,
         /// The rule applies only if these conditions hold.
         "when" when: When,
-        /// Fields to add. A field that exists already must have the same value.
-        "add" add: Option<Node>,
         /// The rule applies only if a map has a key; `${lookup.value}` is its value.
         "lookup" lookup: Option<MapLookup>,
+        /// Fields to add. A field that exists already must have the same value.
+        "add" add: Option<Node>,
         /// Values for fields that do not exist.
         "default" default: Option<Node>,
         /// Values that replace those of existing fields. `null` removes a field.
@@ -132,8 +134,6 @@ typed! {
     }
 }
 
-impl PolicyRule {
-    /// Returns its bodies: `add`, `default` and `set`, of which a valid rule has one.
 typed! {
     /// A key of a map.
     pub(crate) struct MapLookup ("`lookup`") {
@@ -158,7 +158,7 @@ impl MapLookup {
     }
 }
 
-    pub(crate) fn bodies(&self) -> impl Iterator<Item = &Node> {
+impl PolicyRule {
     /// Returns every part of it into which values are filled, except `when`.
     pub(crate) fn templates(&self) -> Vec<Node> {
         let mut templates: Vec<Node> = self.bodies().cloned().collect();
@@ -169,6 +169,8 @@ impl MapLookup {
         templates
     }
 
+    /// Returns its bodies: `add`, `default` and `set`, of which a valid rule has one.
+    pub(crate) fn bodies(&self) -> impl Iterator<Item = &Node> {
         [&self.add, &self.default, &self.set].into_iter().flatten()
     }
 
@@ -292,6 +294,8 @@ pub struct Profile {
     pub(crate) strip: Vec<Marked<String>>,
     /// The namespace into which every namespaced object is moved. It may mention parameters.
     pub(crate) namespace: Option<Marked<String>>,
+    /// The time before which `apply` writes nothing, or a boolean. It may mention parameters.
+    pub(crate) paused_until: Option<Marked<String>>,
     /// Objects to leave out.
     pub(crate) omit: Omissions,
     /// How each intent is handled.
@@ -375,6 +379,7 @@ pub(super) fn resolve(
         filters: merged.select.unwrap_or_default(),
         strip: merged.strip,
         namespace: merged.namespace,
+        paused_until: merged.paused_until,
         omit: merged.omit,
         intents: merged.intents,
         pins: merged.pins,
@@ -400,6 +405,7 @@ impl ProfileFile {
             select: Some(self.select.unwrap_or_default().over(parent.select.unwrap_or_default())),
             strip: [parent.strip, self.strip].concat(),
             namespace: self.namespace.or(parent.namespace),
+            paused_until: self.paused_until.or(parent.paused_until),
             omit: self.omit.over(parent.omit),
             intents: self.intents.over(parent.intents),
             pins: Pins([parent.pins.0, self.pins.0].concat()),

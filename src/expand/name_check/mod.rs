@@ -46,8 +46,8 @@ struct NameChecker<'a> {
 impl<'a> NameChecker<'a> {
     fn check_profile(&mut self, profile: &'a Profile) {
         let local = LocalNames::default();
-        if let Some(namespace) = &profile.namespace {
-            self.check_text(&namespace.value, namespace.mark, &local);
+        for text in [&profile.namespace, &profile.paused_until].into_iter().flatten() {
+            self.check_text(&text.value, text.mark, &local);
         }
         for setting in profile.select_nodes() {
             self.check_node(setting, &local);
