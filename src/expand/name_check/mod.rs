@@ -99,6 +99,7 @@ impl<'a> NameChecker<'a> {
             self.check_profiles_exist(&external.value.profiles);
         }
         for allowance in &checks.allow {
+            self.check_when(&allowance.value.when, &LocalNames::default());
             self.check_profiles_exist(&allowance.value.profiles);
         }
     }
