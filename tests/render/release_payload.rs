@@ -2,6 +2,7 @@
 //! review with the test that holds it.
 
 mod metrics;
+mod settings;
 mod workloads;
 
 use std::collections::{BTreeMap, BTreeSet};
