@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::in_no_profile::is_about_selection;
 use super::{Checked, Declaration, Finding};
-use crate::language::{Allowance, Check};
+use crate::language::{Allowance, Check, unmet};
 use crate::payload::Manifest;
 use crate::transform::Rendered;
 use crate::yaml::{Entry, Node};
@@ -60,10 +60,13 @@ pub(super) fn apply(cluster: &Rendered<'_>, checked: &mut Checked) {
 
 /// Returns the entries under `allow` that apply to the profile of a cluster.
 fn allowances_in_files<'a>(cluster: &'a Rendered<'_>) -> Vec<ActiveAllowance<'a>> {
-    let profile = cluster.view.profile;
+    let (profile, context) = (cluster.view.profile, &cluster.view.context);
     let mut allowances = Vec::new();
-    for entry in &cluster.view.context.profiles.checks.allow {
-        if profile.is_in(&entry.value.profiles) && !is_about_selection(entry.value.check) {
+    for entry in &context.profiles.checks.allow {
+        // A name that is not defined was reported before anything was rendered.
+        let holds =
+            unmet(&entry.value.when, context.parameters, context.sources).is_ok_and(|no| no.is_none());
+        if holds && profile.is_in(&entry.value.profiles) && !is_about_selection(entry.value.check) {
             // Without `in`, an allowance is for all profiles together: one that uses it is enough.
             let profile = (!entry.value.profiles.is_empty()).then(|| profile.name.clone());
             allowances.push(ActiveAllowance {

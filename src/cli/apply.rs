@@ -8,6 +8,7 @@ use clap::Args;
 use super::approved::Approved;
 use super::clusters::{Clusters, block_on};
 use super::object_filter::ObjectFilter;
+use super::paused::refuse_paused;
 use super::{Inputs, Outcome, output};
 
 /// Apply the rendered objects to the clusters of a topology, in order
@@ -59,6 +60,9 @@ impl Apply {
     pub(super) fn run(self) -> Result<Outcome, Diagnostics> {
         let project = self.inputs.load()?;
         let profiles = self.clusters.profiles(&project)?;
+        if !self.dry_run {
+            refuse_paused(&project, &profiles)?;
+        }
         self.approve_prune.unwrap_or_default().check("--approve-prune", &profiles)?;
         let plans = self.filter.apply(crate::render(&project.context(), &profiles)?)?;
         for plan in &plans {

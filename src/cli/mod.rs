@@ -26,6 +26,8 @@ mod object_filter;
 mod output;
 mod patch;
 #[cfg(feature = "apply")]
+mod paused;
+#[cfg(feature = "apply")]
 mod progress;
 mod render;
 mod rights;

@@ -18,6 +18,7 @@ pub(super) enum BuiltIn {
     ContainerInit,
     ContainerMountsTmp,
     ContainerName,
+    LookupValue,
     PodConfigHash,
     PodLabels,
     PodLocalVolumes,
@@ -35,12 +36,13 @@ pub(super) enum BuiltIn {
 
 impl BuiltIn {
     /// All built-in names with the types of their values, in the order in which messages list them.
-    const ALL: [(&'static str, Self, ValueType); 18] = [
+    const ALL: [(&'static str, Self, ValueType); 19] = [
         ("component.name", Self::ComponentName, ValueType::String),
         ("component.owner", Self::ComponentOwner, ValueType::String),
         ("container.init", Self::ContainerInit, ValueType::Bool),
         ("container.mountsTmp", Self::ContainerMountsTmp, ValueType::Bool),
         ("container.name", Self::ContainerName, ValueType::String),
+        ("lookup.value", Self::LookupValue, ValueType::String),
         ("pod.configHash", Self::PodConfigHash, ValueType::String),
         ("pod.labels", Self::PodLabels, ValueType::Map),
         ("pod.localVolumes", Self::PodLocalVolumes, ValueType::String),
@@ -86,6 +88,10 @@ impl BuiltIn {
             Self::ContainerInit => boolean(container(variables)?.is_init),
             Self::ContainerMountsTmp => boolean(mounts_tmp(&container(variables)?.node)),
             Self::ContainerName => value(container(variables)?.node.get("name")),
+            Self::LookupValue => {
+                let only_in_policy = || NotDefined::new("it is defined only in a policy rule with `lookup`");
+                value(Some(variables.found.as_ref().ok_or_else(only_in_policy)?))
+            }
             Self::PodConfigHash => {
                 let (workload, pod) = workload_and_pod(variables)?;
                 value(pod_context(variables)?.config_hash(pod, &workload.id.namespace).as_ref())

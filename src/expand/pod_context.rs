@@ -128,8 +128,8 @@ fn policy_mentions(profile: &Profile, built_in: BuiltIn) -> bool {
     let is_name = |name: &str| BuiltIn::named(name) == Some(built_in);
     profile.policy.iter().any(|rule| {
         let mut mentioned = Vec::new();
-        for body in rule.value.bodies() {
-            names(body, &mut mentioned);
+        for template in rule.value.templates() {
+            names(&template, &mut mentioned);
         }
         rule.value.when.keys().any(|name| is_name(name)) || mentioned.iter().any(|(name, _)| is_name(name))
     })

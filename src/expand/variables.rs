@@ -44,6 +44,8 @@ pub(crate) struct Variables<'a> {
     pub(crate) container: Option<ContainerScope>,
     /// The volume, in a policy for volumes.
     pub(crate) volume: Option<Node>,
+    /// What a policy rule found with `lookup`.
+    pub(crate) found: Option<Node>,
     /// The objects that pods depend on, in a policy.
     pub(crate) pod_context: Option<&'a PodContext>,
 }
@@ -58,6 +60,7 @@ impl<'a> Variables<'a> {
             workload: None,
             container: None,
             volume: None,
+            found: None,
             pod_context: None,
         }
     }

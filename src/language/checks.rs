@@ -108,6 +108,8 @@ typed! {
         "for" targets: Vec<Marked<Selector>>,
         /// The profiles in which the finding is accepted. The default is all profiles.
         "in" profiles: Vec<Marked<String>>,
+        /// It is accepted only if these conditions hold.
+        "when" when: When,
         /// Why the finding is accepted.
         "reason" reason: String,
     }

@@ -5,6 +5,7 @@
 mod bounds;
 mod check_code;
 mod checks;
+mod conversion;
 mod fillable;
 mod filters;
 mod fragment;

@@ -99,7 +99,7 @@ typed! {
         "when" when: When,
         /// Why a patch is needed.
         "reason" reason: String,
-        /// The file with the patch, beside the page or in `patches/<component>/`.
+        /// The file with the patch: beside the page, in `patches/<component>/`, or in `patches/`.
         "path" path: Option<Marked<String>>,
         /// The patch itself: a map, a list of operations, or one of them as text.
         "patch" patch: Option<Node>,

@@ -4,6 +4,7 @@ use std::path::{Path as FilePath, PathBuf};
 
 use serde_json::Value as Json;
 
+use super::conversion::Conversion;
 use super::profiles_folder::read_document;
 use super::template::{Lookup, Names, NotDefined, names_in, substitute_text};
 use super::typed::{Marked, Reader, Typed, string_enum, typed};
@@ -25,6 +26,10 @@ typed! {
         /// The path of the value in the object: a JSON pointer with `[key=value]` for an item of a list. With `[*]` for all
         /// items, the value is a list. It may contain `${release.version}`.
         "path" path: Marked<String>,
+        /// A list may lack the item that the path names: the field then has no value.
+        "optional" optional: bool,
+        /// How the value of the field becomes that of the parameter.
+        "as" conversion: Option<Conversion>,
     }
 }
 
@@ -199,6 +204,9 @@ impl ParameterSource {
             Ok(_) => {}
             Err(error) => reader.errors.0.push(error),
         }
+        if let Some(conversion) = &self.conversion {
+            conversion.check(reader);
+        }
     }
 
     fn parse(&self, version: Option<&str>, sources: &Sources) -> Result<Path, Diagnostic> {
@@ -217,9 +225,22 @@ impl ParameterSource {
         })
     }
 
-    /// Returns the value in an object; `None` if the object does not have it. Fails if a list has no item that the path
-    /// names: the object may be that of another cluster or of another version.
+    /// Returns the value in an object, converted; `None` if the object does not have it.
     pub(super) fn value_in(
+        &self,
+        object: &Node,
+        version: Option<&str>,
+        sources: &Sources,
+    ) -> Result<Option<Node>, Diagnostic> {
+        match (self.field_of(object, version, sources)?, &self.conversion) {
+            (Some(found), Some(conversion)) => conversion.apply(found, sources),
+            (found, _) => Ok(found),
+        }
+    }
+
+    /// Returns the field of an object. Fails if a list has no item that the path names: the object may be that of another
+    /// cluster or of another version.
+    fn field_of(
         &self,
         object: &Node,
         version: Option<&str>,
@@ -237,8 +258,10 @@ impl ParameterSource {
                     }
                     (Segment::Match { key, value }, Value::List(items)) => {
                         let found = items.iter().find(|item| is_text(item.get(key), value));
-                        let no_item = || self.no_item((key, value), node, sources);
-                        children.push(found.ok_or_else(no_item)?);
+                        if found.is_none() && !self.optional {
+                            return Err(self.no_item((key, value), node, sources));
+                        }
+                        children.extend(found);
                     }
                     (Segment::All, Value::List(items)) => {
                         all_of = Some(node.mark);

@@ -154,7 +154,7 @@ impl Parameter {
         let visibility = if self.secret { Visibility::Hidden } else { Visibility::Shown };
         if let Err(invalid) = self.rules().validate(&found.value, visibility) {
             let error = reader.error(invalid.mark, format!("the parameter `{name}` {invalid}"));
-            if let Some(ParameterSource { object, path }) = found.source {
+            if let Some(ParameterSource { object, path, .. }) = found.source {
                 error.notes.push(format!("it is read from `{}` of the {}", path.value, object.kind()));
             }
         }

@@ -8,11 +8,13 @@ use super::intents::Intents;
 use super::omission::Omissions;
 use super::replacements::Replacements;
 use super::selector::read_selector;
+use super::template::{Names, substitute, substitute_text};
 use super::typed::{Marked, Reader, Typed, read_variant, string_enum, typed};
 use super::when::When;
+use crate::diagnostic::{Diagnostic, Location};
 use crate::nearest::nearest;
 use crate::object::{Cluster, Selector};
-use crate::yaml::{Mark, Node};
+use crate::yaml::{Mark, Node, Sources, Value};
 
 string_enum! {
     /// The kind of a profile's file.
@@ -45,6 +47,8 @@ typed! {
         "strip" strip: Vec<Marked<String>>,
         /// The namespace into which the profile moves every namespaced object.
         "namespace" namespace: Option<Marked<String>>,
+        /// `apply` writes nothing before this time, or at all if it is `true`.
+        "pausedUntil" paused_until: Option<Marked<String>>,
         /// Objects that the profile leaves out, each with a reason.
         "omit" omit: Omissions,
         /// How the profile handles each intent.
@@ -121,6 +125,8 @@ typed! {
         "for" target: PolicyTarget,
         /// The rule applies only if these conditions hold.
         "when" when: When,
+        /// The rule applies only if a map has a key; `${lookup.value}` is its value.
+        "lookup" lookup: Option<MapLookup>,
         /// Fields to add. A field that exists already must have the same value.
         "add" add: Option<Node>,
         /// Values for fields that do not exist.
@@ -132,7 +138,41 @@ typed! {
     }
 }
 
+typed! {
+    /// A key of a map.
+    pub(crate) struct MapLookup ("`lookup`") {
+        /// The map, such as `${a.parameter}`.
+        "map" map: Node,
+        /// The key, such as `${workload.name}`.
+        "key" key: Marked<String>,
+    }
+}
+
+impl MapLookup {
+    /// Returns the value of the key. Returns `None` if the map does not have it, or has no value.
+    pub(crate) fn value(&self, names: &dyn Names, sources: &Sources) -> Result<Option<Node>, Diagnostic> {
+        let Some(map) = substitute(&self.map, names, sources)? else { return Ok(None) };
+        if map.as_map().is_none() {
+            let message = format!("`map` must be a map, not {}", map.value.kind());
+            let error = Diagnostic::error(message).at(Location::of(self.map.mark, sources));
+            return Err(error.help("name a parameter of the type `map`"));
+        }
+        let key = substitute_text(&self.key.value, self.key.mark, names, sources)?;
+        Ok(map.get(&key).cloned())
+    }
+}
+
 impl PolicyRule {
+    /// Returns every part of it into which values are filled, except `when`.
+    pub(crate) fn templates(&self) -> Vec<Node> {
+        let mut templates: Vec<Node> = self.bodies().cloned().collect();
+        if let Some(lookup) = &self.lookup {
+            let key = Node::new(Value::String(lookup.key.value.as_str().into()), lookup.key.mark);
+            templates.extend([lookup.map.clone(), key]);
+        }
+        templates
+    }
+
     /// Returns its bodies: `add`, `default`, `set` and `replace`, of which a valid rule has one.
     pub(crate) fn bodies(&self) -> impl Iterator<Item = &Node> {
         let replace = self.replace.as_ref().map(|fields| &fields.0);
@@ -264,6 +304,8 @@ pub struct Profile {
     pub(crate) strip: Vec<Marked<String>>,
     /// The namespace into which every namespaced object is moved. It may mention parameters.
     pub(crate) namespace: Option<Marked<String>>,
+    /// The time before which `apply` writes nothing, or a boolean. It may mention parameters.
+    pub(crate) paused_until: Option<Marked<String>>,
     /// Objects to leave out.
     pub(crate) omit: Omissions,
     /// How each intent is handled.
@@ -347,6 +389,7 @@ pub(super) fn resolve(
         filters: merged.select.unwrap_or_default(),
         strip: merged.strip,
         namespace: merged.namespace,
+        paused_until: merged.paused_until,
         omit: merged.omit,
         intents: merged.intents,
         pins: merged.pins,
@@ -372,6 +415,7 @@ impl ProfileFile {
             select: Some(self.select.unwrap_or_default().over(parent.select.unwrap_or_default())),
             strip: [parent.strip, self.strip].concat(),
             namespace: self.namespace.or(parent.namespace),
+            paused_until: self.paused_until.or(parent.paused_until),
             omit: self.omit.over(parent.omit),
             intents: self.intents.over(parent.intents),
             pins: Pins([parent.pins.0, self.pins.0].concat()),

@@ -74,7 +74,10 @@ fn load_patch_files(
     let mut patch_files = Vec::new();
     for name in page.patches.iter().filter_map(|entry| entry.value.path.as_ref()) {
         let location = Location::of(name.mark, sources);
-        let help = format!("create it beside the page, or in patches/{}/", page.name());
+        let help = format!(
+            "create it beside the page, in patches/{}/, or for several pages in patches/",
+            page.name()
+        );
         let found = match find_patch_file(root, folder, page.name(), &name.value) {
             Ok(Some(found)) => found,
             Ok(None) => {
@@ -95,18 +98,20 @@ fn load_patch_files(
     errors.into_result(patch_files)
 }
 
-/// Finds a patch file beside the page, or else in `patches/<component>/` beside the payload.
+/// Finds a patch file beside the page, or else in `patches/<component>/` or `patches/` beside the payload.
 fn find_patch_file(
     root: &Path,
     folder: &Path,
     component: &str,
     name: &str,
 ) -> Result<Option<PathBuf>, &'static str> {
-    let parent = root.parent().unwrap_or(Path::new(""));
-    match file::find_below(folder, name)? {
-        Some(found) => Ok(Some(found)),
-        None => file::find_below(&parent.join("patches").join(component), name),
+    let patches = root.parent().unwrap_or(Path::new("")).join("patches");
+    for folder in [folder, &patches.join(component), &patches] {
+        if let Some(found) = file::find_below(folder, name)? {
+            return Ok(Some(found));
+        }
     }
+    Ok(None)
 }
 
 fn read_documents(path: &Path, sources: &mut Sources) -> Result<Vec<Node>, Diagnostic> {

@@ -191,9 +191,19 @@ fn apply_to_part(
     Ok(true)
 }
 
-/// Returns the body of a rule with its variables filled in. Returns `None` if its conditions are not met.
+/// Returns the body of a rule with its variables filled in. Returns `None` if its conditions are not met, or if the map of
+/// its `lookup` does not have the key.
 fn body_of(rule: LayerRule<'_>, variables: &Variables<'_>) -> Result<Option<Node>, Diagnostic> {
     let sources = variables.view.context.sources;
+    let with_found;
+    let variables = match &rule.rule.value.lookup {
+        Some(lookup) => {
+            let Some(found) = lookup.value(variables, sources)? else { return Ok(None) };
+            with_found = Variables { found: Some(found), ..variables.clone() };
+            &with_found
+        }
+        None => variables,
+    };
     if unmet(&rule.rule.value.when, variables, sources)?.is_some() {
         return Ok(None);
     }

@@ -157,7 +157,7 @@ fn pod_item<'o>(objects: &'o [Value], list: &str, name: &str) -> &'o Value {
 }
 
 /// One valid use of every fragment.
-const USES: [&str; 18] = [
+const USES: [&str; 19] = [
     "guest-api: {workload: Deployment/d, container: driver, arg: --kubeconfig, env: KUBECONFIG}",
     "token-minter: {workload: Deployment/d, container: driver, volume: token, mountPath: /token, serviceAccount: robot}",
     "minter: {workload: Deployment/d, container: m, volume: data, mountPath: /data, serviceAccount: robot, file: f, audience: a, oneshot: true}",
@@ -169,6 +169,7 @@ const USES: [&str; 18] = [
     "hosted-control-plane-reader: {workload: Deployment/d, role: s}",
     "control-plane-image: {workload: Deployment/d, container: driver, env: IMAGE, image: csi-livenessprobe}",
     "env: {workload: Deployment/d, container: driver, name: A, value: b}",
+    "metrics-client: {workload: Deployment/d, container: driver}",
     "metrics-proxy: {workload: Deployment/d, proxy: p, port: m, local: 8080, exposed: 9203}",
     "csi-sidecar: {workload: Deployment/d, short: ebs, sidecar: attacher, local: 8203, exposed: 9203}",
     "csi-reader: {workload: Deployment/d, short: ebs, sidecar: attacher, reads: node}",

@@ -1,6 +1,7 @@
 //! Values of parameters: parameter sets, objects of a cluster, parameters of one page, and parameters that nothing uses.
 
 mod canary;
+mod conversion;
 mod guest;
 mod secrets;
 

@@ -21,6 +21,20 @@ fn a_patch_file_is_below_the_folder_of_its_page() {
 }
 
 #[test]
+fn a_patch_file_for_several_pages_is_directly_in_patches() {
+    let project = with_patch_path("patch.yaml")
+        .manifest("other/1.yaml", &object("v1", "ConfigMap", "ns", "d", "data: {}"))
+        .page("other", "patches: [{reason: r, target: {kind: ConfigMap}, path: patch.yaml}]")
+        .file("patches/patch.yaml", "data: {a: shared}\n");
+    for object in project.render("test") {
+        assert_eq!(object["data"]["a"], "shared", "{object}");
+    }
+    let project = project.file("patches/op/patch.yaml", "data: {a: own}\n");
+    let values: Vec<_> = project.render("test").iter().map(|object| object["data"]["a"].clone()).collect();
+    assert_eq!(values, ["own", "shared"]);
+}
+
+#[test]
 fn a_patch_path_cannot_leave_its_folder() {
     let absolute = with_patch_path("x").path().join("outside.yaml").display().to_string();
     for path in ["../../outside.yaml", "more/../../../outside.yaml", absolute.as_str(), "/etc/passwd"] {
@@ -31,7 +45,7 @@ fn a_patch_path_cannot_leave_its_folder() {
                 "
                 error: payload/op/component.yaml:4:56: the path leaves its folder: `{path}`
                   note: a page cannot read other files of the host
-                  help: create it beside the page, or in patches/op/
+                  help: create it beside the page, in patches/op/, or for several pages in patches/
                 "
             ),
         );
@@ -48,7 +62,7 @@ fn a_link_cannot_leave_its_folder() {
         "
         error: payload/op/component.yaml:4:56: the link leaves its folder: `patch.yaml`
           note: a page cannot read other files of the host
-          help: create it beside the page, or in patches/op/
+          help: create it beside the page, in patches/op/, or for several pages in patches/
         ",
     );
 }

@@ -232,7 +232,7 @@ fn unknown_names_of_pods_and_containers_are_errors() {
             "{for: pod, set: {metadata: {labels: {x: '${pod.hash}'}}}}",
             r"
             error: profiles/one.yaml:6:50: `${pod.hash}` is not defined
-              help: the built-in names are component.name, component.owner, container.init, container.mountsTmp, container.name, pod.configHash, pod.labels, pod.localVolumes, pod.mountsTmp, pod.usesOwnApi, release.version, volume.name, volume.source, workload.kind, workload.name, workload.namespace, workload.replicas, workload.serviceAccount
+              help: the built-in names are component.name, component.owner, container.init, container.mountsTmp, container.name, lookup.value, pod.configHash, pod.labels, pod.localVolumes, pod.mountsTmp, pod.usesOwnApi, release.version, volume.name, volume.source, workload.kind, workload.name, workload.namespace, workload.replicas, workload.serviceAccount
             ",
         ),
         (

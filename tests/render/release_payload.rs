@@ -1,7 +1,9 @@
 //! The bundled payload beside a release and the real operators: `tests/data/real-operators.yaml` lists every point of the
 //! review with the test that holds it.
 
+mod metrics;
 mod sets;
+mod settings;
 mod workloads;
 
 use std::collections::{BTreeMap, BTreeSet};

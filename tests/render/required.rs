@@ -380,7 +380,8 @@ fn operators_wait_for_the_guest() {
 #[test]
 fn the_profile_pins_the_specs_of_operators() {
     let project = TestProject::new();
-    for entry in walkdir::WalkDir::new(repository().join("payload")) {
+    let folders = ["payload", "patches"].map(|folder| walkdir::WalkDir::new(repository().join(folder)));
+    for entry in folders.into_iter().flatten() {
         let path = entry.unwrap().into_path();
         if path.is_file() {
             let text = std::fs::read_to_string(&path).unwrap();

@@ -50,12 +50,17 @@ fn the_snapshot_operator_serves_metrics_with_a_certificate() {
     assert_certificate(service, secret, operator, operator, "/var/run/secrets/serving-cert");
 }
 
-/// In each cluster, the `ServiceMonitor` trusts the signer of the certificate.
+/// In each cluster, the `ServiceMonitor` trusts the signer of the certificate. In the management cluster, Prometheus has a
+/// certificate of its own.
 #[test]
 fn metrics_of_the_snapshot_operator_are_collected() {
     let name = "csi-snapshot-controller-operator";
     let service_ca = json!({"caFile": "/etc/prometheus/configmaps/serving-certs-ca-bundle/service-ca.crt"});
-    let root_ca = json!({"ca": {"configMap": {"name": "root-ca", "key": "ca.crt"}}});
+    let root_ca = json!({
+        "ca": {"configMap": {"name": "root-ca", "key": "ca.crt"}},
+        "certFile": "/etc/prometheus/secrets/metrics-client-certs/tls.crt",
+        "keyFile": "/etc/prometheus/secrets/metrics-client-certs/tls.key",
+    });
     for (objects, namespace, trust) in
         [(standalone(), "openshift-cluster-storage-operator", service_ca), (management(), HOSTED, root_ca)]
     {

@@ -126,6 +126,7 @@ fn a_new_profile_must_decide_about_every_fragment_and_intent() {
         "control-plane-image",
         "guest-api",
         "hosted-control-plane-reader",
+        "metrics-client",
         "service-twin",
         "serving-cert",
         "token-minter",
@@ -139,7 +140,7 @@ fn a_new_profile_must_decide_about_every_fragment_and_intent() {
              help: add an entry to `adds`, or let the profile extend one that has an entry; if nothing is needed, give the reason with `nothing: …`\n"
         )
     });
-    assert_eq!(project.render_error("edge"), format!("{}9 errors\n", errors.concat()));
+    assert_eq!(project.render_error("edge"), format!("{}10 errors\n", errors.concat()));
     for fragment in fragments {
         let path = format!("profiles/fragments/{fragment}.yaml");
         project

@@ -46,8 +46,8 @@ struct NameChecker<'a> {
 impl<'a> NameChecker<'a> {
     fn check_profile(&mut self, profile: &'a Profile) {
         let local = LocalNames::default();
-        if let Some(namespace) = &profile.namespace {
-            self.check_text(&namespace.value, namespace.mark, &local);
+        for text in [&profile.namespace, &profile.paused_until].into_iter().flatten() {
+            self.check_text(&text.value, text.mark, &local);
         }
         for setting in profile.select_nodes() {
             self.check_node(setting, &local);
@@ -57,8 +57,8 @@ impl<'a> NameChecker<'a> {
                 self.check_kind_exists(kind, rule.mark);
             }
             self.check_when(&rule.value.when, &local);
-            for body in rule.value.bodies() {
-                self.check_node(body, &local);
+            for template in rule.value.templates() {
+                self.check_node(&template, &local);
             }
         }
         self.check_omissions(&profile.omit, &local);
@@ -99,6 +99,7 @@ impl<'a> NameChecker<'a> {
             self.check_profiles_exist(&external.value.profiles);
         }
         for allowance in &checks.allow {
+            self.check_when(&allowance.value.when, &LocalNames::default());
             self.check_profiles_exist(&allowance.value.profiles);
         }
     }

@@ -15,6 +15,27 @@ fn a_checks_file_can_allow_a_finding_with_a_reason() {
     assert_no_findings(&project);
 }
 
+/// Otherwise it is not unused either, and the finding is reported.
+#[test]
+fn an_allowance_applies_only_if_its_conditions_hold() {
+    let declared = "parameters:\n  disks: {type: bool, description: d, default: true}\n";
+    let allow = "allow: [{check: privileged, for: [Deployment/op], in: [mc], when: {disks: DISKS}, reason: it mounts disks}]\n";
+    assert_no_findings(&privileged().parameters(declared).checks(&allow.replace("DISKS", "true")));
+    let findings =
+        privileged().parameters(declared).checks(&allow.replace("DISKS", "false")).lint(&[]).stdout;
+    assert!(
+        findings.starts_with("error[privileged]: ") && !findings.contains("unused-allowance"),
+        "{findings}"
+    );
+    privileged().checks(&allow.replace("disks: DISKS", "disk: true")).assert_render_error(
+        "mc",
+        "
+        error: profiles/checks.yaml:4:68: `disk` is not defined
+          help: declare it as a parameter
+        ",
+    );
+}
+
 #[test]
 fn an_allowance_for_another_object_is_reported_with_the_finding() {
     let project = privileged()

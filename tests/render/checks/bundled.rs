@@ -10,10 +10,10 @@ fn the_bundled_payload_has_no_findings() {
     assert_eq!((run.code, run.stdout.as_str()), (0, ""));
 }
 
-/// Copies the bundled payload and profiles.
+/// Copies the bundled payload, profiles and patches.
 pub(crate) fn bundled() -> TestProject {
     let project = TestProject::new();
-    for folder in ["payload", "profiles"] {
+    for folder in ["payload", "profiles", "patches"] {
         for entry in WalkDir::new(repository().join(folder)) {
             let entry = entry.unwrap();
             if entry.file_type().is_file() {

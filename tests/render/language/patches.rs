@@ -113,7 +113,7 @@ fn a_patch_that_does_nothing_is_an_error() {
             "{reason: r, target: {kind: X}, path: none.yaml}",
             r"
             error: payload/op/component.yaml:4:48: there is no patch file `none.yaml`
-              help: create it beside the page, or in patches/op/
+              help: create it beside the page, in patches/op/, or for several pages in patches/
             ",
         ),
         (

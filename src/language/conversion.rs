@@ -1,0 +1,139 @@
+//! `as` of `read`: turns the value of a field into that of a parameter.
+
+use super::pattern::TextPattern;
+use super::template::{Lookup, Names, NotDefined, names_in, substitute_text};
+use super::typed::{Marked, Reader, typed};
+use crate::diagnostic::{Diagnostic, Location};
+use crate::yaml::{Entry, Map, Mark, Node, Sources, Value};
+
+typed! {
+    /// How the value of a field becomes that of the parameter. The steps have the order of these fields.
+    pub(crate) struct Conversion ("`as`") {
+        /// Of a map, only the entries whose keys begin with this text. It is cut off.
+        "prefix" prefix: Option<String>,
+        /// Texts such as `a=1,b=2` in a map become maps.
+        "pairs" pairs: bool,
+        /// The text for each item of a list, such as `${key}=${value}`. Its names are the fields of the item.
+        "item" item: Option<Marked<String>>,
+        /// A regular expression. Items of a list that match it are left out.
+        "except" except: Option<TextPattern>,
+        /// The value for each text, or for each text of a list. A text without one is left out.
+        "values" values: Option<Marked<Node>>,
+        /// Joins the texts of a list, with this text between them.
+        "join" join: Option<String>,
+    }
+}
+
+impl Conversion {
+    /// Reports `values` that is not a map, and an `item` that is the same text for every item.
+    pub(super) fn check(&self, reader: &mut Reader<'_>) {
+        if let Some(item) = self.item.as_ref().filter(|item| names_in(&item.value).is_empty()) {
+            reader.error(item.mark, format!("`{}` names no field of the item", item.value)).help =
+                Some("write fields of the item as in `${key}=${value}`".into());
+        }
+        if let Some(values) = self.values.as_ref().filter(|values| values.value.as_map().is_none()) {
+            let message = format!("`values` must be a map, not {}", values.value.value.kind());
+            reader.error(values.mark, message).help = Some("write `text: value` for each text".into());
+        }
+    }
+
+    /// Converts a value. Returns `None` if nothing of it is left. A step does not change a value of another kind than it is
+    /// for, which the type of the parameter then refuses.
+    pub(super) fn apply(&self, node: Node, sources: &Sources) -> Result<Option<Node>, Diagnostic> {
+        let value = match &node.value {
+            Value::Map(map) => Value::Map(self.convert_map(map, sources)?),
+            Value::List(items) => self.convert_list(items, sources)?,
+            Value::String(text) => match self.value_for(text) {
+                Some(found) => found.value.clone(),
+                None if self.values.is_some() => return Ok(None),
+                None => return Ok(Some(node)),
+            },
+            _ => return Ok(Some(node)),
+        };
+        let is_empty = match &value {
+            Value::Map(map) => map.is_empty(),
+            Value::List(items) => items.is_empty(),
+            Value::String(text) => text.is_empty(),
+            _ => false,
+        };
+        Ok((!is_empty).then(|| node.with_value(value)))
+    }
+
+    fn convert_map(&self, map: &Map, sources: &Sources) -> Result<Map, Diagnostic> {
+        let prefix = self.prefix.as_deref().unwrap_or_default();
+        let mut entries = Vec::new();
+        for entry in map {
+            let Some(key) = entry.key.strip_prefix(prefix) else { continue };
+            let value = match entry.value.as_str() {
+                Some(text) if self.pairs => {
+                    entry.value.with_value(Value::Map(pairs(text, entry.value.mark, sources)?))
+                }
+                _ => entry.value.clone(),
+            };
+            entries.push(Entry { key: key.into(), value, ..entry.clone() });
+        }
+        Ok(Map::of(entries))
+    }
+
+    fn convert_list(&self, items: &[Node], sources: &Sources) -> Result<Value, Diagnostic> {
+        let mut converted = Vec::new();
+        for item in items {
+            let item = match &self.item {
+                Some(Marked { value: template, mark }) => {
+                    let text = substitute_text(template, *mark, &FieldsOf(item), sources)?;
+                    item.with_value(Value::String(text.into()))
+                }
+                None => item.clone(),
+            };
+            let Some(text) = item.as_str() else {
+                converted.push(item);
+                continue;
+            };
+            if self.except.as_ref().is_some_and(|except| except.matches(text)) {
+                continue;
+            }
+            match self.value_for(text) {
+                Some(found) => converted.push(item.with_value(found.value.clone())),
+                None if self.values.is_some() => {}
+                None => converted.push(item),
+            }
+        }
+        let texts: Option<Vec<&str>> = converted.iter().map(Node::as_str).collect();
+        Ok(match (&self.join, texts) {
+            (Some(between), Some(texts)) => Value::String(texts.join(between).into()),
+            _ => Value::List(converted),
+        })
+    }
+
+    fn value_for(&self, text: &str) -> Option<&Node> {
+        self.values.as_ref()?.value.get(text)
+    }
+}
+
+/// Reads a text such as `a=1,b=2`.
+fn pairs(text: &str, mark: Mark, sources: &Sources) -> Result<Map, Diagnostic> {
+    let mut entries = Vec::new();
+    for pair in text.split(',') {
+        let Some((key, value)) =
+            pair.split_once('=').filter(|(key, value)| !key.is_empty() && !value.is_empty())
+        else {
+            return Err(Diagnostic::error(format!("`{pair}` has no name or no value"))
+                .at(Location::of(mark, sources))
+                .note(format!("it is a part of `{text}`"))
+                .help("write names and values as in `cpu=100m,memory=1Gi`"));
+        };
+        let value = Node::new(Value::String(value.trim().into()), mark);
+        entries.push(Entry { key: key.trim().into(), mark, value });
+    }
+    Ok(Map::of(entries))
+}
+
+/// The fields of an item of a list.
+struct FieldsOf<'n>(&'n Node);
+
+impl Names for FieldsOf<'_> {
+    fn get(&self, name: &str) -> Result<Lookup, NotDefined> {
+        let found = self.0.get(name).cloned().map(Lookup::Value);
+        found.ok_or_else(|| NotDefined::new("the item of the list does not have this field"))
+    }
+}
