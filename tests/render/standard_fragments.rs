@@ -6,7 +6,7 @@ mod policy;
 use proptest::prelude::*;
 use serde_json::Value;
 
-use crate::support::{TestProject, find, unindent};
+use crate::support::{TestProject, find, repository, unindent};
 
 const MC: &str = "hypershift-mc";
 const GUEST: &str = "hypershift-guest";
@@ -154,4 +154,42 @@ fn a_new_profile_must_decide_about_every_fragment_and_intent() {
           help: write `projected-token: keep`, a fragment, or `refuse: <reason>` under its `intents`
         ",
     );
+}
+
+/// Fragments for drivers that the payload does not have, and for a Service that the guest reaches by an address. The tests of
+/// the module `fragments` use them in a page.
+const FOR_OTHER_PAYLOADS: [&str; 3] = ["csi-liveness", "csi-sidecar", "service-twin"];
+
+#[test]
+fn every_fragment_is_used_by_a_page() {
+    let mut texts = Vec::new();
+    for folder in ["payload", "profiles"] {
+        for entry in walkdir::WalkDir::new(repository().join(folder)) {
+            let path = entry.unwrap().into_path();
+            if path.extension().is_some_and(|extension| extension == "yaml") {
+                texts.push(std::fs::read_to_string(path).unwrap());
+            }
+        }
+    }
+    let mut unused = Vec::new();
+    for entry in repository().join("profiles/fragments").read_dir().unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        // In `uses` of a page or a fragment, or as the rule for an intent.
+        let uses = [format!("- {name}:"), format!("- {name}\n"), format!(": {name}\n")];
+        let is_definition = format!("  name: {name}\n");
+        let is_used = |text: &String| {
+            let text = text.replace(&is_definition, "");
+            uses.iter().any(|one| text.contains(one.as_str()))
+        };
+        if !texts.iter().any(is_used) {
+            unused.push(name);
+        }
+    }
+    unused.sort();
+    assert_eq!(unused, FOR_OTHER_PAYLOADS);
+    let tests = include_str!("standard_fragments/fragments.rs");
+    for name in FOR_OTHER_PAYLOADS {
+        assert!(tests.contains(&format!("{name}: {{")), "{name}");
+    }
 }
