@@ -50,7 +50,7 @@ const TEST_BED_CASES: [&[TestBedCase]; 7] = [
 ];
 /// The cases that depend on what an API server does with an object. They run with the oldest Kubernetes as well
 /// (`make test-skew`).
-const SKEW_CASES: [&[TestBedCase]; 23] = [
+const SKEW_CASES: [&[TestBedCase]; 24] = [
     apply::storage_payload::CASES,
     apply::rights::CASES,
     apply::succession::CASES,
@@ -71,6 +71,7 @@ const SKEW_CASES: [&[TestBedCase]; 23] = [
     apply::scenarios::existing_objects::CASES,
     apply::scenarios::same_object::CASES,
     apply::scenarios::secret_values::CASES,
+    apply::scenarios::issued_secrets::CASES,
     apply::scenarios::identity::CASES,
     apply::scenarios::write_lock::CASES,
     apply::scenarios::inventories::CASES,

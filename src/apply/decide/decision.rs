@@ -86,6 +86,9 @@ impl DecisionContext<'_> {
         input: &DecisionInput<'d>,
         live: Option<&Value>,
     ) -> Result<Decision<'d>, ObjectError> {
+        if input.action != Action::Delete {
+            check_issued(input.desired, live)?;
+        }
         let Some(live) = live else { return Ok(self.decide_missing(input)) };
         match input.action {
             Action::Delete => self.decide_tombstone(input, live),
@@ -191,6 +194,15 @@ impl DecisionContext<'_> {
     }
 }
 
+/// Fails while an issued Secret has no value for one of its keys. An empty certificate or kubeconfig would be worse than none: what
+/// reads it fails, while it waits for a file that is missing.
+fn check_issued(desired: &Desired, live: Option<&Value>) -> Result<(), ObjectError> {
+    let is_missing =
+        |key: &&String| live.and_then(|live| live["data"][key.as_str()].as_str()).is_none_or(str::is_empty);
+    let keys: Vec<String> = desired.issued_keys.iter().filter(is_missing).cloned().collect();
+    if keys.is_empty() { Ok(()) } else { Err(ObjectError::NotIssued { keys }) }
+}
+
 /// Returns whether transship applied this very object with the same desired state, and no other client changed or took
 /// over transship's fields since.
 fn is_as_applied(entry: &InventoryEntry, live: &Value, desired: &str) -> bool {
@@ -229,7 +241,14 @@ mod tests {
 
     fn desired() -> Desired {
         let applied = json!({"metadata": {"labels": {PART_OF: SET}}, "data": {"mode": "one"}});
-        Desired { applied, seed: None, initial_status: None, pinned: None, digest: "d".to_owned() }
+        Desired {
+            applied,
+            seed: None,
+            initial_status: None,
+            pinned: None,
+            issued_keys: Vec::new(),
+            digest: "d".to_owned(),
+        }
     }
 
     /// A live object with the label of an `ApplySet` and one manager of `data.mode`.
@@ -287,6 +306,34 @@ mod tests {
         assert_eq!(decide(Action::Apply, None, None, Adoption::On), "Force Ours");
         assert_eq!(decide(Action::Create, None, None, Adoption::Off), "create");
         assert_eq!(decide(Action::Delete, None, None, Adoption::Off), "skip");
+    }
+
+    #[test]
+    fn an_issued_secret_waits_until_every_key_has_a_value() {
+        let decide = |live: Option<&Value>, action| {
+            let issued_keys = vec!["tls.crt".to_owned(), "tls.key".to_owned()];
+            let desired = Desired { issued_keys, ..desired() };
+            let inventory = Inventory::default();
+            let context = DecisionContext {
+                inventory: &inventory,
+                apply_sets: &sets(),
+                predecessors: Predecessors::default(),
+            };
+            match context.decide(&DecisionInput { id: &id(), action, desired: &desired }, live) {
+                Ok(decision) => decision.name().to_owned(),
+                Err(error) => format!("{error:?} {:?}", error.class()),
+            }
+        };
+        let both = r#"NotIssued { keys: ["tls.crt", "tls.key"] } Transient"#;
+        assert_eq!(decide(None, Action::Apply), both);
+        assert_eq!(decide(None, Action::Create), both);
+        assert_eq!(decide(None, Action::Delete), "skip");
+        let mut live = foreign();
+        assert_eq!(decide(Some(&live), Action::Apply), both);
+        live["data"] = json!({"tls.crt": "Y3J0", "tls.key": ""});
+        assert_eq!(decide(Some(&live), Action::Apply), r#"NotIssued { keys: ["tls.key"] } Transient"#);
+        live["data"]["tls.key"] = json!("a2V5");
+        assert_eq!(decide(Some(&live), Action::Apply), "apply");
     }
 
     #[test]

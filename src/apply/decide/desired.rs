@@ -31,6 +31,8 @@ pub(crate) struct Desired {
     pub(crate) initial_status: Option<Value>,
     /// Fields that are enforced on an object that transship otherwise only creates.
     pub(crate) pinned: Option<Value>,
+    /// The keys of an issued Secret, to which its issuer gives values; none for other objects.
+    pub(crate) issued_keys: Vec<String>,
     /// The digest of `applied`.
     pub(crate) digest: String,
 }
@@ -103,7 +105,8 @@ impl<'a> FieldRules<'a> {
         let digest = digest::of_value(&applied);
         let pinned = self.pinned(&object.id, &rendered);
         let initial_status = initial_status(&object.id, &rendered);
-        Desired { applied, seed, initial_status, pinned, digest }
+        let issued_keys = issued_keys(object, &rendered);
+        Desired { applied, seed, initial_status, pinned, issued_keys, digest }
     }
 
     /// Finds the fields that belong to others in `root`, which is the rendered or the live object.
@@ -289,6 +292,15 @@ fn encode_string_data(object: &mut Value) {
         }
         map.remove("stringData");
     }
+}
+
+/// Returns the keys of an issued Secret that are rendered without a value.
+fn issued_keys(object: &Object, rendered: &Value) -> Vec<String> {
+    if Annotations::of(&object.root).get(ISSUED).is_none() {
+        return Vec::new();
+    }
+    let data = rendered["data"].as_object().into_iter().flatten();
+    data.filter(|(_, value)| *value == "").map(|(key, _)| key.clone()).collect()
 }
 
 /// Returns the first status of a `ClusterOperator`; `None` for other kinds.

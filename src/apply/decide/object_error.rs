@@ -33,6 +33,8 @@ pub(crate) enum ObjectError {
     KindNotServed { kind: String, hint: WaitHint },
     /// A CRD is established, but the API server does not serve its resource.
     ResourceNotServed { resource: String },
+    /// Keys of an issued Secret have no value yet.
+    NotIssued { keys: Vec<String> },
     /// The namespace of the object does not exist.
     NamespaceMissing { namespace: String, hint: WaitHint },
     /// The namespace of the object is being deleted.
@@ -84,7 +86,9 @@ impl ObjectError {
 
     pub(crate) fn class(&self) -> ErrorClass {
         match self {
-            Self::KindNotServed { .. } | Self::NamespaceMissing { .. } => ErrorClass::Transient,
+            Self::KindNotServed { .. } | Self::NotIssued { .. } | Self::NamespaceMissing { .. } => {
+                ErrorClass::Transient
+            }
             Self::Request { class, .. } => *class,
             _ => ErrorClass::Permanent,
         }
@@ -157,6 +161,12 @@ impl fmt::Display for ObjectError {
             Self::RejectedCascades { message, consequence } => {
                 write!(f, "{message}; the object is never recreated: {consequence}")
             }
+            Self::NotIssued { keys } => write!(
+                f,
+                "its issuer has not given it a value for {}; transship creates no Secret with empty values, so create it with \
+                 these keys",
+                keys.join(", ")
+            ),
             Self::KindNotServed { kind, hint } => {
                 write!(f, "the API server does not serve the kind {kind}{hint}")
             }
