@@ -62,7 +62,7 @@ fn check_owners(root: &Field<'_>, context: &CheckContext<'_>, report: &mut Repor
         let text = |key: &str| {
             owner.get(key).and_then(|field| field.as_str().map(str::to_owned)).unwrap_or_default()
         };
-        if context.rendered.view.context.parameters.give(&text("uid")) {
+        if context.rendered.view.context.parameters.has_given_value(&text("uid")) {
             continue;
         }
         let message = format!("the object belongs to {}/{} with a fixed uid", text("kind"), text("name"));

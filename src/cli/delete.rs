@@ -23,7 +23,7 @@ objects that others created.
 If the guest does not respond, transship still deletes the objects in the management cluster. If the guest rejects the \
 credentials, transship deletes nothing. If the guest no longer exists, use --without-guest.
 
-With --orphan, transship leaves and the objects stay: their predecessor, such as the cluster-version-operator, or \
+With --orphan, transship gives up the objects but does not delete them: their predecessor, such as the cluster-version-operator, or \
 another tool can own them. It deletes nothing but the inventories and needs no approval.
 
 Exit code 1 means that there is no inventory.")]

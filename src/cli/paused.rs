@@ -40,22 +40,28 @@ pub(super) fn refuse_paused(project: &Project, profiles: &[&Profile]) -> Result<
 
 fn problem(project: &Project, profile: &Profile, field: &Marked<String>) -> Option<Diagnostic> {
     let written = Node::new(Value::String(field.value.as_str().into()), field.mark);
-    let text = match template::substitute(&written, &project.parameters, &project.sources) {
-        Ok(filled) => filled?.as_str()?.to_owned(),
+    let filled = match template::substitute(&written, &project.parameters, &project.sources) {
+        Ok(filled) => filled?,
         Err(error) => return Some(error),
     };
     let error = |message: String| Diagnostic::error(message).at(Location::of(field.mark, &project.sources));
-    let state = match Pause::at(Timestamp::now(), &text) {
+    let pause = match &filled.value {
+        Value::String(text) => Pause::at(Timestamp::now(), text.as_str()),
+        Value::Bool(true) => Some(Pause::Paused),
+        Value::Bool(false) => Some(Pause::Running),
+        _ => None,
+    };
+    let state = match pause {
         Some(Pause::Running) => return None,
         Some(Pause::Paused) => "paused".to_owned(),
         Some(Pause::PausedUntil(until)) => format!("paused until {until}"),
         None => {
-            let error = error(format!("`pausedUntil` cannot be `{text}`"));
+            let error = error("`pausedUntil` is neither a time nor a boolean".to_owned());
             return Some(error.help("give it a time, as in 2026-03-03T03:28:48Z, or `true` or `false`"));
         }
     };
     let paused = error(format!("the topology `{}` is {state}", profile.topology));
-    let paused = paused.note("nothing is written while `pausedUntil` holds");
+    let paused = paused.note("`apply` writes nothing while the profile is paused");
     Some(match template::names_in(&field.value).first() {
         Some(name) => paused.help(format!("wait, or apply nevertheless with --set {name}=false")),
         None => paused.help("wait, or remove `pausedUntil`"),

@@ -63,7 +63,7 @@ impl Conversion {
         let prefix = self.prefix.as_deref().unwrap_or_default();
         let mut entries = Vec::new();
         for entry in map {
-            let Some(key) = entry.key.strip_prefix(prefix) else { continue };
+            let Some(key) = entry.key.strip_prefix(prefix).filter(|key| !key.is_empty()) else { continue };
             let value = match entry.value.as_str() {
                 Some(text) if self.pairs => {
                     entry.value.with_value(Value::Map(pairs(text, entry.value.mark, sources)?))
@@ -110,20 +110,25 @@ impl Conversion {
     }
 }
 
-/// Reads a text such as `a=1,b=2`.
+/// Reads a text such as `a=1,b=2`. The messages do not show it, because it may be secret.
 fn pairs(text: &str, mark: Mark, sources: &Sources) -> Result<Map, Diagnostic> {
-    let mut entries = Vec::new();
-    for pair in text.split(',') {
-        let Some((key, value)) =
-            pair.split_once('=').filter(|(key, value)| !key.is_empty() && !value.is_empty())
-        else {
-            return Err(Diagnostic::error(format!("`{pair}` has no name or no value"))
-                .at(Location::of(mark, sources))
-                .note(format!("it is a part of `{text}`"))
-                .help("write names and values as in `cpu=100m,memory=1Gi`"));
-        };
-        let value = Node::new(Value::String(value.trim().into()), mark);
-        entries.push(Entry { key: key.trim().into(), mark, value });
+    let invalid = |message: String| {
+        Diagnostic::error(message)
+            .at(Location::of(mark, sources))
+            .help("write names and values as in `cpu=100m,memory=1Gi`")
+    };
+    let mut entries: Vec<Entry> = Vec::new();
+    for (index, pair) in text.split(',').enumerate() {
+        let (key, value) = pair.split_once('=').unwrap_or_default();
+        let (key, value) = (key.trim(), value.trim());
+        if key.is_empty() || value.is_empty() {
+            return Err(invalid(format!("pair {} of the text has no name or no value", index + 1)));
+        }
+        if entries.iter().any(|entry| &*entry.key == key) {
+            return Err(invalid(format!("pair {} of the text has the name of an earlier one", index + 1)));
+        }
+        let value = Node::new(Value::String(value.into()), mark);
+        entries.push(Entry { key: key.into(), mark, value });
     }
     Ok(Map::of(entries))
 }

@@ -293,11 +293,10 @@ impl Parameters {
         })
     }
 
-    /// Returns all parameters with their values, sorted by name.
-    /// Returns whether the user gave a parameter this value.
-    pub(crate) fn give(&self, text: &str) -> bool {
+    /// Returns whether the user gave a parameter this text, which is not empty.
+    pub(crate) fn has_given_value(&self, text: &str) -> bool {
         let is_text = |value: &Lookup| matches!(value, Lookup::Value(node) if node.as_str() == Some(text));
-        self.values.iter().any(|(name, value)| self.is_given(name) && is_text(value))
+        !text.is_empty() && self.values.iter().any(|(name, value)| self.is_given(name) && is_text(value))
     }
 
     /// Returns the images that the parameters `images.<tag>` give, with their tags. A release may not have them.
@@ -308,6 +307,7 @@ impl Parameters {
         })
     }
 
+    /// Returns all parameters with their values, sorted by name.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Lookup)> {
         self.values.iter().map(|(name, value)| (name.as_str(), value))
     }

@@ -8,7 +8,7 @@ use crate::object::Annotations;
 use crate::payload::{Manifest, Payload};
 use crate::select::{ExclusionFilter, Selected};
 
-/// Marks the manifests of a release that a CVO applies. Other manifests are those of operators.
+/// The annotation of the manifests that a CVO applies. Manifests without it are those of operators.
 const INCLUDE: &str = "include.release.openshift.io/";
 
 /// Where HyperShift's CVO pod keeps its copy of the release. Its init container removes files there.
@@ -55,7 +55,7 @@ impl<'p> CvoOmit<'p> {
         let mut notes = Vec::new();
         for (name, others) in &self.0 {
             for manifest in others {
-                notes.push(format!("transship does not apply {}, which is in {name} as well", manifest.id));
+                notes.push(format!("{name} also contains {}, which transship does not apply: without the file, nobody applies it", manifest.id));
             }
         }
         notes
@@ -66,7 +66,7 @@ impl<'p> CvoOmit<'p> {
 enum Decision {
     /// At least one of them applies it.
     Applied,
-    /// Its component does not exist.
+    /// Its component does not exist, or an operator applies it.
     SwitchedOff,
     /// A page or a profile leaves it out.
     Omitted,
@@ -81,7 +81,7 @@ fn decision(index: usize, profiles: &[Selected<'_>]) -> Decision {
         if exclusion.filter != ExclusionFilter::Omitted || selection.in_other_cluster.contains(&index) {
             continue;
         }
-        // Every other omission is that of an entry.
+        // A component that does not exist and an operator that owns its operands are the omissions without an entry.
         let has_entry = selection.decided_by[index].is_some();
         decision = if has_entry { Decision::Omitted } else { Decision::SwitchedOff };
     }

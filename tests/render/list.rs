@@ -412,7 +412,7 @@ fn an_object_that_nobody_applies_any_more_is_named() {
     let run = project.run(&["list", "--cvo-omit"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
     assert_eq!(run.stdout, "rm -f /var/payload/release-manifests/0000_10_op_a.yaml\n");
-    let note = "transship does not apply ConfigMap/b in ns, which is in 0000_10_op_a.yaml as well\n";
+    let note = "0000_10_op_a.yaml also contains ConfigMap/b in ns, which transship does not apply: without the file, nobody applies it\n";
     assert_eq!(run.stderr, note);
 }
 

@@ -28,7 +28,7 @@ fn apply_refuses_to_write_while_it_is_paused() {
             unindent(&format!(
                 "
                 error: profiles/base.yaml:6:14: the topology `t` is {state}
-                  note: nothing is written while `pausedUntil` holds
+                  note: `apply` writes nothing while the profile is paused
                   help: wait, or apply nevertheless with --set paused=false
                 "
             ))
@@ -52,7 +52,7 @@ fn another_text_is_an_error() {
         apply(&["--set", "paused=tomorrow"]).refusal(),
         unindent(
             "
-            error: profiles/base.yaml:6:14: `pausedUntil` cannot be `tomorrow`
+            error: profiles/base.yaml:6:14: `pausedUntil` is neither a time nor a boolean
               help: give it a time, as in 2026-03-03T03:28:48Z, or `true` or `false`
             "
         )

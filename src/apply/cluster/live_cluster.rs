@@ -25,7 +25,7 @@ use crate::apply::decide::event::{Event, EventKind};
 use crate::apply::decide::inventory::InventoryEntry;
 use crate::apply::decide::lost_inventory::restored_entry;
 use crate::apply::decide::object_error::ObjectError;
-use crate::apply::decide::ownership::{ApplySets, NotOurs, reason_not_to_delete};
+use crate::apply::decide::ownership::{ApplySets, NotOurs, apply_set_of, reason_not_to_delete};
 use crate::apply::decide::predecessors::Predecessors;
 use crate::apply::wire::api_server::{ApiServer, Response};
 use crate::apply::wire::discovery::{self, ServedResource, ServedResources};
@@ -274,6 +274,11 @@ impl<'a> LiveCluster<'a> {
     /// Returns whether an object carries the label of this `ApplySet`.
     pub(crate) fn is_in_apply_set(&self, live: &Value) -> bool {
         self.apply_sets.contain(live)
+    }
+
+    /// Returns whether an object carries the label of another `ApplySet`.
+    pub(crate) fn is_in_other_apply_set(&self, live: &Value) -> bool {
+        apply_set_of(live).is_some_and(|set| !self.apply_sets.has(set))
     }
 
     /// Returns why transship must not delete the object of an entry; `None` if it may.

@@ -194,8 +194,8 @@ impl DecisionContext<'_> {
     }
 }
 
-/// Fails while an issued Secret has no value for one of its keys. An empty certificate or kubeconfig would be worse than none: what
-/// reads it fails, while it waits for a file that is missing.
+/// Fails while an issued Secret has no value for one of its keys. An empty certificate or kubeconfig would be worse than none: a
+/// process with an empty file fails, and one without the file waits.
 fn check_issued(desired: &Desired, live: Option<&Value>) -> Result<(), ObjectError> {
     let is_missing =
         |key: &&String| live.and_then(|live| live["data"][key.as_str()].as_str()).is_none_or(str::is_empty);

@@ -120,7 +120,7 @@ impl<'a> FieldRules<'a> {
 
     /// Returns the field that is a seed in every profile.
     fn built_in_seed(&self, object: &Object) -> Option<&'static str> {
-        if Annotations::of(&object.root).get(ISSUED).is_some() {
+        if is_issued(object) {
             // The issuer fills in the data of an issued Secret.
             Some("/data")
         } else if self.is_autoscaled(&object.id) {
@@ -294,9 +294,14 @@ fn encode_string_data(object: &mut Value) {
     }
 }
 
+/// Returns whether an issuer gives an object its values.
+pub(crate) fn is_issued(object: &Object) -> bool {
+    Annotations::of(&object.root).get(ISSUED).is_some()
+}
+
 /// Returns the keys of an issued Secret that are rendered without a value.
 fn issued_keys(object: &Object, rendered: &Value) -> Vec<String> {
-    if Annotations::of(&object.root).get(ISSUED).is_none() {
+    if !is_issued(object) {
         return Vec::new();
     }
     let data = rendered["data"].as_object().into_iter().flatten();

@@ -161,12 +161,7 @@ impl fmt::Display for ObjectError {
             Self::RejectedCascades { message, consequence } => {
                 write!(f, "{message}; the object is never recreated: {consequence}")
             }
-            Self::NotIssued { keys } => write!(
-                f,
-                "its issuer has not given it a value for {}; transship creates no Secret with empty values, so create it with \
-                 these keys",
-                keys.join(", ")
-            ),
+            Self::NotIssued { keys } => f.write_str(&not_issued(keys)),
             Self::KindNotServed { kind, hint } => {
                 write!(f, "the API server does not serve the kind {kind}{hint}")
             }
@@ -188,6 +183,13 @@ impl fmt::Display for ObjectError {
             | Self::Request { message, .. } => f.write_str(message),
         }
     }
+}
+
+fn not_issued(keys: &[String]) -> String {
+    format!(
+        "the issuer has not set {}; transship creates no Secret with empty values, so create the Secret with these keys",
+        keys.join(", ")
+    )
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use crate::apply::decide::inventory::PART_OF;
 use crate::apply::decide::managed_fields::{
     self, MANAGER, SEED_MANAGER, entries, is_previous_manager, merge_field_sets, replace_entries,
 };
-use crate::apply::decide::ownership::Adoption;
+use crate::apply::decide::ownership::{Adoption, apply_set_of};
 use crate::apply::decide::predecessor::Predecessor;
 use crate::object::path::PathStep;
 
@@ -66,6 +66,8 @@ impl Predecessors<'_> {
                 return Some(Predecessor { manager: name.clone(), applies: entry["operation"] == "Apply" });
             }
         }
+        // Anyone may set the annotation; only transship sets it together with the label.
+        apply_set_of(object)?;
         let announced = Predecessor::parse(object["metadata"]["annotations"][SUCCEEDS].as_str()?)?;
         self.names(&announced.manager).then_some(announced)
     }
@@ -114,7 +116,7 @@ pub(crate) fn leaving_patch(object: &Value, predecessor: Option<&Predecessor>) -
 /// Returns the entry of the manager that gets all fields of `ours`, together with its own fields. Removes its own entry from
 /// `rest`.
 fn take_theirs(rest: &mut Vec<&Value>, ours: &[&Value], to: &Predecessor) -> Option<Value> {
-    let api_version = &ours.first()?["apiVersion"];
+    let api_version = &ours.iter().find(|entry| entry["manager"] == MANAGER).or(ours.first())?["apiVersion"];
     let is_theirs = |entry: &&Value| {
         entry["manager"] == *to.manager
             && entry["operation"] == to.operation()
@@ -125,7 +127,10 @@ fn take_theirs(rest: &mut Vec<&Value>, ours: &[&Value], to: &Predecessor) -> Opt
     if let Some(position) = rest.iter().position(is_theirs) {
         fields = rest.remove(position)["fieldsV1"].clone();
     }
-    for entry in ours {
+    // The status belongs to its controller, and field sets of other versions have other fields.
+    let is_of_object =
+        |entry: &&&Value| entry.get("subresource").is_none() && entry["apiVersion"] == *api_version;
+    for entry in ours.iter().filter(is_of_object) {
         merge_field_sets(&mut fields, &entry["fieldsV1"]);
     }
     remove_label_of_set(&mut fields);
@@ -209,6 +214,8 @@ mod tests {
         {
             let mut object = object(&json!([entry("transship", "Apply")]));
             object["metadata"]["annotations"] = json!({super::SUCCEEDS: announced});
+            assert_eq!(predecessors.of(&object), None, "without the label, the annotation is not ours");
+            object["metadata"]["labels"] = json!({PART_OF: "applyset-a-v1"});
             assert!(!predecessors.own_fields_of(&object));
             assert_eq!(
                 predecessors.of(&object).map(|predecessor| predecessor.applies),
@@ -267,7 +274,11 @@ mod tests {
         let other = object["metadata"]["managedFields"][1].clone();
         let seed =
             json!({"manager": SEED_MANAGER, "operation": "Apply", "fieldsV1": {"f:spec": {"f:seed": {}}}});
-        object["metadata"]["managedFields"].as_array_mut().unwrap().push(seed);
+        // A first status, which its controller owns from now on.
+        let status = json!({
+            "manager": SEED_MANAGER, "operation": "Apply", "subresource": "status", "fieldsV1": {"f:status": {}},
+        });
+        object["metadata"]["managedFields"].as_array_mut().unwrap().extend([seed, status]);
         for applies in [true, false] {
             let predecessor = Predecessor { manager: "cvo".to_owned(), applies };
             let patch = leaving_patch(&object, Some(&predecessor));

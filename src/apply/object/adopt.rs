@@ -115,11 +115,11 @@ pub(crate) async fn prepare(
 }
 
 /// Applies only the label of the `ApplySet` to an object that transship succeeds, and an annotation that names its predecessor.
-/// If transship is interrupted after the predecessor left the managed fields, these still say what happened. The apply that
-/// follows removes the annotation.
+/// If transship is interrupted after the predecessor left the managed fields, the label and the annotation record the
+/// predecessor. The apply that follows removes the annotation. If transship owns fields already, because it found the object
+/// before, an apply of only these two would remove them.
 async fn label(task: &ObjectTask<'_>, fields: &Value, live: &Value) -> Result<Value, ObjectError> {
-    let is_labelled = task.cluster.is_in_apply_set(live) && managed_fields::is_written_by_us(live);
-    if task.options.adoption == Adoption::On || is_labelled {
+    if task.options.adoption == Adoption::On || managed_fields::is_written_by_us(live) {
         return Ok(live.clone());
     }
     let mut labelled = identity(fields);

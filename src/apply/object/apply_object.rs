@@ -8,7 +8,7 @@ use crate::apply::cluster::crd::CRD;
 use crate::apply::cluster::live_cluster::LiveCluster;
 use crate::apply::cluster::options::Options;
 use crate::apply::decide::decision::{Decision, DecisionInput};
-use crate::apply::decide::desired::{Desired, version_of};
+use crate::apply::decide::desired::{Desired, is_issued, version_of};
 use crate::apply::decide::event::EventKind;
 use crate::apply::decide::inventory::InventoryEntry;
 use crate::apply::decide::managed_fields::{self, MANAGER, SEED_MANAGER};
@@ -191,7 +191,7 @@ async fn read_live(task: &ObjectTask<'_>, action: Action) -> Result<Option<Value
 
 /// Returns the object as it was at the start, if it carried the label. Otherwise reads it: someone may have removed the
 /// label, or transship has not applied the object yet. Does not read an object that is probably new, because the response
-/// to the write tells whether it existed.
+/// to the write tells whether it existed. An issued Secret is not written before its issuer created it, so it is read each time.
 async fn read_unless_known(task: &ObjectTask<'_>, action: Action) -> Result<Option<Value>, ObjectError> {
     let ObjectTask { cluster, object, options, .. } = task;
     if action == Action::Delete {
@@ -201,6 +201,7 @@ async fn read_unless_known(task: &ObjectTask<'_>, action: Action) -> Result<Opti
         return Ok(Some(live));
     }
     let is_probably_new = action == Action::Apply
+        && !is_issued(object)
         && options.adoption == Adoption::Off
         && !cluster.was_applied(&object.id)
         && cluster.is_probably_missing(object);

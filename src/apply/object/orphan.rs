@@ -39,7 +39,8 @@ pub(crate) async fn orphan_entry(
         let Some(live) = live else { return Ok(OrphanOutcome::Missing) };
         match cluster.reason_not_to_delete(entry, &live) {
             // transship owns fields of an object that existed before, too.
-            None | Some(NotOurs::ExistedBefore) => {}
+            None => {}
+            Some(NotOurs::ExistedBefore) if !cluster.is_in_other_apply_set(&live) => {}
             Some(reason) => return Ok(OrphanOutcome::NotOurs(reason)),
         }
         let change = leaving_patch(&live, entry.predecessor.as_ref());

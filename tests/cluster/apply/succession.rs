@@ -9,7 +9,7 @@ use super::scenarios::{assert_code, create, inventory, message_of, patch_as, wri
 use super::storage_payload::{path, rendered};
 use super::{repository, run_hosted};
 use crate::TestBedCase;
-use crate::audit::Mark;
+use crate::audit::{self, Mark};
 use crate::test_bed::TestBed;
 use crate::test_cluster::TestCluster;
 
@@ -17,6 +17,7 @@ pub(crate) const CASES: &[TestBedCase] = &[
     ("apply::succession::a_guest_is_succeeded_and_given_back", a_guest_is_succeeded_and_given_back),
     ("apply::succession::update_managers_are_succeeded", update_managers_are_succeeded),
     ("apply::succession::third_parties_keep_their_fields", third_parties_keep_their_fields),
+    ("apply::succession::a_found_object_is_succeeded_later", a_found_object_is_succeeded_later),
     ("apply::succession::a_crash_at_every_request", a_crash_at_every_request),
 ];
 
@@ -200,6 +201,29 @@ fn third_parties_keep_their_fields(bed: &TestBed) {
     let live = cluster.get(&map("settings")).unwrap();
     assert_eq!(live["data"], json!({"mode": "his", "more": "his"}));
     assert_eq!(managers(&live), ["somebody Update", "transship Apply"]);
+}
+
+/// An object that transship found before becomes its own when the profile names the manager that created it. No request removes
+/// a field of the object for a moment.
+fn a_found_object_is_succeeded_later(bed: &TestBed) {
+    let (cluster, project) = (&bed.guest, Project::new());
+    make_settings_of_cvo(cluster);
+    project.change("20_settings", "mode: one", "mode: theirs\n  ours: added");
+    project.apply_ok(cluster, &[]);
+    let live = || cluster.get(&map("settings")).unwrap();
+    assert_eq!(live()["data"], json!({"mode": "theirs", "older": "theirs", "ours": "added"}));
+    assert!(inventory(cluster).iter().any(|line| line.contains(" settings ") && line.ends_with(" found")));
+    project.add_to_profile("standalone", ADOPTS);
+    let mark = cluster.audit.mark();
+    project.apply_ok(cluster, &[]);
+    assert_eq!(live()["data"], json!({"mode": "theirs", "ours": "added"}));
+    assert_eq!(managers(&live()), ["transship Apply"]);
+    let entries = cluster.audit.since(mark);
+    let writes = audit::writes(&entries).into_iter();
+    let real = writes.filter(|entry| !entry.dry_run && entry.uri.starts_with(&map("settings")));
+    assert_eq!(real.count(), 2, "one transfers the fields, and one applies them");
+    let succeeds = " succeeds=Update:cluster-version-operator";
+    assert!(inventory(cluster).iter().any(|it| it.contains(" settings ") && it.ends_with(succeeds)));
 }
 
 /// Whatever interrupted a run, the next one takes the object over and records from whom.

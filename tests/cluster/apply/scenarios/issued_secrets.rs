@@ -22,8 +22,8 @@ const OPERATOR: &str = "Deployment.apps/csi-snapshot-controller-operator in clus
 fn what_needs_a_secret_waits_until_it_is_issued(bed: &TestBed) {
     let secret = format!("{SECRETS}/{NAME}");
     bed.management.delete(&secret);
-    let why = "its issuer has not given it a value for kubeconfig; transship creates no Secret with empty values, so create it \
-               with these keys";
+    let why = "the issuer has not set kubeconfig; transship creates no Secret with empty values, so create the Secret with these \
+               keys";
     let run = run_hosted(bed, repository(), "apply", &["-v", "--timeout", "60s"]);
     assert_code(&run, 3);
     assert_eq!(message_of(&run, "failed", SECRET).unwrap(), why);
@@ -35,14 +35,17 @@ fn what_needs_a_secret_waits_until_it_is_issued(bed: &TestBed) {
     create(&bed.management, "issuer", SECRETS, &empty).ok().unwrap();
     let run = run_hosted(bed, repository(), "apply", &["-v", "--timeout", "60s"]);
     assert_eq!(message_of(&run, "failed", SECRET).unwrap(), why, "an empty value is none");
+    // It does not exist when the next apply starts.
+    bed.management.delete(&secret);
     std::thread::scope(|scope| {
-        let waiting = scope.spawn(|| run_hosted(bed, repository(), "apply", &["--wait", "--timeout", "60s"]));
         let marked = bed.management.audit.mark();
+        let waiting = scope.spawn(|| run_hosted(bed, repository(), "apply", &["--wait", "--timeout", "60s"]));
         wait_until("a read of the Secret", || {
             bed.management.audit.since(marked).iter().any(|entry| entry.is_ours() && entry.uri.contains(NAME))
         });
-        let issued = r#"{"data": {"kubeconfig": "aXNzdWVk"}}"#;
-        bed.management.patch(&secret, "application/merge-patch+json", issued);
+        let issued =
+            json!({"metadata": {"name": NAME}, "type": "Opaque", "data": {"kubeconfig": "aXNzdWVk"}});
+        create(&bed.management, "issuer", SECRETS, &issued).ok().unwrap();
         assert_code(&waiting.join().unwrap(), 0);
     });
     let live = bed.management.get(&secret).unwrap();
