@@ -188,8 +188,8 @@ fn every_fragment_is_used_by_a_page() {
     }
     unused.sort();
     assert_eq!(unused, FOR_OTHER_PAYLOADS);
-    let tests = include_str!("standard_fragments/fragments.rs");
+    let page_tests = include_str!("standard_fragments/fragments.rs");
     for name in FOR_OTHER_PAYLOADS {
-        assert!(tests.contains(&format!("{name}: {{")), "{name}");
+        assert!(page_tests.contains(&format!("{name}: {{")), "{name}");
     }
 }
