@@ -114,8 +114,7 @@ impl<'a> ClusterIndex<'a> {
         self.namespaces.insert(if id.kind == "Namespace" { &id.name } else { &id.namespace });
     }
 
-    /// Adds the objects that operators create instead of transship. What the data of these objects will be is up to the
-    /// operators.
+    /// Adds the objects that operators create instead of transship. Their data is not known.
     fn add_left_to_operators(&mut self, cluster: &'a Rendered<'a>) {
         for (manifest, namespace) in cluster.left_to_operators() {
             let id = &manifest.id;

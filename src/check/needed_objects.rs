@@ -48,6 +48,6 @@ fn missing(object: &Marked<Selector>, namespace: &str, account: &Object) -> Find
     };
     Finding::new(Check::MissingObject, &Field::root(account), message)
         .at(object.mark)
-        .note("the page says so: what it reads, or what it starts, fails without the object")
+        .note("`needs.objects` of the page lists it")
         .help("add it to the payload, or declare it under `externals` and say who creates it")
 }

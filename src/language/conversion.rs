@@ -9,15 +9,15 @@ use crate::yaml::{Entry, Map, Mark, Node, Sources, Value};
 typed! {
     /// How the value of a field becomes that of the parameter. The steps have the order of these fields.
     pub(crate) struct Conversion ("`as`") {
-        /// Of a map, only the entries whose keys begin with this text. It is cut off.
+        /// Keeps the entries of a map whose keys begin with this text, and removes the text from the keys.
         "prefix" prefix: Option<String>,
         /// Texts such as `a=1,b=2` in a map become maps.
         "pairs" pairs: bool,
         /// The text for each item of a list, such as `${key}=${value}`. Its names are the fields of the item.
         "item" item: Option<Marked<String>>,
-        /// A regular expression. Items of a list that match it are left out.
+        /// Removes each text of a list that this regular expression matches as a whole.
         "except" except: Option<TextPattern>,
-        /// The value for each text, or for each text of a list. A text without one is left out.
+        /// The value for each text, or for each text of a list. Texts that are not listed are removed.
         "values" values: Option<Marked<Node>>,
         /// Joins the texts of a list, with this text between them.
         "join" join: Option<String>,
@@ -37,8 +37,8 @@ impl Conversion {
         }
     }
 
-    /// Converts a value. Returns `None` if nothing of it is left. A step does not change a value of another kind than it is
-    /// for, which the type of the parameter then refuses.
+    /// Converts a value. Returns `None` if nothing of it is left. A step ignores values of other kinds; the type check of the
+    /// parameter reports them.
     pub(super) fn apply(&self, node: Node, sources: &Sources) -> Result<Option<Node>, Diagnostic> {
         let value = match &node.value {
             Value::Map(map) => Value::Map(self.convert_map(map, sources)?),

@@ -22,7 +22,7 @@ typed! {
         "rules" rules: Vec<NeededRule>,
         /// Roles and ClusterRoles that it creates and binds for others.
         "grants" grants: Vec<Marked<Selector>>,
-        /// Objects that it reads, or that objects which it creates use, as `Kind.group/name` or `Kind.group/namespace/name`. The default of the namespace is that of the identity.
+        /// Objects that must exist, because it reads them or the objects that it creates refer to them, as `Kind.group/name` or `Kind.group/namespace/name`. Without a namespace, that of the identity.
         "objects" objects: Vec<Marked<Selector>>,
     }
 }

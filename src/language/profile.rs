@@ -47,7 +47,7 @@ typed! {
         "strip" strip: Vec<Marked<String>>,
         /// The namespace into which the profile moves every namespaced object.
         "namespace" namespace: Option<Marked<String>>,
-        /// `apply` writes nothing before this time, or at all if it is `true`.
+        /// `apply` writes nothing before this time. `true` pauses until you change it.
         "pausedUntil" paused_until: Option<Marked<String>>,
         /// Objects that the profile leaves out, each with a reason.
         "omit" omit: Omissions,

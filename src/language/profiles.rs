@@ -105,7 +105,7 @@ impl Profiles {
         &self.declared
     }
 
-    /// Returns whether all files can use a parameter.
+    /// Returns whether the profiles folder declares a parameter, so that every file can use it.
     pub(crate) fn declares(&self, name: &str) -> bool {
         self.declared.contains_key(name)
     }
