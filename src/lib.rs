@@ -35,6 +35,8 @@ pub mod apply;
 mod check;
 #[cfg(feature = "cli")]
 pub mod cli;
+#[cfg(feature = "apply")]
+mod credentials;
 pub mod cvo;
 mod diagnostic;
 mod emit;

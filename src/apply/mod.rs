@@ -69,8 +69,9 @@ mod object;
 mod run;
 mod wire;
 
+pub use crate::credentials::Clock;
 pub use crate::object::DependencyReason as SameClusterReason;
-pub use cluster::options::{Extent, Options};
+pub use cluster::options::{Extent, Options, Rotation};
 pub use cluster::target::TargetCluster;
 pub use decide::binding::Rebinding;
 pub(crate) use decide::desired::as_applied;

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-use super::issued_identities::issued_for_guest;
+use super::issued_objects::issued_for_guest;
 use crate::diagnostic::Diagnostic;
 use crate::glob;
 use crate::language::unmet;

@@ -47,9 +47,10 @@ pub(super) fn check(root: &Field<'_>, context: &CheckContext<'_>, report: &mut R
 /// Checks an issued Secret. It has no data yet, so its origin says what it will contain.
 fn check_issued(root: &Field<'_>, origin: &IssuedOrigin, report: &mut Report) {
     let content = match origin {
-        IssuedOrigin::Kubeconfig { .. } => "a kubeconfig",
-        IssuedOrigin::Credentials { .. } => "credentials",
-        IssuedOrigin::Certificate { .. } => return,
+        IssuedOrigin::Kubeconfig(_) => "a kubeconfig",
+        IssuedOrigin::Credentials(_) => "credentials",
+        IssuedOrigin::Signer => PRIVATE_KEY,
+        IssuedOrigin::Certificate(_) | IssuedOrigin::Bundle { .. } => return,
     };
     let annotations = root.at("/metadata/annotations");
     // A patch or `strip` may have removed the annotation.

@@ -34,7 +34,7 @@
 //! | `insecure_settings` | that TLS, authentication and authorization are not turned off |
 //! | `pod_security` | that a namespace accepts privileged pods only if it has some |
 //! | `object_metadata` | that objects have no finalizers, owners and fields of the API server, and no name that transship uses itself |
-//! | `issued_identities` | that an issued kubeconfig is for a ServiceAccount that exists |
+//! | `issued_objects` | that the signers of issued objects exist, and that kubeconfigs are for ServiceAccounts that exist |
 //! | `guest_secrets` | that the guest receives no credentials |
 //! | `ignored_text` | that no text follows the document of a manifest |
 //! | `in_no_profile` | that each manifest is in a profile, together with `include_annotations` |
@@ -71,7 +71,7 @@ mod images;
 mod in_no_profile;
 mod include_annotations;
 mod insecure_settings;
-mod issued_identities;
+mod issued_objects;
 mod label_index;
 mod literal_secrets;
 mod merge;
@@ -175,7 +175,7 @@ fn check_cluster(context: &CheckContext<'_>) -> Checked {
     namespaces::check(context, &mut report);
     namespaces::check_profile(context, &mut report);
     run_levels::check(objects, &mut report);
-    issued_identities::use_externals(context, &mut report);
+    issued_objects::use_externals(context, &mut report);
     needs::check(context, &mut report);
     for of_object in parallel::map(MIN_FILES_PER_THREAD, objects, |object| check_object(object, context)) {
         report.findings.extend(of_object.findings);
@@ -261,7 +261,7 @@ fn check_security(
     insecure_settings::check(root, report);
     pod_security::check(root, context, report);
     object_metadata::check(root, context, report);
-    issued_identities::check(root, context, report);
+    issued_objects::check(root, context, report);
 }
 
 /// Limits the findings of one object, and says how many are left out.

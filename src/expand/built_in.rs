@@ -94,7 +94,9 @@ impl BuiltIn {
             }
             Self::PodConfigHash => {
                 let (workload, pod) = workload_and_pod(variables)?;
-                value(pod_context(variables)?.config_hash(pod, &workload.id.namespace).as_ref())
+                let (context, namespace) = (pod_context(variables)?, &workload.id.namespace);
+                let hash = context.config_hash(pod, namespace, payload.page(component));
+                value(hash.map(|hash| context.config_hash_text(&hash, namespace)).as_ref())
             }
             Self::PodLabels => {
                 let (_, pod) = workload_and_pod(variables)?;

@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::built_in::BuiltIn;
-use crate::language::Profile;
 use crate::language::template::names;
-use crate::object::{ALL_SERVICE_ACCOUNTS, ObjectId, REFERENCE_RULES, service_account_of};
-use crate::sha256::Sha256;
+use crate::language::{Page, Profile};
+use crate::object::{
+    ALL_SERVICE_ACCOUNTS, ConfigContent, ConfigHash, ConfigPart, Object, ObjectId, REFERENCE_RULES, Reference,
+    RequiredPart, service_account_of,
+};
 use crate::yaml::{Node, Sensitivity, Value, json};
 
 /// The objects of one cluster that pods depend on.
@@ -15,7 +17,15 @@ pub(crate) struct PodContext {
     /// `ServiceAccount`s with a binding, by namespace and name.
     bound: BTreeSet<(String, String)>,
     /// ConfigMaps and Secrets as they will be applied, by kind, namespace and name.
-    config: BTreeMap<(String, String, String), Node>,
+    config: BTreeMap<(String, String, String), Config>,
+}
+
+/// A ConfigMap or Secret as it will be applied.
+#[derive(Clone, Debug)]
+struct Config {
+    root: Node,
+    /// Whether its values are known only in the cluster.
+    is_issued: bool,
 }
 
 impl PodContext {
@@ -29,8 +39,9 @@ impl PodContext {
     }
 
     /// Adds a ConfigMap or Secret as it will be applied.
-    pub(crate) fn add_config(&mut self, id: &ObjectId, root: Node) {
-        self.config.insert((id.kind.clone(), id.namespace.clone(), id.name.clone()), root);
+    pub(crate) fn add_config(&mut self, object: &Object, root: Node) {
+        let ObjectId { kind, namespace, name, .. } = object.id.clone();
+        self.config.insert((kind, namespace, name), Config { root, is_issued: object.issued.is_some() });
     }
 
     /// Returns whether a binding in this cluster grants rights to a `ServiceAccount`.
@@ -41,44 +52,57 @@ impl PodContext {
             .any(|(namespace, account)| self.bound.contains(&(namespace.to_owned(), account.to_owned())))
     }
 
-    /// Returns a digest of all ConfigMaps and Secrets that a pod uses, or `None` if it uses none.
-    ///
-    /// The digest covers kinds, names, keys and values, and whether an object exists. They are encoded as JSON, so
-    /// different configurations have different digests. The digest of a short secret can be guessed, so it is sensitive
-    /// too.
-    pub(super) fn config_hash(&self, pod: &Node, namespace: &str) -> Option<Node> {
-        let references = references(pod);
-        if references.is_empty() {
-            return None;
-        }
-        let mut text = String::new();
-        let mut sensitivity = Sensitivity::Public;
-        for (kind, name) in references {
-            let config = self.config.get(&(kind.to_owned(), namespace.to_owned(), name.clone()));
-            // The values of a Secret in the payload can be read there.
-            if config.is_some_and(|root| root.highest_sensitivity() == Sensitivity::Secret) {
-                sensitivity = Sensitivity::Secret;
+    /// Returns the hash of all ConfigMaps and Secrets that a pod uses, or `None` if it uses none. Leaves out those that its
+    /// processes read again when they change.
+    pub(crate) fn config_hash(&self, pod: &Node, namespace: &str, page: Option<&Page>) -> Option<ConfigHash> {
+        let mut parts = Vec::new();
+        for ((kind, name), keys) in used_config(pod) {
+            if page.is_some_and(|page| page.reloads(kind, namespace, &name)) {
+                continue;
             }
-            let content = match config {
-                Some(root) => json_list(
-                    &["data", "binaryData", "stringData"]
-                        .map(|field| root.get(field).map(json::write).unwrap_or_default()),
-                ),
-                None => "absent".to_owned(),
-            };
-            text += &json_list(&[kind.to_owned(), name, content]);
+            let config = self.config.get(&(kind.to_owned(), namespace.to_owned(), name.clone()));
+            let mut part = ConfigPart { kind, name, keys, content: ConfigContent::External };
+            part.content = config.map_or(ConfigContent::External, |config| config.content(&part));
+            parts.push(part);
         }
-        let digest = Sha256::of(text.as_bytes()).to_string();
-        Some(Node { sensitivity, ..Value::String(digest[..16].into()).into() })
+        (!parts.is_empty()).then_some(ConfigHash { parts })
+    }
+
+    /// Returns the rendered text of the hash. The hash of a short secret can be guessed, so it is sensitive too.
+    pub(super) fn config_hash_text(&self, hash: &ConfigHash, namespace: &str) -> Node {
+        let is_secret = |part: &ConfigPart| {
+            let config = self.config.get(&(part.kind.to_owned(), namespace.to_owned(), part.name.clone()));
+            // The values of a Secret in the payload can be read there.
+            config.is_some_and(|config| config.root.highest_sensitivity() == Sensitivity::Secret)
+        };
+        let sensitivity =
+            if hash.parts.iter().any(is_secret) { Sensitivity::Secret } else { Sensitivity::Public };
+        Node { sensitivity, ..Value::String(hash.rendered().into()).into() }
     }
 }
 
-fn json_list(items: &[String]) -> String {
-    serde_json::to_string(items).unwrap_or_default()
+impl Config {
+    /// Returns what is known of the content that a pod uses.
+    fn content(&self, part: &ConfigPart) -> ConfigContent {
+        if self.is_issued {
+            return ConfigContent::Issued;
+        }
+        let mut values = Vec::new();
+        for field in ["binaryData", "data", "stringData"] {
+            for entry in self.root.get(field).and_then(Node::as_map).into_iter().flatten() {
+                values.push((entry.key.as_str(), format!("{field} {}", json::write(&entry.value))));
+            }
+        }
+        ConfigContent::Rendered(part.digest(values.iter().map(|(key, value)| (*key, value.as_bytes()))))
+    }
 }
 
-/// Returns the ConfigMaps and Secrets that a pod mounts or reads environment variables from.
-fn references(pod: &Node) -> BTreeSet<(&'static str, String)> {
+/// A ConfigMap or Secret by kind and name.
+type ConfigName = (&'static str, String);
+
+/// Returns the ConfigMaps and Secrets that a pod mounts or reads environment variables from, with the keys that it uses;
+/// `None` for all keys.
+fn used_config(pod: &Node) -> BTreeMap<ConfigName, Option<BTreeSet<String>>> {
     let mut found = Vec::new();
     for rule in REFERENCE_RULES {
         let is_config = rule.applies_to_kind("Pod") && matches!(rule.kind, "ConfigMap" | "Secret");
@@ -87,12 +111,29 @@ fn references(pod: &Node) -> BTreeSet<(&'static str, String)> {
             rule.references(pod, "Pod", "", &mut found);
         }
     }
-    let mut references = BTreeSet::new();
+    let mut used: BTreeMap<ConfigName, Option<BTreeSet<String>>> = BTreeMap::new();
     for reference in found {
         let kind = if reference.kind == "Secret" { "Secret" } else { "ConfigMap" };
-        references.insert((kind, reference.name.to_owned()));
+        let name = (kind, reference.name.to_owned());
+        match (used.entry(name).or_insert_with(|| Some(BTreeSet::new())), keys_of(&reference)) {
+            (Some(used), Some(keys)) => used.extend(keys),
+            (used, _) => *used = None,
+        }
     }
-    references
+    used
+}
+
+/// Returns the keys that a reference uses; `None` for all.
+fn keys_of(reference: &Reference<'_>) -> Option<BTreeSet<String>> {
+    let key = |node: &Node| node.get("key").and_then(Node::as_str).map(str::to_owned);
+    match reference.requires {
+        RequiredPart::Key => key(reference.node).map(|key| BTreeSet::from([key])),
+        RequiredPart::Items => {
+            let items = reference.node.get("items").and_then(Node::as_list)?;
+            (!items.is_empty()).then(|| items.iter().filter_map(key).collect())
+        }
+        RequiredPart::Object | RequiredPart::Port => None,
+    }
 }
 
 /// Returns the names of a pod's volumes on its node, in order and separated by commas.

@@ -12,6 +12,7 @@ mod fragment;
 mod guest_values;
 mod header;
 mod intents;
+mod issued;
 mod needs;
 mod omission;
 mod page;
@@ -38,6 +39,7 @@ pub use filters::{Capabilities, Filters, Override, OverrideError};
 pub(crate) use fragment::{Addition, Fragment, FragmentFile, Input, Use};
 pub(crate) use header::DnsLabel;
 pub(crate) use intents::{Intent, IntentRule, Intents};
+pub(crate) use issued::{read_certificate, read_kubeconfig};
 pub(crate) use needs::{Need, NeedCluster, NeededRule};
 pub(crate) use omission::{Omission, Omissions};
 pub(crate) use page::{CreatedItem, ImageReleases, Page, PatchEntry, PatchPosition, PatchTarget, Place};
@@ -46,7 +48,9 @@ pub(crate) use parameter_source::ParameterObject;
 pub(crate) use parameters::{Parameter, ParameterOfGuest, Parameters};
 pub(crate) use pattern::{TextPattern, is_literal};
 pub use profile::Profile;
-pub(crate) use profile::{FieldRule, INVENTORY_NAMESPACE, INVENTORY_SHARDS, PolicyRule, PolicyTarget};
+pub(crate) use profile::{
+    FieldRule, INVENTORY_NAMESPACE, INVENTORY_SHARDS, PolicyRule, PolicyTarget, Signer,
+};
 pub use profiles::Profiles;
 pub(crate) use schema::schema;
 pub(crate) use typed::Marked;

@@ -9,6 +9,7 @@ use super::header::{ApiVersion, Metadata};
 use super::needs::{Need, check_needs};
 use super::omission::Omissions;
 use super::parameters::Parameter;
+use super::selector::read_selector;
 use super::typed::{Marked, Reader, Typed, string_enum, typed};
 use super::when::When;
 use crate::diagnostic::Diagnostics;
@@ -59,10 +60,45 @@ typed! {
         "uses" uses: Vec<Marked<Use>>,
         /// Additions to the component's workloads and objects.
         "adds" adds: Vec<Marked<Addition>>,
+        /// ConfigMaps and Secrets that the processes of the component read again when they change, each with a reason. Their
+        /// changes restart no pods.
+        "reloads" reloads: Reloads,
         /// The rights that the workloads of the component use. A check compares them with the roles and bindings.
         "needs" needs: Vec<Marked<Need>>,
         /// Patches, applied last and in this order.
         "patches" patches: Vec<Marked<PatchEntry>>,
+    }
+}
+
+/// ConfigMaps and Secrets that processes read again when they change.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Reloads(pub(crate) Vec<Marked<Selector>>);
+
+impl Typed for Reloads {
+    fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
+        let Some(map) = node.as_map() else {
+            reader.wrong_type(node, "a map of objects and reasons");
+            return None;
+        };
+        let mut reloads = Vec::new();
+        for entry in map {
+            String::read(&entry.value, reader);
+            let Some(value) = read_selector(&entry.key, entry.mark, reader) else { continue };
+            if !matches!(value.kind.as_str(), "ConfigMap" | "Secret") || value.name.is_none() {
+                reader.error(entry.mark, format!("`{}` names no ConfigMap and no Secret", entry.key)).help =
+                    Some("write `Secret/name:` or `ConfigMap/name:` with the reason".into());
+            }
+            reloads.push(Marked { value, mark: entry.mark });
+        }
+        Some(Self(reloads))
+    }
+
+    fn absent() -> Option<Self> {
+        Some(Self::default())
+    }
+
+    fn schema() -> Json {
+        json!({"type": "object", "additionalProperties": {"type": "string"}})
     }
 }
 
@@ -194,6 +230,13 @@ impl Page {
     /// Returns the name of the component.
     pub(crate) fn name(&self) -> &str {
         &self.metadata.name.0
+    }
+
+    /// Returns whether the processes of the component read a ConfigMap or Secret again when it changes.
+    pub(crate) fn reloads(&self, kind: &str, namespace: &str, name: &str) -> bool {
+        let [group, kind, namespace, name] = ["", kind, namespace, name].map(str::to_owned);
+        let id = ObjectId { group, kind, namespace, name };
+        self.reloads.0.iter().any(|selector| selector.value.matches(&id))
     }
 
     /// Returns the component whose operator looks after this one. A component without an owner looks after itself.

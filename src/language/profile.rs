@@ -1,9 +1,11 @@
 //! A profile: one cluster of one topology.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value as Json, json};
 
 use super::filters::{FilterFields, Filters};
-use super::header::{ApiVersion, Metadata};
+use super::header::{ApiVersion, DnsLabel, Metadata};
 use super::intents::Intents;
 use super::omission::Omissions;
 use super::replacements::Replacements;
@@ -61,6 +63,8 @@ typed! {
         "unmanaged" unmanaged: Vec<Marked<FieldRule>>,
         /// The managers that transship succeeds: `apply` takes over the objects that they created.
         "adopts" adopts: Option<AdoptedManagers>,
+        /// The signers of issued certificates, by the names of their Secrets.
+        "signers" signers: BTreeMap<String, Marked<Signer>>,
         /// Rules for every pod, container, workload or object of a kind.
         "policy" policy: Vec<Marked<PolicyRule>>,
     }
@@ -71,6 +75,17 @@ typed! {
     pub(super) struct AdoptedManagers ("`adopts`") {
         /// Their field managers, as in `metadata.managedFields`, such as `cluster-version-operator`.
         "from" from: Vec<Marked<String>>,
+    }
+}
+
+typed! {
+    /// A signer: a Secret with a certificate authority and its key.
+    pub(crate) struct Signer ("a signer") {
+        /// The ConfigMap with the authorities that clients of its certificates trust: the current one and, after a change,
+        /// for a while the one before.
+        "bundle" bundle: Option<Marked<DnsLabel>>,
+        /// If these conditions hold, transship creates the Secret. Otherwise someone else does.
+        "create" create: Option<When>,
     }
 }
 
@@ -318,6 +333,8 @@ pub struct Profile {
     pub(crate) unmanaged: Vec<Marked<FieldRule>>,
     /// The field managers that transship succeeds.
     pub(crate) adopts: Vec<String>,
+    /// The signers of issued certificates, by the names of their Secrets.
+    pub(crate) signers: BTreeMap<String, Marked<Signer>>,
     /// Rules for every pod, container, workload or object of a kind.
     pub(crate) policy: Vec<Marked<PolicyRule>>,
     /// The position of the profile.
@@ -396,6 +413,7 @@ pub(super) fn resolve(
         seeds: merged.seeds,
         unmanaged: merged.unmanaged,
         adopts: managers(merged.adopts).into_iter().map(|manager| manager.value).collect(),
+        signers: merged.signers,
         policy: merged.policy,
         mark: file.mark,
     })
@@ -422,6 +440,7 @@ impl ProfileFile {
             seeds: [parent.seeds, self.seeds].concat(),
             unmanaged: [parent.unmanaged, self.unmanaged].concat(),
             adopts: Some(AdoptedManagers { from: [managers(parent.adopts), managers(self.adopts)].concat() }),
+            signers: parent.signers.into_iter().chain(self.signers).collect(),
             policy: [parent.policy, self.policy].concat(),
             ..self
         }

@@ -1,6 +1,8 @@
 //! Kubernetes objects: identity, scope, metadata, pod templates, references, schemas and paths to fields.
 
 mod build;
+mod cloud_credentials;
+mod config_hash;
 mod dependencies;
 mod history;
 mod id;
@@ -22,11 +24,15 @@ mod subject;
 use crate::yaml::Node;
 
 pub(crate) use build::{list, map, text};
+pub(crate) use cloud_credentials::{Cloud, CloudCredentials};
+pub(crate) use config_hash::{ConfigContent, ConfigHash, ConfigPart};
 pub use dependencies::DependencyReason;
 pub(crate) use dependencies::dependencies;
 pub(crate) use history::{Cause, History, Revision};
 pub use id::{NotAnObject, ObjectId};
-pub(crate) use issued::IssuedOrigin;
+pub(crate) use issued::{
+    BUNDLE_KEY, GuestIdentity, IssuedCertificate, IssuedKubeconfig, IssuedOrigin, KeyAlgorithm, Proof,
+};
 pub(crate) use metadata::{
     Annotations, annotation, is_tombstone, label, label_text, metadata, metadata_text, remove_annotation,
     remove_label,
@@ -53,9 +59,14 @@ pub(crate) const DELETE: &str = "release.openshift.io/delete";
 /// The annotation of an object that is created once and then belongs to others.
 const CREATE_ONLY: &str = "release.openshift.io/create-only";
 
-/// The annotation that says where the data of an issued Secret comes from. It is the only annotation of transship that
-/// reaches a cluster.
+/// The annotation that says, as JSON, where the values of an issued object come from. It does not reach a cluster.
+///
+/// The label with this name does. Its value is the kind of issued object, such as `certificate`.
 pub(crate) const ISSUED: &str = "transship.openshift.io/issued";
+
+/// The annotation that names the signer whose authorities an object trusts: `apply` fills in its fields `caBundle`. It does
+/// not reach a cluster.
+pub(crate) const CA_BUNDLE: &str = "transship.openshift.io/ca-bundle";
 
 /// The annotation of a manifest whose object is never pruned: `transship.openshift.io/prune: keep`. It does not reach a
 /// cluster; the inventory records it.
@@ -105,8 +116,10 @@ pub struct Object {
     pub(crate) added_init_containers: usize,
     /// Whether the annotation [`PRUNE`] keeps the object when it is no longer rendered.
     pub(crate) kept: bool,
-    /// Where the issuer gets the data from, if this is an issued Secret.
+    /// Where the values come from, if this is an issued object.
     pub(crate) issued: Option<IssuedOrigin>,
+    /// What the rendered hash of the pod's configuration covers, if the object has one.
+    pub(crate) config_hash: Option<ConfigHash>,
     /// The revisions of the object during rendering, if they are recorded.
     pub(crate) history: History,
 }

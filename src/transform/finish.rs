@@ -4,12 +4,14 @@ use super::assemble::Assembled;
 use super::component::Component;
 use super::handle_intents::{Detected, WithIntents, refuse_late_intents};
 use super::patch_uses::{PatchUse, PatchUses};
-use super::{empty_metadata, filled_texts, issued, namespace, page_patches, pins, policy, strip_annotations};
+use super::{
+    empty_metadata, filled_texts, issued, namespace, page_patches, pins, policy, signers, strip_annotations,
+};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::expand::{PodContext, View, policy_uses_bindings, policy_uses_config};
 use crate::language::template::substitute_text;
 use crate::language::{DnsLabel, Marked};
-use crate::object::{Cluster, Object, has_pods, mask};
+use crate::object::{Cluster, Object, has_pods, mask, pod};
 use crate::parallel::{self, MIN_COMPONENTS_PER_THREAD};
 use crate::payload::Manifest;
 use crate::select::Selection;
@@ -73,27 +75,42 @@ pub(crate) fn finish<'a>(
 
 /// Applies policy, patches and pins, moves objects to the profile's namespace, and strips annotations.
 fn finish_cluster<'a>(cluster: WithIntents<'a>, uses: &mut PatchUses) -> Result<Rendered<'a>, Diagnostics> {
-    let WithIntents { assembled: Assembled { expanded, components, selection, .. }, detected } = cluster;
+    let WithIntents { assembled: Assembled { expanded, mut components, selection, .. }, detected } = cluster;
     let view = expanded.view;
     let known = Known { detected: &detected, selection: &selection };
+    let declared = view.profile.namespace.as_ref();
+    let target = declared.map(|declared| target_namespace(declared, &view)).transpose()?;
+    issue(&mut components, &view, target.as_ref().map(|target| target.value.as_str()))?;
     let mut objects = policy_and_patches(components, &view, &known, uses)?;
     objects.sort_by_key(|object| object.position);
     pins::apply(&mut objects, &view)?;
     let mut warnings = Vec::new();
-    let mut namespace = None;
-    if let Some(declared) = &view.profile.namespace {
-        let target = target_namespace(declared, &view)?;
-        warnings = namespace::move_to(&target, &mut objects, &view.scopes(), view.context.sources)?;
-        namespace = Some(target.value);
+    if let Some(target) = &target {
+        warnings = namespace::move_to(target, &mut objects, &view.scopes(), view.context.sources)?;
     }
+    let namespace = target.map(|target| target.value);
     let hosted_control_plane = hosted_control_plane(&view)?;
     strip_annotations::apply(&mut objects, &view.profile.strip, view.context.sources)?;
+    issued::check_marks(&objects, view.context.sources)?;
+    issued::annotate(&mut objects);
     empty_metadata::remove(&mut objects, &view);
     // Policy and patches may have added values to Secrets.
     for object in &mut objects {
         mask::protect_secret(&mut object.root);
     }
     Ok(Rendered { view, selection, objects, namespace, hosted_control_plane, warnings })
+}
+
+/// Turns declarations into issued objects, and adds the objects of the signers that they use.
+fn issue(components: &mut Vec<Component>, view: &View<'_>, namespace: Option<&str>) -> Result<(), Diagnostics> {
+    let mut errors = Diagnostics::default();
+    for component in components.iter_mut() {
+        let created = issued::create_secrets(&mut component.objects, view.context.sources);
+        errors.append(created.err().unwrap_or_default());
+    }
+    errors.into_result(())?;
+    components.extend(signers::component(components, view, namespace)?);
+    Ok(())
 }
 
 /// The results of the earlier steps for a cluster.
@@ -114,7 +131,6 @@ fn policy_and_patches(
     let without_context = PodContext::default();
     let without_pods =
         parallel::map(MIN_COMPONENTS_PER_THREAD, &mut components, |component: &mut Component| {
-            issued::create_secrets(&mut component.objects, view.context.sources)?;
             apply_policy(component, view, &without_context, |object| !has_pods(&object.id.kind))?;
             if may_fill(view, &component.name) {
                 filled_texts::convert(&mut component.objects, view);
@@ -157,12 +173,25 @@ fn policy_for_pods_and_patches(
         uses.extend(page_patches::not_applied(view, &component.name));
         return Err(errors);
     }
+    remember_config_hashes(&mut component, view, context);
     page_patches::apply(&mut component.objects, view, &component.name, known.selection, uses)?;
     if may_fill(view, &component.name) {
         filled_texts::convert(&mut component.objects, view);
     }
     refuse_late_intents(&component, view, known.detected)?;
     Ok(component.objects)
+}
+
+/// Remembers what the hashes of the pods' configurations cover, so that `apply` can add the values of issued objects.
+fn remember_config_hashes(component: &mut Component, view: &View<'_>, context: &PodContext) {
+    if !policy_uses_config(view.profile) {
+        return;
+    }
+    let page = view.payload.page(&component.name);
+    for object in &mut component.objects {
+        let pod = pod(&object.root, &object.id.kind);
+        object.config_hash = pod.and_then(|pod| context.config_hash(pod, &object.id.namespace, page));
+    }
 }
 
 /// Returns whether policy, patches or the additions for intents may fill values into the objects of a component. Looking for
@@ -211,7 +240,7 @@ fn pod_context(components: &[Component], view: &View<'_>, selection: &Selection)
             if is_binding {
                 context.add_binding(&object.id, &root);
             } else {
-                context.add_config(&object.id, root);
+                context.add_config(object, root);
             }
         }
     }

@@ -42,6 +42,7 @@ pub(super) fn at_manifest_position(index: usize, root: Node, history: History, v
         added_init_containers: 0,
         kept: false,
         issued: None,
+        config_hash: None,
         history,
     }
 }

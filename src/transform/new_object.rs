@@ -50,6 +50,7 @@ pub(super) fn create(
         added_init_containers: 0,
         kept: false,
         issued: None,
+        config_hash: None,
         history,
     }))
 }

@@ -3,7 +3,7 @@
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::glob;
 use crate::language::Marked;
-use crate::object::{Cause, ISSUED, Object, PRUNE, annotation, metadata, remove_annotation};
+use crate::object::{CA_BUNDLE, Cause, Object, PRUNE, annotation, metadata, remove_annotation};
 use crate::yaml::{Node, Sources, Text};
 
 /// The only value of the annotation [`PRUNE`].
@@ -57,6 +57,6 @@ fn read_prune(object: &Object, sources: &Sources) -> Result<bool, Diagnostic> {
 }
 
 fn is_stripped(key: &str, patterns: &[Marked<String>]) -> bool {
-    let for_transship = key.starts_with("transship.openshift.io/") && key != ISSUED;
+    let for_transship = key.starts_with("transship.openshift.io/") && key != CA_BUNDLE;
     for_transship || patterns.iter().any(|pattern| glob::matches(&pattern.value, key))
 }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use http::Request;
 
+use crate::credentials::Signers;
 pub(crate) use crate::credentials::{ADMIN, STRANGER};
 use crate::process::Process;
 use crate::servers::{self, Controllers, Ports};
@@ -25,10 +26,14 @@ pub(crate) struct ControlPlane {
 impl ControlPlane {
     /// Starts a control plane without controllers, and waits until it is ready.
     pub(crate) fn start(tools: &Path) -> Self {
+        Self::start_with(tools, &Signers::generate())
+    }
+
+    fn start_with(tools: &Path, signers: &Signers) -> Self {
         // Another process may take a free port before its server does.
         let mut why = String::new();
         for _ in 0..3 {
-            match Self::try_start(tools) {
+            match Self::try_start(tools, signers) {
                 Ok(control_plane) => return control_plane,
                 Err(log) => why = log,
             }
@@ -37,16 +42,16 @@ impl ControlPlane {
     }
 
     /// Starts a control plane with controllers.
-    pub(crate) fn with(which: Controllers, tools: &Path) -> Self {
-        let it = Self::start(tools);
+    pub(crate) fn with(which: Controllers, tools: &Path, signers: &Signers) -> Self {
+        let it = Self::start_with(tools, signers);
         *it.controllers.lock().unwrap() = Some(servers::controller_manager(tools, it.folder.path(), which));
         it
     }
 
-    fn try_start(tools: &Path) -> Result<Self, String> {
+    fn try_start(tools: &Path, signers: &Signers) -> Result<Self, String> {
         let folder = tempfile::tempdir().unwrap();
         let ports = free_ports();
-        crate::credentials::write(folder.path(), ports.api);
+        crate::credentials::write(folder.path(), ports.api, signers);
         let etcd = servers::etcd(tools, folder.path(), ports);
         let api_server = servers::api_server(tools, folder.path(), ports);
         let control_plane = Self {

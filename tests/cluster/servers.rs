@@ -51,6 +51,7 @@ pub(crate) fn api_server(tools: &Path, folder: &Path, ports: Ports) -> Process {
         "--authorization-mode=RBAC".to_owned(),
         "--allow-privileged=true".to_owned(),
         "--token-auth-file=tokens.csv".to_owned(),
+        "--client-ca-file=clients.crt".to_owned(),
         "--endpoint-reconciler-type=none".to_owned(),
         "--audit-policy-file=audit-policy.yaml".to_owned(),
         "--audit-log-path=audit.log".to_owned(),

@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::sync::{Mutex, PoisonError, TryLockError};
 
+use crate::credentials::Signers;
 use crate::platform;
 use crate::servers::Controllers;
 use crate::test_cluster::TestCluster;
@@ -17,9 +18,12 @@ pub(crate) struct TestBed {
 impl TestBed {
     /// Starts both clusters at the same time.
     pub(crate) fn start(tools: &Path, which: Controllers) -> Self {
+        let (signers, of_guest) = (Signers::generate(), Signers::generate());
+        // As HyperShift does, the management cluster has the signers of the guest.
+        let secrets = of_guest.secrets("clusters-example");
         let (management, guest) = std::thread::scope(|scope| {
-            let guest = scope.spawn(|| TestCluster::start(tools, "guest", which));
-            (TestCluster::start(tools, "management", which), guest.join().unwrap())
+            let guest = scope.spawn(|| TestCluster::start(tools, ("guest", &[]), which, &of_guest));
+            (TestCluster::start(tools, ("management", &secrets), which, &signers), guest.join().unwrap())
         });
         Self { management, guest, exclusive: Mutex::new(()) }
     }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::audit::Audit;
 use crate::base_state::BaseState;
 use crate::control_plane::{ADMIN, ControlPlane};
-use crate::credentials::{STAND_IN, kubeconfig};
+use crate::credentials::{STAND_IN, Signers, kubeconfig};
 use crate::fault_proxy::Proxy;
 use crate::platform;
 use crate::requests::{self, Response, block_on};
@@ -27,12 +27,19 @@ pub(crate) struct TestCluster {
 }
 
 impl TestCluster {
-    /// Starts a cluster with the platform of a folder of `platform/`.
-    pub(crate) fn start(tools: &Path, folder: &str, which: Controllers) -> Self {
-        let control_plane = ControlPlane::with(which, tools);
+    /// Starts a cluster with these signers, and with the platform of a folder of `platform/` and more objects.
+    pub(crate) fn start(
+        tools: &Path,
+        (folder, more): (&str, &[Value]),
+        which: Controllers,
+        signers: &Signers,
+    ) -> Self {
+        let control_plane = ControlPlane::with(which, tools, signers);
         let direct = control_plane.kubeconfig(ADMIN);
         let stand_in = StandIn::start(&control_plane.kubeconfig(STAND_IN));
-        apply(&direct, &platform::manifests(folder).join("\n---\n"));
+        let more = more.iter().map(Value::to_string);
+        let manifests: Vec<String> = platform::manifests(folder).into_iter().chain(more).collect();
+        apply(&direct, &manifests.join("\n---\n"));
         controllers_work(&direct);
         let proxy = Proxy::start(&direct);
         let through_proxy = control_plane.folder().join("through-the-proxy");

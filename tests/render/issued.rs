@@ -51,7 +51,7 @@ fn an_issued_kubeconfig_in_the_guest_is_found() {
 
 #[test]
 fn issued_credentials_in_the_guest_are_found() {
-    let spec = "{cloud: aws, identity: arn, keys: [credentials]}";
+    let spec = "{aws: {region: us-east-1}}";
     let project = project_with_issued("IssuedCredentials", spec, "");
     assert_eq!(
         findings(&project),

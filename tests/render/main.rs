@@ -36,6 +36,7 @@ mod in_no_profile;
 mod intent_edge_cases;
 mod intents;
 mod issued;
+mod issued_credentials;
 mod kubeconfigs;
 mod language;
 mod list;

@@ -135,7 +135,7 @@ impl TestProject {
             )
             .page(
                 "csi",
-                "values: {a: '${platform.type}', b: '${aws.region}', c: '${infrastructure.name}', d: '${operands}', e: '${snapshot.webhook}', f: '${hcp.clusterID}', g: '${aws.extraTags}', h: '${aws.ec2Endpoint}', i: '${aws.caBundle}'}",
+                "values: {a: '${platform.type}', b: '${aws.region}', c: '${infrastructure.name}', d: '${operands}', e: '${snapshot.webhook}', f: '${hcp.clusterID}', g: '${aws.extraTags}', h: '${aws.ec2Endpoint}', i: '${aws.caBundle}', j: '${aws.storageRoleARN}', k: '${hcp.issuerURL}'}",
             )
     }
 

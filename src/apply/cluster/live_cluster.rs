@@ -9,10 +9,12 @@ use serde_json::Value;
 use tracing::debug;
 
 use crate::apply::cluster::applied_uids::AppliedUids;
+use crate::apply::cluster::authorities::{Authorities, SignerId, trusted_signer};
 use crate::apply::cluster::contact::Contact;
 use crate::apply::cluster::error::{ClusterError, object_error};
 use crate::apply::cluster::installing_crds::InstallingCrds;
 use crate::apply::cluster::inventory_store::InventoryStore;
+use crate::apply::cluster::issuer::Issuer;
 use crate::apply::cluster::labelled_object::LabelledObject;
 use crate::apply::cluster::listing::{self, LabelledObjects};
 use crate::apply::cluster::options::{Extent, Options};
@@ -32,7 +34,9 @@ use crate::apply::wire::discovery::{self, ServedResource, ServedResources};
 use crate::apply::wire::error::RequestError;
 use crate::apply::wire::memory::HeldMemory;
 use crate::apply::wire::request::{ApiRequest, ObjectPath};
+use crate::language::Profile;
 use crate::object::{Cluster, Object, ObjectId, is_tombstone};
+use crate::order::Plan;
 
 /// A live cluster, as it was seen at the start of a command.
 pub(crate) struct LiveCluster<'a> {
@@ -70,6 +74,10 @@ pub(crate) struct LiveCluster<'a> {
     pub(crate) applied_uids: AppliedUids,
     /// Messages about entries of the guest's inventory that transship ignores.
     notices: Vec<String>,
+    /// The issued objects.
+    pub(crate) issuer: Issuer,
+    plan: &'a Plan,
+    profile: &'a Profile,
 }
 
 impl<'a> LiveCluster<'a> {
@@ -78,7 +86,7 @@ impl<'a> LiveCluster<'a> {
         contact: Contact,
         target: &TargetCluster<'a>,
         writer: Writer,
-        extent: Extent,
+        (extent, authorities): (Extent, &Arc<Authorities>),
     ) -> Result<Self, ClusterError> {
         let TargetCluster { profile, plan, render_digest, payload_version, .. } = target;
         let Contact { server, identity, inventory } = contact;
@@ -108,6 +116,9 @@ impl<'a> LiveCluster<'a> {
             installing_crds: InstallingCrds::default(),
             applied_uids: AppliedUids::default(),
             notices: Vec::new(),
+            issuer: Issuer::new(Arc::clone(authorities)),
+            plan,
+            profile,
         };
         cluster.read_labelled(cluster.resources_to_list(&plan.objects)).await?;
         cluster.restore_lost_inventory().await?;
@@ -468,8 +479,33 @@ impl<'a> LiveCluster<'a> {
         self.inventory.check_unchanged().await.map_err(not_allowed)
     }
 
+    /// Returns the desired state of an object, with what is known only in the cluster.
     pub(crate) fn desired(&self, object: &Object) -> Desired {
-        self.field_rules.desired(object)
+        let mut desired = self.field_rules.desired(object);
+        self.issuer.fill(object, self.trusted_signer(object).as_ref(), &mut desired);
+        desired
+    }
+
+    /// Returns the signer whose authorities go into the `caBundle` of an object.
+    pub(crate) fn trusted_signer(&self, object: &Object) -> Option<SignerId> {
+        trusted_signer(&object.root, self.plan)
+    }
+
+    /// Returns the rendered objects.
+    pub(crate) fn rendered_objects(&self) -> &'a [Object] {
+        &self.plan.objects
+    }
+
+    /// Returns the ConfigMap with the authorities of a signer, if the profile declares one.
+    pub(crate) fn bundle_of(&self, signer: &str) -> Option<&'a str> {
+        let bundle = self.profile.signers.get(signer)?.value.bundle.as_ref()?;
+        Some(&bundle.value.0)
+    }
+
+    /// Returns the objects that carried this label at the start, besides that of the `ApplySet`.
+    pub(crate) fn labelled_with<'s>(&'s self, label: &'s str) -> impl Iterator<Item = Value> + 's {
+        let objects = self.labelled.values().filter_map(LabelledObject::parse);
+        objects.filter(move |live| live["metadata"]["labels"].get(label).is_some())
     }
 
     /// Returns the state of the cluster that decisions depend on.

@@ -11,8 +11,9 @@ use crate::apply::decide::ownership::Adoption;
 use crate::apply::decide::prune::Approval;
 use crate::apply::decide::release_version::Downgrade;
 use crate::apply::wire::throttle::RequestLimits;
+use crate::credentials::Clock;
 use crate::language::Selector;
-use crate::object::ObjectId;
+use crate::object::{IssuedOrigin, ObjectId};
 
 /// How a command treats the clusters.
 #[derive(Clone, Debug)]
@@ -53,6 +54,38 @@ pub struct Options {
     pub limits: RequestLimits,
     /// When the command started.
     pub started: Instant,
+    /// The time of day, by which certificates are issued and renewed.
+    pub clock: Clock,
+    /// Which credentials to renew although they are valid.
+    pub rotation: Rotation,
+}
+
+/// The credentials to renew although they are valid.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Rotation {
+    /// None.
+    #[default]
+    None,
+    /// Those of these names.
+    Named(Vec<String>),
+    /// All, except signers.
+    All,
+    /// The signers that transship created. Everything that they signed follows.
+    Signers,
+}
+
+impl Rotation {
+    /// Returns whether to renew an issued object.
+    pub(crate) fn includes(&self, id: &ObjectId, origin: &IssuedOrigin) -> bool {
+        // The content of the others does not change.
+        let is_renewable = matches!(origin, IssuedOrigin::Kubeconfig(_) | IssuedOrigin::Certificate(_));
+        match self {
+            Self::None => false,
+            Self::Named(names) => is_renewable && names.contains(&id.name),
+            Self::All => is_renewable,
+            Self::Signers => *origin == IssuedOrigin::Signer,
+        }
+    }
 }
 
 /// Which of the rendered objects a command is given.
@@ -87,6 +120,8 @@ impl Default for Options {
             extent: Extent::default(),
             limits: RequestLimits::default(),
             started: Instant::now(),
+            clock: Clock::default(),
+            rotation: Rotation::default(),
         }
     }
 }

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::apply::decide::desired::{Desired, without_apply_set_label};
 use crate::apply::decide::inventory::{Inventory, InventoryEntry};
+use crate::apply::decide::issued_values::IssueState;
 use crate::apply::decide::object_error::ObjectError;
 use crate::apply::decide::ownership::{
     Adoption, ApplySets, OnConflict, Ownership, apply_set_of, reason_not_to_delete,
@@ -86,8 +87,10 @@ impl DecisionContext<'_> {
         input: &DecisionInput<'d>,
         live: Option<&Value>,
     ) -> Result<Decision<'d>, ObjectError> {
-        if input.action != Action::Delete {
-            check_issued(input.desired, live)?;
+        if let IssueState::Impossible(reason) = &input.desired.issue
+            && input.action != Action::Delete
+        {
+            return Err(ObjectError::NotIssued { reason: reason.clone() });
         }
         let Some(live) = live else { return Ok(self.decide_missing(input)) };
         match input.action {
@@ -172,7 +175,8 @@ impl DecisionContext<'_> {
         let Some(entry) = self.inventory.find(input.id) else { return false };
         let is_found = entry.found && self.predecessors.adoption == Adoption::On;
         let adopts = input.action == Action::Apply && (is_found || self.predecessors.own_fields_of(live));
-        !adopts && is_as_applied(entry, live, &input.desired_digest())
+        let is_complete = input.desired.issue == IssueState::Complete;
+        is_complete && !adopts && is_as_applied(entry, live, &input.desired_digest())
     }
 
     /// Fails if an object belongs to another `ApplySet`.
@@ -194,15 +198,6 @@ impl DecisionContext<'_> {
     }
 }
 
-/// Fails while an issued Secret has no value for one of its keys. An empty certificate or kubeconfig would be worse than none: a
-/// process with an empty file fails, and one without the file waits.
-fn check_issued(desired: &Desired, live: Option<&Value>) -> Result<(), ObjectError> {
-    let is_missing =
-        |key: &&String| live.and_then(|live| live["data"][key.as_str()].as_str()).is_none_or(str::is_empty);
-    let keys: Vec<String> = desired.issued_keys.iter().filter(is_missing).cloned().collect();
-    if keys.is_empty() { Ok(()) } else { Err(ObjectError::NotIssued { keys }) }
-}
-
 /// Returns whether transship applied this very object with the same desired state, and no other client changed or took
 /// over transship's fields since.
 fn is_as_applied(entry: &InventoryEntry, live: &Value, desired: &str) -> bool {
@@ -222,10 +217,12 @@ mod tests {
     use crate::apply::decide::desired::Desired;
     use crate::apply::decide::digest;
     use crate::apply::decide::inventory::{Inventory, InventoryEntry, PART_OF};
+    use crate::apply::decide::issued_values::IssueState;
     use crate::apply::decide::managed_fields::{self, MANAGER};
     use crate::apply::decide::ownership::{Adoption, ApplySets, OnConflict, Ownership};
     use crate::apply::decide::predecessors::Predecessors;
     use crate::apply::decide::rollout::Action;
+    use crate::credentials::due::Due;
     use crate::object::ObjectId;
 
     const SET: &str = "applyset-ours-v1";
@@ -246,7 +243,7 @@ mod tests {
             seed: None,
             initial_status: None,
             pinned: None,
-            issued_keys: Vec::new(),
+            issue: IssueState::Complete,
             digest: "d".to_owned(),
         }
     }
@@ -309,31 +306,28 @@ mod tests {
     }
 
     #[test]
-    fn an_issued_secret_waits_until_every_key_has_a_value() {
-        let decide = |live: Option<&Value>, action| {
-            let issued_keys = vec!["tls.crt".to_owned(), "tls.key".to_owned()];
-            let desired = Desired { issued_keys, ..desired() };
-            let inventory = Inventory::default();
+    fn an_issued_object_with_new_values_is_applied_and_one_without_fails() {
+        let decide = |live: &Value, entry: Option<InventoryEntry>, issue: IssueState, action| {
+            let desired = Desired { issue, ..desired() };
+            let inventory = Inventory { entries: entry.into_iter().collect(), ..Inventory::default() };
             let context = DecisionContext {
                 inventory: &inventory,
                 apply_sets: &sets(),
                 predecessors: Predecessors::default(),
             };
-            match context.decide(&DecisionInput { id: &id(), action, desired: &desired }, live) {
+            match context.decide(&DecisionInput { id: &id(), action, desired: &desired }, Some(live)) {
                 Ok(decision) => decision.name().to_owned(),
-                Err(error) => format!("{error:?} {:?}", error.class()),
+                Err(error) => format!("{error} {:?}", error.class()),
             }
         };
-        let both = r#"NotIssued { keys: ["tls.crt", "tls.key"] } Transient"#;
-        assert_eq!(decide(None, Action::Apply), both);
-        assert_eq!(decide(None, Action::Create), both);
-        assert_eq!(decide(None, Action::Delete), "skip");
-        let mut live = foreign();
-        assert_eq!(decide(Some(&live), Action::Apply), both);
-        live["data"] = json!({"tls.crt": "Y3J0", "tls.key": ""});
-        assert_eq!(decide(Some(&live), Action::Apply), r#"NotIssued { keys: ["tls.key"] } Transient"#);
-        live["data"]["tls.key"] = json!("a2V5");
-        assert_eq!(decide(Some(&live), Action::Apply), "apply");
+        let ours = live(SET, MANAGER, "Apply");
+        let applied = Some(entry(&ours));
+        assert_eq!(decide(&ours, applied.clone(), IssueState::Complete, Action::Apply), "skip");
+        assert_eq!(decide(&ours, applied.clone(), IssueState::Due(Due::Renewal), Action::Apply), "apply");
+        let impossible = || IssueState::Impossible("no signer".to_owned());
+        let error = "its values cannot be issued: no signer Transient";
+        assert_eq!(decide(&ours, applied.clone(), impossible(), Action::Apply), error);
+        assert_eq!(decide(&ours, applied, impossible(), Action::Delete), "delete");
     }
 
     #[test]

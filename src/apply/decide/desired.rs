@@ -8,6 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use crate::apply::decide::inventory::{InventoryLocation, PART_OF};
+use crate::apply::decide::issued_values::IssueState;
 use crate::apply::decide::json_fields::{self, FieldPath, identity, merge, select};
 use crate::apply::decide::managed_fields::{MANAGER, SEED_MANAGER};
 use crate::apply::decide::null_values::NullableFields;
@@ -15,7 +16,7 @@ use crate::apply::decide::predecessors::Predecessors;
 use crate::apply::decide::{digest, managed_fields};
 use crate::language::{FieldRule, Marked, Profile};
 use crate::object::path::locations;
-use crate::object::{Annotations, ISSUED, Object, ObjectId, is_tombstone, mask};
+use crate::object::{CA_BUNDLE, ISSUED, Object, ObjectId, is_tombstone, mask};
 use crate::order::Plan;
 use crate::yaml::Node;
 
@@ -31,9 +32,9 @@ pub(crate) struct Desired {
     pub(crate) initial_status: Option<Value>,
     /// Fields that are enforced on an object that transship otherwise only creates.
     pub(crate) pinned: Option<Value>,
-    /// The keys of an issued Secret, to which its issuer gives values; none for other objects.
-    pub(crate) issued_keys: Vec<String>,
-    /// The digest of `applied`.
+    /// Whether it has everything that is known only in the cluster.
+    pub(crate) issue: IssueState,
+    /// The digest of `applied`, without the values of an issued object.
     pub(crate) digest: String,
 }
 
@@ -105,8 +106,7 @@ impl<'a> FieldRules<'a> {
         let digest = digest::of_value(&applied);
         let pinned = self.pinned(&object.id, &rendered);
         let initial_status = initial_status(&object.id, &rendered);
-        let issued_keys = issued_keys(object, &rendered);
-        Desired { applied, seed, initial_status, pinned, issued_keys, digest }
+        Desired { applied, seed, initial_status, pinned, issue: IssueState::Complete, digest }
     }
 
     /// Finds the fields that belong to others in `root`, which is the rendered or the live object.
@@ -120,10 +120,7 @@ impl<'a> FieldRules<'a> {
 
     /// Returns the field that is a seed in every profile.
     fn built_in_seed(&self, object: &Object) -> Option<&'static str> {
-        if is_issued(object) {
-            // The issuer fills in the data of an issued Secret.
-            Some("/data")
-        } else if self.is_autoscaled(&object.id) {
+        if self.is_autoscaled(&object.id) {
             Some("/spec/replicas")
         } else if is_kind(&object.id, "", "ServiceAccount") {
             // Controllers and users add pull secrets. The list is atomic, so an apply would remove theirs.
@@ -248,9 +245,20 @@ pub(crate) fn without_apply_set_label(applied: &Value) -> Value {
     applied
 }
 
-/// Returns a rendered object as JSON, with its status.
+/// Returns a rendered object as JSON, with its status, and without annotations that are only for transship.
 pub(crate) fn rendered(object: &Object) -> Value {
-    Value::from(&object.root)
+    let mut root = Value::from(&object.root);
+    let metadata = root.get_mut("metadata").and_then(Value::as_object_mut);
+    let Some(metadata) = metadata else { return root };
+    if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
+        let was_empty = annotations.is_empty();
+        annotations.remove(ISSUED);
+        annotations.remove(CA_BUNDLE);
+        if annotations.is_empty() && !was_empty {
+            metadata.remove("annotations");
+        }
+    }
+    root
 }
 
 /// Returns the `version` part of the object's `apiVersion`.
@@ -292,20 +300,6 @@ fn encode_string_data(object: &mut Value) {
         }
         map.remove("stringData");
     }
-}
-
-/// Returns whether an issuer gives an object its values.
-pub(crate) fn is_issued(object: &Object) -> bool {
-    Annotations::of(&object.root).get(ISSUED).is_some()
-}
-
-/// Returns the keys of an issued Secret that are rendered without a value.
-fn issued_keys(object: &Object, rendered: &Value) -> Vec<String> {
-    if !is_issued(object) {
-        return Vec::new();
-    }
-    let data = rendered["data"].as_object().into_iter().flatten();
-    data.filter(|(_, value)| *value == "").map(|(key, _)| key.clone()).collect()
 }
 
 /// Returns the first status of a `ClusterOperator`; `None` for other kinds.

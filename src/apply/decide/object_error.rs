@@ -33,8 +33,8 @@ pub(crate) enum ObjectError {
     KindNotServed { kind: String, hint: WaitHint },
     /// A CRD is established, but the API server does not serve its resource.
     ResourceNotServed { resource: String },
-    /// Keys of an issued Secret have no value yet.
-    NotIssued { keys: Vec<String> },
+    /// The values of an issued object cannot be issued yet.
+    NotIssued { reason: String },
     /// The namespace of the object does not exist.
     NamespaceMissing { namespace: String, hint: WaitHint },
     /// The namespace of the object is being deleted.
@@ -161,7 +161,7 @@ impl fmt::Display for ObjectError {
             Self::RejectedCascades { message, consequence } => {
                 write!(f, "{message}; the object is never recreated: {consequence}")
             }
-            Self::NotIssued { keys } => f.write_str(&not_issued(keys)),
+            Self::NotIssued { reason } => write!(f, "its values cannot be issued: {reason}"),
             Self::KindNotServed { kind, hint } => {
                 write!(f, "the API server does not serve the kind {kind}{hint}")
             }
@@ -183,13 +183,6 @@ impl fmt::Display for ObjectError {
             | Self::Request { message, .. } => f.write_str(message),
         }
     }
-}
-
-fn not_issued(keys: &[String]) -> String {
-    format!(
-        "the issuer has not set {}; transship creates no Secret with empty values, so create the Secret with these keys",
-        keys.join(", ")
-    )
 }
 
 #[cfg(test)]

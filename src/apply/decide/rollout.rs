@@ -6,7 +6,10 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use crate::object::{self, Cluster, Object, ObjectId, SensitiveTexts, is_tombstone};
+use crate::object::{
+    self, CA_BUNDLE, Cluster, GuestIdentity, IssuedOrigin, Object, ObjectId, Proof, SensitiveTexts, annotation,
+    is_tombstone,
+};
 use crate::order::Plan;
 use crate::yaml::Node;
 
@@ -85,6 +88,10 @@ pub enum DependencyReason {
     SameCluster(object::DependencyReason),
     /// The guest calls a Service of the management cluster.
     CallsManagementService,
+    /// A signer signs its certificate, or it trusts the signer's authority.
+    Signer,
+    /// The guest issues its token for this ServiceAccount.
+    TokenAccount,
 }
 
 impl DependencyReason {
@@ -103,6 +110,8 @@ impl fmt::Display for DependencyReason {
             Self::SameCluster(object::DependencyReason::Role) => "its role",
             Self::SameCluster(object::DependencyReason::WebhookService) => "the Service that it calls",
             Self::CallsManagementService => "the Service that it calls in the management cluster",
+            Self::Signer => "its signer",
+            Self::TokenAccount => "the ServiceAccount in the guest that its token is for",
         })
     }
 }
@@ -129,6 +138,8 @@ impl<'a> Rollout<'a> {
             rollout.add_cluster(ClusterId(index), cluster.plan);
         }
         rollout.add_calls_to_management(clusters);
+        rollout.add_signers(clusters);
+        rollout.add_token_accounts(clusters);
         match rollout.find_cycle() {
             None => Ok(rollout),
             Some(cycle) => {
@@ -204,6 +215,51 @@ impl<'a> Rollout<'a> {
                     let reason = DependencyReason::CallsManagementService;
                     step.add_dependency(Dependency { on: *service, reason });
                 }
+            }
+        }
+    }
+
+    /// Adds the dependencies on signers that transship creates.
+    fn add_signers(&mut self, clusters: &[ClusterPlan<'_>]) {
+        let mut signers: HashMap<(String, String), StepId> = HashMap::new();
+        for (id, step) in self.steps() {
+            if step.object.issued == Some(IssuedOrigin::Signer) {
+                signers.insert((step.object.id.namespace.clone(), step.object.id.name.clone()), id);
+            }
+        }
+        for step in &mut self.steps {
+            let object = step.object;
+            let plan = clusters[step.cluster.0].plan;
+            let hosted = plan.hosted_control_plane.as_ref().or(plan.namespace.as_ref());
+            let trusted = annotation(&object.root, CA_BUNDLE).and_then(Node::as_str).zip(hosted);
+            let signed = object.issued.iter().flat_map(IssuedOrigin::signers);
+            let needed = signed.map(|name| (name, &object.id.namespace)).chain(trusted);
+            let needed: Vec<StepId> = needed
+                .filter_map(|(name, namespace)| signers.get(&(namespace.clone(), name.to_owned())).copied())
+                .collect();
+            for signer in needed {
+                step.add_dependency(Dependency { on: signer, reason: DependencyReason::Signer });
+            }
+        }
+    }
+
+    /// Adds the dependencies of kubeconfigs with a token on the ServiceAccounts of the guest.
+    fn add_token_accounts(&mut self, clusters: &[ClusterPlan<'_>]) {
+        let mut accounts: HashMap<(String, String), StepId> = HashMap::new();
+        for (id, step) in self.steps() {
+            let is_guest = clusters[step.cluster.0].cluster != Cluster::Management;
+            if is_guest && step.object.id.kind == "ServiceAccount" && step.action != Action::Delete {
+                accounts.insert((step.object.id.namespace.clone(), step.object.id.name.clone()), id);
+            }
+        }
+        for step in &mut self.steps {
+            if let Some(IssuedOrigin::Kubeconfig(kubeconfig)) = &step.object.issued
+                && let (Proof::Token, GuestIdentity::ServiceAccount { namespace, name }) =
+                    (&kubeconfig.proof, &kubeconfig.identity)
+                && let Some(account) = accounts.get(&(namespace.clone(), name.clone()))
+            {
+                let reason = DependencyReason::TokenAccount;
+                step.add_dependency(Dependency { on: *account, reason });
             }
         }
     }

@@ -8,15 +8,17 @@ use crate::apply::cluster::crd::CRD;
 use crate::apply::cluster::live_cluster::LiveCluster;
 use crate::apply::cluster::options::Options;
 use crate::apply::decide::decision::{Decision, DecisionInput};
-use crate::apply::decide::desired::{Desired, is_issued, version_of};
+use crate::apply::decide::desired::{Desired, version_of};
 use crate::apply::decide::event::EventKind;
 use crate::apply::decide::inventory::InventoryEntry;
+use crate::apply::decide::issued_values::IssueState;
 use crate::apply::decide::managed_fields::{self, MANAGER, SEED_MANAGER};
 use crate::apply::decide::object_error::ObjectError;
 use crate::apply::decide::ownership::{Adoption, OnConflict, Ownership};
 use crate::apply::decide::rollout::Action;
 use crate::apply::object::adopt;
 use crate::apply::object::delete::{EntryOutcome, delete_entry, is_being_deleted};
+use crate::apply::object::issue::{Issue, issue};
 use crate::apply::object::object_task::{MAX_ATTEMPTS, Mode, ObjectTask, Written};
 use crate::apply::object::server_side_apply::{ApplyRequest, Extent, write};
 use crate::apply::wire::api_server::Response;
@@ -54,7 +56,8 @@ impl Applied {
     }
 }
 
-/// Applies, creates or deletes an object, depending on the action of its step and its live state.
+/// Applies, creates or deletes an object, depending on the action of its step and its live state. Gives an issued object its
+/// values first.
 pub(crate) async fn apply_object(
     cluster: &LiveCluster<'_>,
     object: &Object,
@@ -71,6 +74,27 @@ pub(crate) async fn apply_object(
             warnings: Vec::new(),
         });
     }
+    let issued = if action == Action::Delete { Issue::Kept } else { issue(cluster, object, options).await? };
+    let mut applied = apply_issued(cluster, object, action, options, &issued).await?;
+    cluster.issuer.authorities.set_trusts(cluster.cluster, &object.id);
+    match issued {
+        Issue::Issued(due) if applied.kind == EventKind::Changed && applied.note.is_empty() => {
+            applied.note = format!("new values: {due}");
+        }
+        Issue::Postponed(reason) => applied.warnings.push(reason),
+        Issue::Issued(_) | Issue::Kept => {}
+    }
+    Ok(applied)
+}
+
+/// Applies, creates or deletes an object that has its values.
+async fn apply_issued(
+    cluster: &LiveCluster<'_>,
+    object: &Object,
+    action: Action,
+    options: &Options,
+    issued: &Issue,
+) -> Result<Applied, ObjectError> {
     let Some(path) = cluster.locate(object).await? else {
         return match action {
             // There are no objects of a kind that is not served.
@@ -84,7 +108,10 @@ pub(crate) async fn apply_object(
     let task = ObjectTask::new(cluster, object, path, options);
     let live = read_live(&task, action).await?;
     task.remember_version(live.as_ref());
-    let desired = cluster.desired(object);
+    let mut desired = cluster.desired(object);
+    if matches!(issued, Issue::Postponed(_)) {
+        desired.issue = IssueState::Complete;
+    }
     let input = DecisionInput { id: &object.id, action, desired: &desired };
     let decision = cluster.decision_context(options).decide(&input, live.as_ref())?;
     debug!(object = %object.id, decision = decision.name(), reason = decision.reason(), "decision");
@@ -201,7 +228,7 @@ async fn read_unless_known(task: &ObjectTask<'_>, action: Action) -> Result<Opti
         return Ok(Some(live));
     }
     let is_probably_new = action == Action::Apply
-        && !is_issued(object)
+        && object.issued.is_none()
         && options.adoption == Adoption::Off
         && !cluster.was_applied(&object.id)
         && cluster.is_probably_missing(object);

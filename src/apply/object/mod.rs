@@ -3,6 +3,7 @@
 pub(super) mod adopt;
 pub(super) mod apply_object;
 pub(super) mod delete;
+pub(super) mod issue;
 pub(super) mod object_task;
 pub(super) mod object_version;
 pub(super) mod orphan;

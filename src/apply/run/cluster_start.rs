@@ -69,8 +69,10 @@ impl<'a> ClusterStart<'_, 'a> {
     async fn read(&self, contact: Contact) -> Result<LiveCluster<'a>, ClusterError> {
         let target = &self.topology.targets[self.id.0];
         let writer = Writer::new(self.topology.lock.clone());
-        let mut cluster = LiveCluster::read(contact, target, writer, self.topology.options.extent).await?;
+        let with = (self.topology.options.extent, &self.topology.authorities);
+        let mut cluster = LiveCluster::read(contact, target, writer, with).await?;
         cluster.find_existing(&target.plan.objects).await;
+        cluster.read_issued(&target.plan.objects).await;
         cluster.inventory.set_run(started_run("apply", &cluster, self.topology.options));
         let ahead = inventory_ahead(&cluster, self.rollout, self.id, self.topology.options.extent);
         cluster.inventory.check_size(&ahead)?;

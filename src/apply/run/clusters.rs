@@ -66,7 +66,10 @@ pub(crate) async fn read_clusters<'a>(
                 return Err(ClusterError::WithoutManagement);
             }
             let writer = Writer::new(topology.lock.clone());
-            LiveCluster::read(contact, target, writer, topology.options.extent).await
+            let cluster =
+                LiveCluster::read(contact, target, writer, (topology.options.extent, &topology.authorities)).await?;
+            cluster.read_issued(&target.plan.objects).await;
+            Ok(cluster)
         };
         match timeout_at(topology.options.deadline(), read).await {
             Ok(result) => result,

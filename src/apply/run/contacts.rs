@@ -8,6 +8,7 @@ use futures_util::future::join_all;
 use tokio::time::{sleep, timeout_at};
 use tracing::info;
 
+use crate::apply::cluster::authorities::Authorities;
 use crate::apply::cluster::contact::Contact;
 use crate::apply::cluster::error::ClusterError;
 use crate::apply::cluster::options::Options;
@@ -44,13 +45,16 @@ pub(crate) struct Topology<'t, 'a> {
     pub(crate) options: &'t Options,
     /// `None` for commands that do not write.
     pub(crate) lock: Option<Arc<WriteLock>>,
+    /// The signers of all clusters.
+    pub(crate) authorities: Arc<Authorities>,
     guard: WriteGuard,
 }
 
 impl<'t, 'a> Topology<'t, 'a> {
     /// The clusters for a command that does not write.
     pub(crate) fn to_read(targets: &'t [TargetCluster<'a>], options: &'t Options) -> Self {
-        Self { targets, options, lock: None, guard: WriteGuard::closed() }
+        let authorities = Arc::new(Authorities::new(targets, options));
+        Self { targets, options, lock: None, authorities, guard: WriteGuard::closed() }
     }
 
     /// The clusters for a command that writes. The Lease is in the standalone or management cluster, never in the guest.

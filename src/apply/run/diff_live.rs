@@ -9,6 +9,7 @@ use crate::apply::cluster::options::Options;
 use crate::apply::cluster::target::TargetCluster;
 use crate::apply::decide::decision::{Decision, DecisionInput};
 use crate::apply::decide::event::Event;
+use crate::apply::decide::issued_values::IssueState;
 use crate::apply::decide::object_error::{ObjectError, WaitHint};
 use crate::apply::decide::ownership::Ownership;
 use crate::apply::decide::rollout::{Action, Step};
@@ -67,6 +68,9 @@ async fn predict(
     let input = DecisionInput { id: &object.id, action, desired: &desired };
     let decision = cluster.decision_context(options).decide(&input, live.as_ref());
     let decision = decision.map_err(|error| rejected(&error))?;
+    if let (Decision::Apply { .. }, Some(_), IssueState::Due(due)) = (&decision, &live, &desired.issue) {
+        return Err(Difference::Unknown(format!("would get new values: {due}")));
+    }
     let mut predecessor = None;
     let after = match (decision, &live, cluster.path(object)) {
         (Decision::Skip, live, _) => live.clone(),

@@ -11,6 +11,7 @@ use crate::apply::cluster::options::Options;
 use crate::apply::cluster::target::TargetCluster;
 use crate::apply::decide::decision::{Decision, DecisionInput};
 use crate::apply::decide::event::{Event, EventKind, Summary};
+use crate::apply::decide::issued_values::IssueState;
 use crate::apply::decide::object_error::ObjectError;
 use crate::apply::decide::ownership::{OnConflict, Ownership};
 use crate::apply::decide::prune::HoldReason;
@@ -118,6 +119,10 @@ async fn predict(
     let Step { object, action, .. } = *step;
     let live = cluster.find(object).await.map_err(|error| error_about(&error, object))?;
     let desired = cluster.desired(object);
+    let new_values = match &desired.issue {
+        IssueState::Due(due) if live.is_some() => format!("new values: {due}"),
+        _ => String::new(),
+    };
     let input = DecisionInput { id: &object.id, action, desired: &desired };
     let decision = cluster.decision_context(options).decide(&input, live.as_ref())?;
     debug!(object = %object.id, decision = decision.name(), reason = decision.reason(), "decision");
@@ -128,7 +133,7 @@ async fn predict(
         (Decision::Apply { ownership: Ownership::Ours, .. }, Some(live)) if action == Action::Apply => {
             let predecessor = cluster.predecessors(options).of(&live);
             let note = predecessor.map(|it| format!("it {}", it.describe_takeover()));
-            (EventKind::Changed, note.unwrap_or_default())
+            (EventKind::Changed, note.unwrap_or(new_values))
         }
         (Decision::Apply { on_conflict: OnConflict::Fail, .. }, Some(_)) => {
             (EventKind::Changed, FOUND_NOTE.to_owned())

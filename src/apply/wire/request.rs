@@ -58,6 +58,11 @@ impl ObjectPath {
         Ok(self.collection.get_metadata(&self.name, &GetParams::default())?)
     }
 
+    /// Returns the URL path of a subresource.
+    pub(crate) fn subresource(&self, name: &str) -> Result<String, RequestError> {
+        Ok(format!("{}/{name}", self.get()?.uri().path()))
+    }
+
     pub(crate) fn create(&self, params: &PostParams, object: &Value) -> Result<ApiRequest, RequestError> {
         Ok(self.collection.create(params, object.to_string().into_bytes())?)
     }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::control_plane_secrets::{content_of, is_administrator};
 use super::grants::Grants;
 use crate::language::{ParameterOfGuest, Profiles};
-use crate::object::{Cluster, IssuedOrigin, Object};
+use crate::object::{Cluster, GuestIdentity, IssuedOrigin, Object};
 use crate::transform::Rendered;
 
 use calls::find_calls;
@@ -80,14 +80,14 @@ impl Finder<'_> {
         }
         for object in self.objects.iter().filter(|object| !object.is_tombstone()) {
             let id = &object.id;
-            if let Some((namespace, account)) = self.identity(object)
+            if let Some(identity) = self.identity(object)
                 && !used.contains(&(id.namespace.as_str(), id.name.as_str()))
             {
                 paths.insert(ReachPath {
                     from: self.end(format!("readers of Secret/{}/{}", id.namespace, id.name)),
                     through: "kubeconfig".to_owned(),
-                    to: self.account(namespace, account),
-                    allows: rights_of(&self.grants, namespace, account),
+                    to: self.holder(identity),
+                    allows: self.allows(identity),
                 });
             }
         }
@@ -108,12 +108,12 @@ impl Finder<'_> {
                 let from = self
                     .end(format!("{}/{}/{}, container {}", id.kind, id.namespace, id.name, container.name));
                 for secret in &container.secrets {
-                    if let Some((namespace, account)) = kubeconfigs.get(&(id.namespace.as_str(), *secret)) {
+                    if let Some(identity) = kubeconfigs.get(&(id.namespace.as_str(), *secret)) {
                         paths.insert(ReachPath {
                             from: from.clone(),
                             through: format!("kubeconfig in Secret/{secret}"),
-                            to: self.account(namespace, account),
-                            allows: rights_of(&self.grants, namespace, account),
+                            to: self.holder(identity),
+                            allows: self.allows(identity),
                         });
                     } else if self.cluster == Cluster::Management
                         && let Some(content) = content_of(secret)
@@ -154,15 +154,30 @@ impl Finder<'_> {
         }
     }
 
-    /// Returns the ServiceAccount of the other cluster, if an object is an issued kubeconfig for it.
-    fn identity<'o>(&self, object: &'o Object) -> Option<(&'o str, &'o str)> {
+    /// Returns the identity in the other cluster, if an object is an issued kubeconfig for it.
+    fn identity<'o>(&self, object: &'o Object) -> Option<&'o GuestIdentity> {
         match &object.issued {
-            Some(IssuedOrigin::Kubeconfig { cluster, namespace, service_account })
-                if cluster == self.other.name() =>
-            {
-                Some((namespace, service_account))
+            Some(IssuedOrigin::Kubeconfig(kubeconfig)) if self.other == Cluster::Guest => {
+                Some(&kubeconfig.identity)
             }
             _ => None,
+        }
+    }
+
+    /// Returns who the holder of a kubeconfig is in the other cluster.
+    fn holder(&self, identity: &GuestIdentity) -> ReachEnd {
+        match identity {
+            GuestIdentity::ServiceAccount { namespace, name } => self.account(namespace, name),
+            GuestIdentity::User { name, .. } => ReachEnd { cluster: self.other, name: format!("User/{name}") },
+        }
+    }
+
+    /// Returns what the holder of a kubeconfig may do in the other cluster.
+    fn allows(&self, identity: &GuestIdentity) -> String {
+        match identity {
+            GuestIdentity::ServiceAccount { namespace, name } => rights_of(&self.grants, namespace, name),
+            identity if identity.is_administrator() => "cluster-admin".to_owned(),
+            identity => format!("what the guest grants to {}", identity.groups().join(" and ")),
         }
     }
 

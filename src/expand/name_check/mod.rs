@@ -61,6 +61,9 @@ impl<'a> NameChecker<'a> {
                 self.check_node(&template, &local);
             }
         }
+        for create in profile.signers.values().filter_map(|signer| signer.value.create.as_ref()) {
+            self.check_when(create, &local);
+        }
         self.check_omissions(&profile.omit, &local);
         self.check_intents(&profile.intents);
     }

@@ -56,6 +56,9 @@ pub(crate) fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
+/// The role of the driver in its cloud, without which the bundled payload has no cloud credentials.
+pub(crate) const ROLE: &str = "aws.storageRoleARN=arn:aws:iam::123456789012:role/ebs";
+
 /// Runs a command on both clusters of a hosted control plane.
 pub(crate) fn run_hosted(bed: &TestBed, folder: &Path, command: &str, more: &[&str]) -> Run {
     let (management, guest) = (bed.management.kubeconfig().display(), bed.guest.kubeconfig().display());
@@ -70,6 +73,10 @@ pub(crate) fn run_hosted(bed: &TestBed, folder: &Path, command: &str, more: &[&s
     ];
     if has_hosted_parameter(folder) && !more.contains(&"--set") {
         clusters.extend(["--set", "hcp.namespace=clusters-example"]);
+    }
+    let api_server = format!("hcp.apiServer=https://127.0.0.1:{}", bed.guest.control_plane.port());
+    if folder == repository() {
+        clusters.extend(["--set", &api_server, "--set", ROLE]);
     }
     run_in(folder, &[&[command][..], &clusters, &with_approval(command, more)].concat())
 }

@@ -15,7 +15,7 @@ pub(crate) const CASES: &[TestBedCase] = &[
     ("apply::storage_payload::a_hosted_cluster_is_applied_once", |bed| {
         a_hosted_cluster_is_applied_once(
             bed,
-            &Counts { operands: "operator", management: 21, issued: 7, guest: 51 },
+            &Counts { operands: "operator", management: 22, guest: 51 },
         );
     }),
     ("apply::storage_payload::a_hosted_cluster_without_its_operators_is_applied_once", |bed| {

@@ -65,7 +65,7 @@ fn issued_credentials_are_not_allowed_in_the_guest() {
           - apiVersion: transship.openshift.io/v1
             kind: IssuedCredentials
             metadata: {name: issued, namespace: op}
-            spec: {cloud: aws, identity: op, keys: [credentials]}
+            spec: {aws: {region: us-east-1}}
         ";
     let run = two_clusters_with_page(&valid("two.yaml"), page).lint(&["--profile", "guest"]);
     assert_eq!(
