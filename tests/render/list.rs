@@ -167,14 +167,14 @@ fn a_profile_adds_the_cluster_of_each_object() {
     let run = run_in(&repository(), &["list", "--profile", "standalone", "-o", "json"], "");
     let rows = rows(&run);
     let (included, others): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row["included"] == true);
-    assert_eq!((included.len(), others.len()), (73, 60));
+    assert_eq!((included.len(), others.len()), (73, 66));
     let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
     for row in &others {
         assert_eq!(row["cluster"], Value::Null);
         *reasons.entry(row["reason"]["code"].as_str().unwrap()).or_default() += 1;
     }
     // Variants of CRDs for other feature sets, CRDs whose feature gates are off, operands and the webhook.
-    assert_eq!(reasons, BTreeMap::from([("feature-gate", 4), ("feature-set", 4), ("omitted", 52)]));
+    assert_eq!(reasons, BTreeMap::from([("feature-gate", 4), ("feature-set", 4), ("omitted", 58)]));
     for row in included {
         assert_eq!(
             [&row["included"], &row["cluster"], &row["reason"]],

@@ -107,6 +107,7 @@ fn secrets_that_operators_and_operands_use_are_issued() {
             "aws-ebs-csi-driver-operator-kubeconfig",
             "aws-ebs-csi-driver-operator-serving-cert",
             "csi-snapshot-controller-kubeconfig",
+            "csi-snapshot-controller-metrics-serving-cert",
             "ebs-cloud-credentials",
         ]
     );

@@ -48,11 +48,7 @@ const OUTLINE: [(&str, &str, &[&str]); 9] = [
 ];
 
 /// Required changes that are only partly rendered.
-const GAPS: [&str; 3] = [
-    "snapshots/control-plane-operator/5",
-    "snapshots/cluster-csi-snapshot-controller-operator/1.8",
-    "aws-ebs/aws-ebs-csi-driver/2",
-];
+const GAPS: [&str; 1] = ["aws-ebs/aws-ebs-csi-driver/2"];
 
 /// Returns the position and the entry of each required change. The line of an actor comes before its changes.
 fn table() -> Vec<(String, Value)> {
@@ -277,6 +273,7 @@ fn a_standalone_cluster_has_no_objects_for_hosted_clusters() {
         "cluster-storage-operator-kubeconfig",
         "cluster-storage-operator-serving-cert",
         "csi-snapshot-controller-kubeconfig",
+        "csi-snapshot-controller-metrics-serving-cert",
         "csi-snapshot-controller-operator-kubeconfig",
         "csi-snapshot-controller-operator-serving-cert",
         "csi-snapshot-webhook-kubeconfig",

@@ -42,36 +42,110 @@ fn each_part_of_the_snapshots_has_its_own_kubeconfig() {
     );
 }
 
+/// The controller serves them on the loopback address of its pod, and a proxy before it has the certificate.
 #[test]
-fn the_snapshot_operator_serves_metrics_with_a_certificate() {
+fn snapshot_operator_and_controller_serve_metrics_with_certificates() {
     let operator = "csi-snapshot-controller-operator";
     let service = "csi-snapshot-controller-operator-metrics";
     let secret = "csi-snapshot-controller-operator-serving-cert";
     assert_certificate(service, secret, operator, operator, "/var/run/secrets/serving-cert");
+
+    let (controller, proxy) = ("csi-snapshot-controller", "kube-rbac-proxy");
+    let service = "csi-snapshot-controller-metrics";
+    let secret = "csi-snapshot-controller-metrics-serving-cert";
+    assert_certificate(service, secret, controller, proxy, "/etc/tls/private");
+    for objects in [standalone(), management()] {
+        let deployment = find(objects, "Deployment", controller);
+        let flag = "--http-endpoint=localhost:8080".to_owned();
+        assert!(arguments(&container(deployment, "snapshot-controller")).contains(&flag));
+        let arguments = arguments(&container(deployment, proxy));
+        for flag in [
+            "--secure-listen-address=0.0.0.0:8443",
+            "--upstream=http://127.0.0.1:8080/",
+            "--tls-cert-file=/etc/tls/private/tls.crt",
+            "--tls-private-key-file=/etc/tls/private/tls.key",
+        ] {
+            assert!(arguments.contains(&flag.to_owned()), "{flag}");
+        }
+        let spec = &find(objects, "Service", service)["spec"];
+        assert_eq!(spec["selector"], json!({"app": controller}));
+        assert_eq!(deployment["spec"]["template"]["metadata"]["labels"]["app"], controller);
+        let port = json!({"name": "metrics", "port": 8443, "protocol": "TCP", "targetPort": "metrics"});
+        assert_eq!(spec["ports"], json!([port]));
+        let port = json!({"name": "metrics", "containerPort": 8443, "protocol": "TCP"});
+        assert_eq!(container(deployment, proxy)["ports"], json!([port]));
+    }
+    assert!(!has(guest(), "Service", service));
 }
 
-/// In each cluster, the `ServiceMonitor` trusts the signer of the certificate. In the management cluster, Prometheus has a
-/// certificate of its own.
-#[test]
-fn metrics_of_the_snapshot_operator_are_collected() {
-    let name = "csi-snapshot-controller-operator";
+/// Asserts that in each cluster a `ServiceMonitor` selects a Service, and trusts the signer of its certificate. In the
+/// management cluster, Prometheus has this certificate of its own.
+fn assert_collected(monitor: &str, service: &str, certificate: &Value) {
     let service_ca = json!({"caFile": "/etc/prometheus/configmaps/serving-certs-ca-bundle/service-ca.crt"});
-    let root_ca = json!({
-        "ca": {"configMap": {"name": "root-ca", "key": "ca.crt"}},
-        "certFile": "/etc/prometheus/secrets/metrics-client-certs/tls.crt",
-        "keyFile": "/etc/prometheus/secrets/metrics-client-certs/tls.key",
-    });
-    for (objects, namespace, trust) in
-        [(standalone(), "openshift-cluster-storage-operator", service_ca), (management(), HOSTED, root_ca)]
+    let mut root_ca = json!({"ca": {"configMap": {"name": "root-ca", "key": "ca.crt"}}});
+    root_ca.as_object_mut().unwrap().extend(certificate.as_object().unwrap().clone());
+    for (objects, namespace, trust) in [(standalone(), STORAGE, service_ca), (management(), HOSTED, root_ca)]
     {
-        let monitor = find(objects, "ServiceMonitor", name);
-        let service = find(objects, "Service", "csi-snapshot-controller-operator-metrics");
-        assert_eq!(monitor["spec"]["selector"]["matchLabels"], service["metadata"]["labels"]);
-        let endpoint = &monitor["spec"]["endpoints"][0];
-        assert_eq!(endpoint["port"], service["spec"]["ports"][0]["name"]);
+        let monitor = find(objects, "ServiceMonitor", monitor);
+        assert_eq!(monitor["metadata"]["namespace"], namespace);
+        let found = find(objects, "Service", service);
+        assert_eq!(monitor["spec"]["selector"]["matchLabels"], found["metadata"]["labels"]);
+        let endpoints = monitor["spec"]["endpoints"].as_array().unwrap();
+        assert_eq!(endpoints.len(), 1);
+        assert_eq!(endpoints[0]["port"], found["spec"]["ports"][0]["name"]);
+        assert_eq!((&endpoints[0]["scheme"], &endpoints[0]["path"]), (&json!("https"), &json!("/metrics")));
+        assert_eq!(endpoints[0].get("bearerTokenFile").is_some(), namespace == STORAGE);
         let mut expected = trust;
-        expected["serverName"] = json!(format!("csi-snapshot-controller-operator-metrics.{namespace}.svc"));
-        assert_eq!(endpoint["tlsConfig"], expected);
+        expected["serverName"] = json!(format!("{service}.{namespace}.svc"));
+        assert_eq!(endpoints[0]["tlsConfig"], expected);
+    }
+    assert!(!has(guest(), "ServiceMonitor", monitor), "{monitor}");
+}
+
+/// Prometheus may find the Service of the controller whoever installs it, and the proxy may ask who a client is.
+#[test]
+fn metrics_of_snapshot_operator_and_controller_are_collected() {
+    let folder = "/etc/prometheus/secrets/metrics-client-certs";
+    assert_collected(
+        "csi-snapshot-controller-operator",
+        "csi-snapshot-controller-operator-metrics",
+        &json!({"certFile": format!("{folder}/tls.crt"), "keyFile": format!("{folder}/tls.key")}),
+    );
+    assert_collected(
+        "csi-snapshot-controller-monitor",
+        "csi-snapshot-controller-metrics",
+        &json!({
+            "cert": {"secret": {"name": "metrics-client", "key": "tls.crt"}},
+            "keySecret": {"name": "metrics-client", "key": "tls.key"},
+        }),
+    );
+    let reader = json!([account("prometheus-k8s", "openshift-monitoring")]);
+    for operands in ["operator", "driver-operators", "ours"] {
+        let set = format!("operands={operands}");
+        let objects = render_once("standalone", &["--set", &set]);
+        let runs = has(&objects, "Deployment", "csi-snapshot-controller");
+        for (kind, name) in [
+            ("Service", "csi-snapshot-controller-metrics"),
+            ("ServiceMonitor", "csi-snapshot-controller-monitor"),
+            ("Role", "csi-snapshot-controller-prometheus"),
+        ] {
+            assert_eq!(has(&objects, kind, name), runs, "{kind}/{name} with {operands}");
+        }
+        let name = if runs { "csi-snapshot-controller-prometheus" } else { "prometheus" };
+        let (role, binding) = (find(&objects, "Role", name), find(&objects, "RoleBinding", name));
+        assert_eq!((&binding["subjects"], &binding["roleRef"]["name"]), (&reader, &json!(name)));
+        assert_eq!(role["metadata"]["namespace"], STORAGE);
+        assert_eq!(binding["metadata"]["namespace"], STORAGE);
+        for resource in ["services", "endpoints", "pods"] {
+            assert!(allows(role, "", resource, "watch"), "{resource} with {operands}");
+        }
+    }
+    for objects in [standalone(), guest()] {
+        let binding = find(objects, "ClusterRoleBinding", "csi-snapshot-controller-kube-rbac-proxy-binding");
+        assert_eq!(binding["subjects"], json!([account("csi-snapshot-controller", STORAGE)]));
+        let role = find(objects, "ClusterRole", binding["roleRef"]["name"].as_str().unwrap());
+        assert!(allows(role, "authentication.k8s.io", "tokenreviews", "create"));
+        assert!(allows(role, "authorization.k8s.io", "subjectaccessreviews", "create"));
     }
 }
 

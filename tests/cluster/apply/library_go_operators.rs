@@ -379,8 +379,8 @@ fn the_driver_operator_runs_alone(bed: &TestBed) {
     wait_until_well(bed, CONFIGURATIONS[2]);
     stage.resync(&[&DRIVER], 1);
     stage.apply(
-        "management: 0 created, 0 changed, 14 unchanged, 0 pruned, 0 failed\n\
-         guest: 0 created, 0 changed, 51 unchanged, 0 pruned, 0 failed\n",
+        "management: 0 created, 0 changed, 17 unchanged, 0 pruned, 0 failed\n\
+         guest: 0 created, 0 changed, 53 unchanged, 0 pruned, 0 failed\n",
     );
     assert_eq!(forbidden(bed, &DRIVER, start), Vec::<Entry>::new());
 }

@@ -110,9 +110,10 @@ fn the_storage_classes_name_the_key_of_the_cluster_csi_driver() {
 
 /// Returns the arguments of a profile's kube-rbac-proxies for one flag, each once.
 fn of_proxies(objects: &[Value], flag: &str) -> Vec<String> {
-    let proxies = containers(find(objects, "Deployment", CONTROLLER), "containers")
+    let proxies = [CONTROLLER, "csi-snapshot-controller"]
         .into_iter()
-        .filter(|one| one["name"].as_str().unwrap().ends_with("-kube-rbac-proxy"));
+        .flat_map(|workload| containers(find(objects, "Deployment", workload), "containers"))
+        .filter(|one| one["name"].as_str().unwrap().ends_with("kube-rbac-proxy"));
     let mut found: Vec<String> = proxies
         .flat_map(|proxy| {
             let own: Vec<String> =
@@ -121,7 +122,7 @@ fn of_proxies(objects: &[Value], flag: &str) -> Vec<String> {
             own
         })
         .collect();
-    assert_eq!(found.len(), 5);
+    assert_eq!(found.len(), 6);
     found.dedup();
     found
 }

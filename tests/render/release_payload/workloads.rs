@@ -180,7 +180,10 @@ fn network_policies_open_the_ports_that_services_use() {
             }
         }
     }
-    assert_eq!(ports, 9, "5 of the driver, 1 of each operator and of the webhook");
+    assert_eq!(
+        ports, 10,
+        "5 of the driver, 1 of each operator, of the snapshot controller and of the webhook"
+    );
 }
 
 /// Returns the number of a port of a workload that a Service names.

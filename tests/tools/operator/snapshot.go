@@ -24,7 +24,8 @@ import (
 const snapshotController = "csi-snapshot-controller"
 
 // startSnapshotOperator plays csi-snapshot-controller-operator: it creates the snapshot controller in the management
-// cluster and the CRDs in the guest, and removes the webhook of older releases.
+// cluster and the CRDs in the guest, and removes the webhook of older releases. Only transship collects the metrics of the
+// controller.
 func startSnapshotOperator(ctx context.Context, c *clusters, folder string) error {
 	configuration, err := c.configure(snapshotConfiguration)
 	if err != nil {
@@ -57,7 +58,8 @@ func startSnapshotOperator(ctx context.Context, c *clusters, folder string) erro
 	versions := status.NewVersionGetter()
 	c.run(ctx, configuration,
 		staticresourcecontroller.NewStaticResourceController("CSISnapshotStaticResourceController",
-			inManagement.get, inManagement.except("Deployment"), c.management.holder(), client, c.management.recorder,
+			inManagement.get, inManagement.of("PodDisruptionBudget", "ServiceAccount"),
+			c.management.holder(), client, c.management.recorder,
 		).AddKubeInformers(c.management.informers),
 		staticresourcecontroller.NewStaticResourceController("CSISnapshotGuestStaticResourceController",
 			inGuest.get, inGuest.of("CustomResourceDefinition"),
