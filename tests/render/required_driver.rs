@@ -7,6 +7,7 @@ use crate::required::{
     assert_kubeconfigs, container, guest, has, management, pod, standalone, variable, volume_at,
 };
 use crate::storage::{GUEST, MANAGEMENT, containers, find, named, render};
+use crate::support::TestProject;
 
 const OPERATOR: &str = "aws-ebs-csi-driver-operator";
 const CONTROLLER: &str = "aws-ebs-csi-driver-controller";
@@ -362,23 +363,62 @@ fn node_pods_have_only_their_own_token_and_few_rights() {
     );
 }
 
+/// The MiB of memory that each container of the controller requests: in a standalone cluster, as in a release, and in the
+/// management cluster.
+const MEMORY: [(&str, Option<u32>, u32); 12] = [
+    ("csi-driver", Some(50), 50),
+    ("driver-kube-rbac-proxy", Some(20), 15),
+    ("csi-provisioner", Some(50), 30),
+    ("provisioner-kube-rbac-proxy", Some(20), 15),
+    ("csi-attacher", Some(50), 30),
+    ("attacher-kube-rbac-proxy", Some(20), 15),
+    ("csi-resizer", Some(50), 30),
+    ("resizer-kube-rbac-proxy", Some(20), 15),
+    ("csi-snapshotter", Some(50), 20),
+    ("snapshotter-kube-rbac-proxy", Some(20), 15),
+    ("csi-liveness-probe", Some(20), 20),
+    ("token-minter-bound-sa-token", None, 30),
+];
+
+/// Returns the MiB of memory that each container and init container of the controller requests.
+fn requested_memory(objects: &[Value]) -> Vec<(String, u32)> {
+    let workload = controller(objects);
+    let parts = [containers(workload, "containers"), containers(workload, "initContainers")].concat();
+    let requested = |part: &Value| {
+        let memory = part["resources"]["requests"]["memory"].as_str()?;
+        Some((part["name"].as_str()?.to_owned(), memory.strip_suffix("Mi")?.parse().ok()?))
+    };
+    parts.iter().map(|part| requested(part).unwrap_or_else(|| panic!("{part}"))).collect()
+}
+
 #[test]
 fn each_container_of_the_controller_requests_memory() {
-    let mut sum = 0;
-    for list in ["containers", "initContainers"] {
-        for part in containers(controller(management()), list) {
-            let name = part["name"].as_str().unwrap();
-            let expected = match name {
-                "csi-liveness-probe" => 20,
-                "token-minter-bound-sa-token" => 30,
-                proxy if proxy.ends_with("-kube-rbac-proxy") => 20,
-                _ => 50,
-            };
-            assert_eq!(part["resources"]["requests"]["memory"], format!("{expected}Mi"), "{name}");
-            sum += expected;
-        }
+    let in_standalone = MEMORY.iter().filter_map(|(name, memory, _)| Some(((*name).to_owned(), (*memory)?)));
+    assert_eq!(requested_memory(standalone()), in_standalone.collect::<Vec<_>>());
+    let in_management = MEMORY.map(|(name, _, memory)| (name.to_owned(), memory));
+    assert_eq!(requested_memory(management()), in_management);
+}
+
+/// Although it also has the minter there. Annotations of the hosted control plane still override each request.
+#[test]
+fn the_controller_requests_less_memory_in_the_management_cluster() {
+    let sum = |objects| requested_memory(objects).iter().map(|(_, memory)| memory).sum::<u32>();
+    assert_eq!((sum(standalone()), sum(management())), (370, 285));
+    let annotation = |name: &str| {
+        format!("    resource-request-override.hypershift.openshift.io/{CONTROLLER}.{name}: memory=77Mi\n")
+    };
+    let project = TestProject::new().file(
+        "hosted.yaml",
+        &format!(
+            "apiVersion: hypershift.openshift.io/v1beta1\nkind: HostedControlPlane\nmetadata:\n  name: example\n  \
+             namespace: {HOSTED}\n  annotations:\n{}",
+            MEMORY.map(|(name, ..)| annotation(name)).concat()
+        ),
+    );
+    let file = project.path().join("hosted.yaml").display().to_string();
+    for (name, memory) in requested_memory(&render(MANAGEMENT, &["--hosted-control-plane", &file])) {
+        assert_eq!(memory, 77, "{name}");
     }
-    assert_eq!(sum, 400);
 }
 
 /// Sidecars of several guests share no Lease in the management cluster.

@@ -17,7 +17,8 @@ This page lists every object of the bundled payload on AWS, highly available, wi
 
 The columns *standalone*, *management* and *guest* say whether the cluster has the object. *Applied by* names who applies it
 with the default parameters: transship, or the operator in the component that is named. `operands: ours` makes transship apply what operators
-own, and leaves the operators out. *By* is the line that places the object in HyperShift or omits it, with the reason of an
+own, and leaves the operators out. The operator of the snapshot controller does not create the objects for its metrics; see
+[the differences](upstream.md). *By* is the line that places the object in HyperShift or omits it, with the reason of an
 omission. Without a line, the object is cluster-scoped and lives in the guest. An object without a file is created by the
 fragment or the page in *by*.
 ";
