@@ -94,6 +94,7 @@ impl Rights {
             let needs = Needs {
                 profile,
                 plan: &plans[plan],
+                topology: &plans,
                 previous: of_profile(&previous).map(|index| &previous[index]),
                 purposes: &self.purposes(),
                 recreate: &self.recreate,

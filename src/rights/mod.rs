@@ -6,6 +6,8 @@
 //! |---|---|
 //! | the objects of a kind with a label: in the namespace of a hosted control plane, otherwise in the whole cluster | `list` |
 //! | one object | `get`, by name |
+//! | a signer that someone else creates | `get`, by name |
+//! | the token of a kubeconfig | `create` of `serviceaccounts/token`, by name |
 //! | server-side apply, which also creates the object | `create` and `patch`, by name |
 //! | `POST` of an object: one that is only created, the inventory, a dry run before an object is recreated | `create` |
 //! | the first status of a `ClusterOperator` | `patch` of `clusteroperators/status`, by name |

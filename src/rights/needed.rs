@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::resources::{Resources, defined_resource};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::language::{INVENTORY_NAMESPACE, Profile, Selector};
-use crate::object::{Cluster, Object, ObjectId, Right, Rights, RoleRule};
+use crate::object::{
+    CA_BUNDLE, Cluster, GuestIdentity, IssuedOrigin, Object, ObjectId, Proof, Right, Rights, RoleRule, annotation,
+};
 use crate::order::Plan;
 use crate::yaml::{Node, Sources, Text};
 
@@ -37,6 +39,8 @@ pub(crate) enum Purpose {
 pub(crate) struct Needs<'a> {
     pub(crate) profile: &'a Profile,
     pub(crate) plan: &'a Plan,
+    /// The objects of all clusters of the topology.
+    pub(crate) topology: &'a [Plan],
     /// The objects that the cluster has now. `--prune` deletes those that are not in the plan, and other commands report
     /// them.
     pub(crate) previous: Option<&'a Plan>,
@@ -65,6 +69,8 @@ pub(crate) fn needed(needs: &Needs<'_>) -> Result<NeededRights, Diagnostics> {
         rights: NeededRights::default(),
     };
     collector.add_inventory();
+    collector.add_signers();
+    collector.add_tokens();
     let mut errors = Diagnostics::default();
     for (index, object) in needs.plan.objects.iter().enumerate() {
         if let Err(error) = collector.add_object(index, object) {
@@ -222,6 +228,50 @@ impl Collector<'_> {
     /// Returns whether one of the commands deletes the inventory and the Lease at its end.
     fn deletes_inventory(&self) -> bool {
         self.needs.has(Purpose::Delete) || self.needs.has(Purpose::Orphan)
+    }
+
+    /// Returns whether one of the commands reads the values of issued objects.
+    fn reads_issued(&self) -> bool {
+        let reading = [Purpose::Apply, Purpose::Diff, Purpose::Drift, Purpose::DryRun];
+        reading.iter().any(|purpose| self.needs.has(*purpose))
+    }
+
+    /// Adds the rights to read the signers that someone else creates. They are never in the guest.
+    fn add_signers(&mut self) {
+        if self.needs.profile.cluster == Cluster::Guest || !self.reads_issued() {
+            return;
+        }
+        for object in self.needs.topology.iter().flat_map(|plan| &plan.objects) {
+            let namespace = match object.issued {
+                Some(_) => Some(&object.id.namespace),
+                None => self.needs.plan.namespace.as_ref(),
+            };
+            let trusted = annotation(&object.root, CA_BUNDLE).and_then(Node::as_str);
+            let signers = object.issued.iter().flat_map(IssuedOrigin::signers).chain(trusted);
+            for (signer, namespace) in signers.zip(std::iter::repeat(namespace)) {
+                let Some(namespace) = namespace else { continue };
+                let [group, kind] = ["", "Secret"].map(str::to_owned);
+                let id = ObjectId { group, kind, namespace: namespace.clone(), name: signer.to_owned() };
+                self.add_named(&id, "secrets".into(), "get");
+            }
+        }
+    }
+
+    /// Adds the rights to request the tokens of kubeconfigs in the guest.
+    fn add_tokens(&mut self) {
+        if self.needs.profile.cluster == Cluster::Management || !self.needs.has(Purpose::Apply) {
+            return;
+        }
+        for object in self.needs.topology.iter().flat_map(|plan| &plan.objects) {
+            if let Some(IssuedOrigin::Kubeconfig(kubeconfig)) = &object.issued
+                && let (Proof::Token, GuestIdentity::ServiceAccount { namespace, name }) =
+                    (&kubeconfig.proof, &kubeconfig.identity)
+            {
+                let [group, kind] = ["", "ServiceAccount"].map(str::to_owned);
+                let id = ObjectId { group, kind, namespace: namespace.clone(), name: name.clone() };
+                self.add_named(&id, "serviceaccounts/token".into(), "create");
+            }
+        }
     }
 
     fn add_object(&mut self, index: usize, object: &Object) -> Result<(), Diagnostic> {

@@ -39,18 +39,19 @@ type Case = (&'static str, fn(&ControlPlane));
 type TestBedCase = (&'static str, fn(&TestBed));
 
 const CASES: [&[Case]; 2] = [checks::CASES, wait_for::CASES];
-const TEST_BED_CASES: [&[TestBedCase]; 7] = [
+const TEST_BED_CASES: [&[TestBedCase]; 8] = [
     test_bed_tests::CASES,
     fault_proxy_tests::CASES,
     apply::connections::CASES,
     apply::operator_view::CASES,
     apply::library_go_operators::CASES,
     apply::crash::CASES,
+    apply::credentials::CASES,
     apply::races::CASES,
 ];
 /// The cases that depend on what an API server does with an object. They run with the oldest Kubernetes as well
 /// (`make test-skew`).
-const SKEW_CASES: [&[TestBedCase]; 24] = [
+const SKEW_CASES: [&[TestBedCase]; 23] = [
     apply::storage_payload::CASES,
     apply::rights::CASES,
     apply::succession::CASES,
@@ -71,7 +72,6 @@ const SKEW_CASES: [&[TestBedCase]; 24] = [
     apply::scenarios::existing_objects::CASES,
     apply::scenarios::same_object::CASES,
     apply::scenarios::secret_values::CASES,
-    apply::scenarios::issued_secrets::CASES,
     apply::scenarios::identity::CASES,
     apply::scenarios::write_lock::CASES,
     apply::scenarios::inventories::CASES,

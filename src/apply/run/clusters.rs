@@ -66,10 +66,7 @@ pub(crate) async fn read_clusters<'a>(
                 return Err(ClusterError::WithoutManagement);
             }
             let writer = Writer::new(topology.lock.clone());
-            let cluster =
-                LiveCluster::read(contact, target, writer, (topology.options.extent, &topology.authorities)).await?;
-            cluster.read_issued(&target.plan.objects).await;
-            Ok(cluster)
+            LiveCluster::read(contact, target, writer, (topology.options.extent, &topology.authorities)).await
         };
         match timeout_at(topology.options.deadline(), read).await {
             Ok(result) => result,
@@ -77,6 +74,14 @@ pub(crate) async fn read_clusters<'a>(
         }
     });
     Ok(join_all(reads).await)
+}
+
+/// Reads the values of issued objects. The signers are in the management cluster, and the guest trusts them, so it comes last.
+pub(crate) async fn read_issued(reads: &[ClusterRead<'_>]) {
+    let clusters = guest_first(reads.iter().map(|read| read.as_ref().ok()));
+    for (_, cluster) in clusters.into_iter().rev() {
+        cluster.read_issued(cluster.rendered_objects()).await;
+    }
 }
 
 /// Reports the clusters that cannot be used, and the entries of inventories that transship ignores.

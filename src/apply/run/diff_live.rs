@@ -16,7 +16,7 @@ use crate::apply::decide::rollout::{Action, Step};
 use crate::apply::object::adopt::dry_run_existing;
 use crate::apply::object::object_task::ObjectTask;
 use crate::apply::object::server_side_apply::DryRunOutcome;
-use crate::apply::run::clusters::{plan_rollout, read_clusters, report_unusable};
+use crate::apply::run::clusters::{plan_rollout, read_clusters, read_issued, report_unusable};
 use crate::apply::run::contacts::Topology;
 use crate::apply::run::live_change::{BeforeAfter, Difference, LiveChange};
 use crate::apply::run::not_rendered::not_rendered;
@@ -32,6 +32,7 @@ pub async fn diff_live(
     let rollout = plan_rollout(&targets)?;
     let topology = Topology::to_read(&targets, options);
     let clusters = read_clusters(&topology).await?;
+    read_issued(&clusters).await;
     report_unusable(&topology, &clusters, &mut |event: Event| on_event(&event));
     let mut changes = Vec::new();
     for step in &rollout.steps {

@@ -9,7 +9,7 @@ use crate::apply::cluster::target::TargetCluster;
 use crate::apply::decide::drift::{DriftInput, find_drift};
 use crate::apply::decide::event::Event;
 use crate::apply::decide::rollout::{Action, Step};
-use crate::apply::run::clusters::{plan_rollout, read_clusters, report_unusable};
+use crate::apply::run::clusters::{plan_rollout, read_clusters, read_issued, report_unusable};
 use crate::apply::run::contacts::Topology;
 use crate::apply::run::live_change::{Difference, LiveChange};
 use crate::apply::run::not_rendered::not_rendered;
@@ -26,6 +26,7 @@ pub async fn drift_live(
     let rollout = plan_rollout(&targets)?;
     let topology = Topology::to_read(&targets, options);
     let clusters = read_clusters(&topology).await?;
+    read_issued(&clusters).await;
     report_unusable(&topology, &clusters, &mut |event: Event| on_event(&event));
     let mut changes = Vec::new();
     for step in &rollout.steps {

@@ -16,7 +16,7 @@ use crate::apply::decide::object_error::ObjectError;
 use crate::apply::decide::ownership::{OnConflict, Ownership};
 use crate::apply::decide::prune::HoldReason;
 use crate::apply::decide::rollout::{Action, ClusterId, Rollout, Step, StepId};
-use crate::apply::run::clusters::{OnEvent, guest_first, plan_rollout, read_clusters, report_unusable};
+use crate::apply::run::clusters::{OnEvent, guest_first, plan_rollout, read_clusters, read_issued, report_unusable};
 use crate::apply::run::contacts::Topology;
 use crate::apply::run::inventory_update::{decide_prune_after, released_event};
 use crate::diagnostic::Diagnostic;
@@ -39,6 +39,7 @@ pub async fn dry_run(
     };
     let topology = Topology::to_read(&targets, options);
     let clusters = read_clusters(&topology).await?;
+    read_issued(&clusters).await;
     report_unusable(&topology, &clusters, &mut on_event);
     let mut failed = BTreeSet::new();
     for (index, cluster) in clusters.iter().enumerate() {

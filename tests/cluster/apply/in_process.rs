@@ -8,7 +8,7 @@ use transship::Diagnostic;
 use transship::Plan;
 use transship::Profile;
 use transship::apply::{
-    self, Approval, DeleteOutcome, Endpoint, Event, Options, Rebinding, Summary, TargetCluster,
+    self, Approval, Clock, DeleteOutcome, Endpoint, Event, Options, Rebinding, Rotation, Summary, TargetCluster,
 };
 
 use crate::test_cluster::TestCluster;
@@ -19,6 +19,10 @@ pub(crate) struct Project {
     plans: Vec<Plan>,
     /// The largest size of the list of objects in one part of an inventory.
     part_size: usize,
+    /// The time of day.
+    pub(crate) clock: Clock,
+    /// The credentials to renew.
+    pub(crate) rotation: Rotation,
 }
 
 /// The command to run.
@@ -34,7 +38,8 @@ impl Project {
     pub(crate) fn load(folder: &Path, topology: &'static str) -> Self {
         let of = transship::Project::load(folder).unwrap();
         let plans = transship::render(&of.context(), &profiles(&of, topology)).unwrap();
-        Self { of, topology, plans, part_size: Options::default().part_size }
+        let Options { part_size, clock, rotation, .. } = Options::default();
+        Self { of, topology, plans, part_size, clock, rotation }
     }
 
     /// Stores inventories in shards.
@@ -67,6 +72,8 @@ impl Project {
             // The next run waits that long for an interrupted one.
             lease_duration: Duration::from_secs(1),
             part_size: self.part_size,
+            clock: self.clock.clone(),
+            rotation: self.rotation.clone(),
             rebinding: if verb == Verb::Rebind { Rebinding::On } else { Rebinding::Off },
             ..Options::default()
         };

@@ -3,6 +3,7 @@
 mod applied_state;
 pub(crate) mod connections;
 pub(crate) mod crash;
+pub(crate) mod credentials;
 pub(crate) mod diff_and_dry_run;
 pub(crate) mod drift;
 pub(crate) mod fixture;

@@ -6,7 +6,6 @@ pub(crate) mod hostile_guest;
 pub(crate) mod identity;
 pub(crate) mod immutable_fields;
 pub(crate) mod inventories;
-pub(crate) mod issued_secrets;
 pub(crate) mod missing_prerequisites;
 pub(crate) mod missing_rights;
 pub(crate) mod network_failures;

@@ -21,12 +21,12 @@ pub(crate) const CASES: &[TestBedCase] = &[
     ("apply::storage_payload::a_hosted_cluster_without_its_operators_is_applied_once", |bed| {
         a_hosted_cluster_is_applied_once(
             bed,
-            &Counts { operands: "driver-operators", management: 17, issued: 6, guest: 53 },
+            &Counts { operands: "driver-operators", management: 18, guest: 53 },
         );
         bed.reset();
         a_hosted_cluster_is_applied_once(
             bed,
-            &Counts { operands: "ours", management: 16, issued: 5, guest: 69 },
+            &Counts { operands: "ours", management: 17, guest: 69 },
         );
     }),
     ("apply::storage_payload::a_standalone_cluster_is_applied_once", a_standalone_cluster_is_applied_once),
@@ -73,7 +73,7 @@ fn name(path: &str, object: &Value) -> String {
     format!("{kind} {} {}", object["metadata"]["namespace"], object["metadata"]["name"])
 }
 
-/// Checks that exactly the objects of a profile have our label, except Secrets that their issuer created before.
+/// Checks that exactly the objects of a profile have our label.
 fn assert_nothing_else(cluster: &TestCluster, profile: &str, operands: &str) {
     let kinds = kinds_of(cluster);
     let there: BTreeSet<String> = kinds
@@ -84,11 +84,7 @@ fn assert_nothing_else(cluster: &TestCluster, profile: &str, operands: &str) {
         let path = path(cluster, object);
         name(path.rsplit_once('/').unwrap().0, object)
     };
-    let is_issued =
-        |object: &Value| !object["metadata"]["annotations"]["transship.openshift.io/issued"].is_null();
-    let rendered = rendered(profile, operands);
-    let expected: BTreeSet<String> =
-        rendered.iter().filter(|object| !is_issued(object)).map(of_kind).collect();
+    let expected: BTreeSet<String> = rendered(profile, operands).iter().map(of_kind).collect();
     assert_eq!(there, expected);
 }
 
@@ -123,15 +119,12 @@ fn assert_only_looked(cluster: &TestCluster, mark: Mark) {
 struct Counts {
     operands: &'static str,
     management: usize,
-    /// How many of them are Secrets that their issuer created before.
-    issued: usize,
     guest: usize,
 }
 
 /// A second apply changes nothing, and deleting leaves nothing.
 fn a_hosted_cluster_is_applied_once(bed: &TestBed, counts: &Counts) {
-    let Counts { operands, management, issued, guest } = *counts;
-    let created = management - issued;
+    let Counts { operands, management, guest } = *counts;
     let set = format!("operands={operands}");
     let set = ["--set", "hcp.namespace=clusters-example", "--set", &set, "--timeout", "60s"];
     let run = run_hosted(bed, repository(), "apply", &[&set[..], &["--wait"]].concat());
@@ -139,7 +132,7 @@ fn a_hosted_cluster_is_applied_once(bed: &TestBed, counts: &Counts) {
     assert_eq!(
         run.stdout,
         format!(
-            "management: {created} created, {issued} changed, 0 unchanged, 0 pruned, 0 failed\n\
+            "management: {management} created, 0 changed, 0 unchanged, 0 pruned, 0 failed\n\
              guest: {guest} created, 0 changed, 0 unchanged, 0 pruned, 0 failed\n"
         )
     );
