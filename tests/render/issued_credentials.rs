@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{TestProject, object};
+use crate::support::{Folder, TestProject, object, repository, run_in};
 
 /// Creates a component that adds cloud credentials with this `spec` to a cluster, and a secret parameter `arn`.
 fn project(spec: &str) -> TestProject {
@@ -124,4 +124,33 @@ fn a_field_cannot_be_secret() {
     let error = project.render_error_with("test", &["--set", &format!("arn={arn}")]);
     assert!(error.contains("`aws.roleARN` of the IssuedCredentials is secret"), "{error}");
     assert!(!error.contains("hidden"), "{error}");
+}
+
+/// Renders the Secret of the EBS driver for a hosted control plane with this role.
+fn secret_of_ebs(role: &str) -> crate::support::Run {
+    let folder = Folder::new();
+    let platform = json!({"aws": {"region": "eu-west-1", "rolesRef": {"storageARN": role}}});
+    let hosted_control_plane = json!({
+        "apiVersion": "hypershift.openshift.io/v1beta1",
+        "kind": "HostedControlPlane",
+        "metadata": {"name": "a", "namespace": "clusters-a"},
+        "spec": {"issuerURL": "https://issuer.example/a", "platform": platform},
+    });
+    folder.write("hcp.yaml", hosted_control_plane.to_string());
+    let file = folder.path().join("hcp.yaml");
+    let profile = ["render", "--profile", "hypershift-mc", "--component", "aws-ebs", "-o", "json"];
+    run_in(&repository(), &[&profile[..], &["--hosted-control-plane", file.to_str().unwrap()]].concat(), "")
+}
+
+#[test]
+fn the_role_of_the_ebs_driver_is_that_of_the_hosted_control_plane() {
+    let role = "arn:aws:iam::123456789012:role/a-ebs";
+    let objects = secret_of_ebs(role).json();
+    let secret = objects.iter().find(|object| object["metadata"]["name"] == "ebs-cloud-credentials").unwrap();
+    assert_eq!(
+        secret["metadata"]["annotations"]["transship.openshift.io/issued"],
+        format!("credentials for aws as {role}")
+    );
+    let error = secret_of_ebs("arn:aws:iam::123456789012:user/a").refusal();
+    assert!(error.contains("the parameter `aws.storageRoleARN` must be text that matches"), "{error}");
 }

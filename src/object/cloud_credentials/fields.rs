@@ -52,7 +52,7 @@ impl Cloud {
 /// A field of cloud credentials.
 #[derive(Debug)]
 pub(crate) struct CloudField {
-    /// The name that a user writes, which HyperShift uses for the same value.
+    /// The name that a user writes.
     pub(crate) name: &'static str,
     /// What needs it.
     pub(super) purpose: Purpose,
