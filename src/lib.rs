@@ -37,6 +37,7 @@ mod check;
 pub mod cli;
 #[cfg(feature = "apply")]
 mod credentials;
+mod cloud_role;
 pub mod cvo;
 mod diagnostic;
 mod emit;

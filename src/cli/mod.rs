@@ -8,6 +8,7 @@ mod approved;
 mod clusters;
 #[cfg(feature = "apply")]
 mod command_run;
+mod credentials;
 #[cfg(feature = "apply")]
 mod delete;
 mod diff;
@@ -78,6 +79,7 @@ enum Command {
     Patch(patch::Patch),
     Schema(schema::Schema),
     Rights(rights::Rights),
+    Credentials(credentials::Credentials),
     #[cfg(feature = "apply")]
     Apply(apply::Apply),
     #[cfg(feature = "apply")]
@@ -237,6 +239,7 @@ pub fn run() -> ExitCode {
         Command::Patch(command) => command.run(),
         Command::Schema(command) => command.run(),
         Command::Rights(command) => command.run(),
+        Command::Credentials(command) => command.run(),
         #[cfg(feature = "apply")]
         Command::Apply(command) => command.run(),
         #[cfg(feature = "apply")]

@@ -69,7 +69,7 @@ impl<'a> Reader<'a> {
             return Err(self.error(message, node).help(EXAMPLE).into());
         };
         let mut errors = Diagnostics::default();
-        for entry in map.iter() {
+        for entry in map {
             if let Err(error) = self.field(entry, &mut credentials) {
                 errors.0.push(error);
             }

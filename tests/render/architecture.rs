@@ -9,7 +9,7 @@ use walkdir::WalkDir;
 use crate::support::repository;
 
 /// The folders of `src/`. Each may use only those before it.
-const FOLDERS: [&str; 12] = [
+const FOLDERS: [&str; 13] = [
     "object",
     "language",
     "payload",
@@ -19,6 +19,7 @@ const FOLDERS: [&str; 12] = [
     "check",
     "order",
     "rights",
+    "cloud_role",
     "emit",
     "show",
     "apply",

@@ -17,6 +17,7 @@ mod checks;
 mod commands;
 mod compatibility;
 mod containerfile;
+mod credentials_policy;
 mod differential;
 mod discovery;
 mod docs;

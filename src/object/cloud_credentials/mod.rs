@@ -87,7 +87,7 @@ impl CloudCredentials {
     }
 }
 
-/// Describes the credentials in one line, as in "aws as arn:aws:iam::123456789012:role/ebs".
+/// Names the cloud and the identity, as in "aws as …" with the ARN of a role.
 impl fmt::Display for CloudCredentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.cloud.name())?;
