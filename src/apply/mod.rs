@@ -86,6 +86,7 @@ pub use decide::rollout::{
 };
 pub(crate) use decide::run_record::RunRecord;
 pub use run::apply::apply;
+pub(crate) use run::credentials::live_credentials;
 pub(crate) use run::delete::delete_dry_run;
 pub use run::delete::{DeleteOutcome, delete};
 pub use run::diff_live::diff_live;

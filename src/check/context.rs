@@ -107,7 +107,7 @@ impl<'a> CheckContext<'a> {
 }
 
 /// Returns what pages need in a cluster, each with its component.
-fn needs<'a>(rendered: &'a Rendered<'a>) -> Result<Vec<(&'a str, &'a Marked<Need>)>, Diagnostic> {
+pub(super) fn needs<'a>(rendered: &'a Rendered<'a>) -> Result<Vec<(&'a str, &'a Marked<Need>)>, Diagnostic> {
     let view = &rendered.view;
     let mut needs = Vec::new();
     for (component, page) in &view.payload.pages {

@@ -48,6 +48,8 @@ pub(crate) enum FoundProof {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TokenClaims {
     pub(crate) user: String,
+    /// The uid of the ServiceAccount; empty if the token does not name it.
+    pub(crate) account_uid: String,
     pub(crate) issued_at: i64,
     pub(crate) expires_at: i64,
 }
@@ -200,6 +202,7 @@ pub(crate) fn claims(token: &str) -> Option<TokenClaims> {
     let claims: Value = serde_json::from_slice(&payload).ok()?;
     Some(TokenClaims {
         user: claims["sub"].as_str()?.to_owned(),
+        account_uid: claims["kubernetes.io"]["serviceaccount"]["uid"].as_str().unwrap_or_default().to_owned(),
         issued_at: claims["iat"].as_i64()?,
         expires_at: claims["exp"].as_i64()?,
     })

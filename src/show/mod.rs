@@ -1,6 +1,7 @@
 //! Output for people and tools: lists, explanations, diffs and findings as text.
 
 mod color;
+mod credentials;
 mod cvo_omit;
 mod diff;
 mod explain;
@@ -15,6 +16,7 @@ mod roles;
 mod unified_diff;
 
 pub(crate) use color::Paint;
+pub(crate) use credentials::{CredentialState, credentials, credentials_json, credentials_table};
 pub(crate) use cvo_omit::CvoOmit;
 pub(crate) use diff::{ProfileObjects, diff, fields};
 pub(crate) use explain::{excluded, explain, find, is_called};

@@ -104,14 +104,38 @@ impl ControlPlane {
 
     /// Sends a request as the administrator.
     pub(crate) fn request(&self, method: &str, path: &str, body: &str) -> Result<String, kube::Error> {
-        let kubeconfig = self.kubeconfig(ADMIN);
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async {
-            let client = transship::apply::connect(Some(&kubeconfig)).await.unwrap();
-            let request =
-                Request::builder().method(method).uri(path).header("content-type", "application/yaml");
-            client.request_text(request.body(body.into()).unwrap()).await
-        })
+        request(&self.kubeconfig(ADMIN), method, path, body)
+    }
+
+    /// Starts another API server with the same data, for which these names are those of this machine. Returns `None` if this
+    /// machine does not allow mount namespaces; in CI, that is an error.
+    pub(crate) fn another_api_server(&self, names: &[&str]) -> Option<AnotherApiServer> {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let ports = Ports { api: listener.local_addr().unwrap().port(), ..self.ports };
+        drop(listener);
+        let hosts = self.folder.path().join("hosts");
+        std::fs::write(&hosts, format!("127.0.0.1 localhost {}\n", names.join(" "))).unwrap();
+        let process = servers::api_server_with_hosts(&self.tools, self.folder.path(), ports, &hosts);
+        let address = format!("https://127.0.0.1:{}", ports.api);
+        let old = format!("https://127.0.0.1:{}", self.ports.api);
+        let kubeconfig = self.folder.path().join("another-admin");
+        let text = std::fs::read_to_string(self.kubeconfig(ADMIN)).unwrap();
+        std::fs::write(&kubeconfig, text.replace(&old, &address)).unwrap();
+        let mut it = AnotherApiServer { process, kubeconfig };
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while it.request("GET", "/readyz", "").is_err() {
+            if it.process.has_ended() || Instant::now() > deadline {
+                assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "the other API server does not start");
+                return None;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        Some(it)
+    }
+
+    /// Returns the folder with the programs.
+    pub(crate) fn tools(&self) -> &Path {
+        &self.tools
     }
 
     pub(crate) fn port(&self) -> u16 {
@@ -132,6 +156,29 @@ impl ControlPlane {
     pub(crate) fn kubeconfig(&self, token: &str) -> PathBuf {
         self.folder.path().join(token)
     }
+}
+
+/// Another API server of a control plane.
+pub(crate) struct AnotherApiServer {
+    process: Process,
+    kubeconfig: PathBuf,
+}
+
+impl AnotherApiServer {
+    /// Sends a request as the administrator.
+    pub(crate) fn request(&self, method: &str, path: &str, body: &str) -> Result<String, kube::Error> {
+        request(&self.kubeconfig, method, path, body)
+    }
+}
+
+/// Sends a request with a kubeconfig.
+fn request(kubeconfig: &Path, method: &str, path: &str, body: &str) -> Result<String, kube::Error> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let client = transship::apply::connect(Some(kubeconfig)).await.unwrap();
+        let request = Request::builder().method(method).uri(path).header("content-type", "application/yaml");
+        client.request_text(request.body(body.into()).unwrap()).await
+    })
 }
 
 /// Returns free ports, all at once, so that none is returned twice.

@@ -36,6 +36,22 @@ pub(crate) fn etcd(tools: &Path, folder: &Path, ports: Ports) -> Process {
 }
 
 pub(crate) fn api_server(tools: &Path, folder: &Path, ports: Ports) -> Process {
+    let arguments = api_server_arguments(folder, ports, "audit.log");
+    Process::start(&tools.join("kube-apiserver"), folder, &arguments)
+}
+
+/// Starts an API server in a mount namespace of its own, in which this is the file `/etc/hosts`.
+pub(crate) fn api_server_with_hosts(tools: &Path, folder: &Path, ports: Ports, hosts: &Path) -> Process {
+    let script = "mount --bind \"$0\" /etc/hosts && exec \"$@\"";
+    let program = tools.join("kube-apiserver");
+    let words = ["--map-root-user", "--mount", "sh", "-c", script].map(str::to_owned).into_iter();
+    let paths = [hosts, &program].map(|path| path.display().to_string());
+    let arguments = words.chain(paths).chain(api_server_arguments(folder, ports, "another-audit.log"));
+    let arguments: Vec<String> = arguments.collect();
+    Process::start(Path::new("unshare"), folder, &arguments)
+}
+
+fn api_server_arguments(folder: &Path, ports: Ports, audit_log: &str) -> Vec<String> {
     std::fs::write(folder.join("audit-policy.yaml"), AUDIT_POLICY).unwrap();
     let arguments = [
         format!("--etcd-servers=http://127.0.0.1:{}", ports.etcd),
@@ -54,11 +70,11 @@ pub(crate) fn api_server(tools: &Path, folder: &Path, ports: Ports) -> Process {
         "--client-ca-file=clients.crt".to_owned(),
         "--endpoint-reconciler-type=none".to_owned(),
         "--audit-policy-file=audit-policy.yaml".to_owned(),
-        "--audit-log-path=audit.log".to_owned(),
+        format!("--audit-log-path={audit_log}"),
         "--audit-log-mode=blocking".to_owned(),
         "--audit-log-maxsize=0".to_owned(),
     ];
-    Process::start(&tools.join("kube-apiserver"), folder, &arguments)
+    arguments.to_vec()
 }
 
 /// The controllers to run.

@@ -38,6 +38,26 @@ pub(crate) struct KnownSigner {
     pub(crate) bundle: Vec<Certificate>,
 }
 
+/// What existing objects trust.
+#[derive(Default)]
+struct Trust {
+    /// Those that do not trust the current authority of a signer yet.
+    distrusting: BTreeSet<(SignerId, &'static str, ObjectId)>,
+    /// Since when all others trust the authority of a signer, in seconds since 1970.
+    since: BTreeMap<SignerId, i64>,
+}
+
+/// Whether all clients trust the authority of a signer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum TrustState {
+    /// They do, for long enough.
+    Settled,
+    /// This object does not.
+    Missing(String),
+    /// They do, since this many seconds.
+    Since(i64),
+}
+
 /// The signers of a topology.
 pub(crate) struct Authorities {
     pub(crate) clock: Clock,
@@ -46,8 +66,8 @@ pub(crate) struct Authorities {
     /// The signers that rendered objects name.
     pub(crate) needed: BTreeSet<SignerId>,
     known: Mutex<BTreeMap<SignerId, KnownSigner>>,
-    /// The existing objects that do not trust the current authority of a signer yet.
-    distrusting: Mutex<BTreeSet<(SignerId, &'static str, ObjectId)>>,
+    /// What existing objects trust.
+    trust: Mutex<Trust>,
     /// Whether objects of the guest trust signers.
     guest_trusts: bool,
     /// The guest, once it was read.
@@ -67,17 +87,17 @@ impl Authorities {
                 }
             }
         }
-        let (known, distrusting) = (Mutex::default(), Mutex::default());
+        let (known, trust) = (Mutex::default(), Mutex::default());
         let (clock, rotation) = (options.clock.clone(), options.rotation.clone());
-        Self { clock, rotation, needed, known, distrusting, guest_trusts, guest: OnceLock::new() }
+        Self { clock, rotation, needed, known, trust, guest_trusts, guest: OnceLock::new() }
     }
 
     fn known(&self) -> MutexGuard<'_, BTreeMap<SignerId, KnownSigner>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn distrusting(&self) -> MutexGuard<'_, BTreeSet<(SignerId, &'static str, ObjectId)>> {
-        self.distrusting.lock().unwrap_or_else(PoisonError::into_inner)
+    fn trust(&self) -> MutexGuard<'_, Trust> {
+        self.trust.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Records a signer as it was read.
@@ -107,27 +127,48 @@ impl Authorities {
         self.bundle(id).map(|authorities| bundle::pem(&authorities))
     }
 
-    /// Records that an existing object does not trust the authority of a signer, if it does not.
-    pub(crate) fn check_trust(&self, id: &SignerId, cluster: Cluster, object: &ObjectId, trusted: &[Certificate]) {
+    /// Records what an existing object trusts, and since when.
+    pub(crate) fn check_trust(&self, id: &SignerId, client: (Cluster, &ObjectId), trusted: &[Certificate], since: i64) {
         let Ok(signer) = self.signer(id) else { return };
-        if !trusted.is_empty() && !trusted.contains(&signer.certificate) {
-            self.distrusting().insert((id.clone(), cluster.name(), object.clone()));
+        if trusted.is_empty() {
+            return;
+        }
+        let mut trust = self.trust();
+        if trusted.contains(&signer.certificate) {
+            let latest = trust.since.entry(id.clone()).or_insert(since);
+            *latest = since.max(*latest);
+        } else {
+            let (cluster, object) = client;
+            trust.distrusting.insert((id.clone(), cluster.name(), object.clone()));
         }
     }
 
     /// Records that an object was written, so that it trusts all signers.
     pub(crate) fn set_trusts(&self, cluster: Cluster, object: &ObjectId) {
-        self.distrusting().retain(|(_, name, other)| *name != cluster.name() || other != object);
+        let mut trust = self.trust();
+        let all = std::mem::take(&mut trust.distrusting);
+        for client in all {
+            if client.1 == cluster.name() && client.2 == *object {
+                trust.since.insert(client.0, self.clock.now());
+            } else {
+                trust.distrusting.insert(client);
+            }
+        }
     }
 
-    /// Returns who does not trust the authority of a signer yet; `None` if all clients do.
-    pub(crate) fn who_distrusts(&self, id: &SignerId) -> Option<String> {
+    /// Returns whether all clients trust the authority of a signer for so many seconds.
+    pub(crate) fn trust_state(&self, id: &SignerId, delay: i64) -> TrustState {
         if self.guest_trusts && self.guest.get().is_none() {
-            return Some("the guest, which has not responded,".to_owned());
+            return TrustState::Missing("the guest, which has not responded,".to_owned());
         }
-        let distrusting = self.distrusting();
-        let (_, cluster, object) = distrusting.iter().find(|(signer, ..)| signer == id)?;
-        Some(format!("{object} ({cluster})"))
+        let trust = self.trust();
+        if let Some((_, cluster, object)) = trust.distrusting.iter().find(|(signer, ..)| signer == id) {
+            return TrustState::Missing(format!("{object} ({cluster})"));
+        }
+        match trust.since.get(id).map(|since| self.clock.now() - since) {
+            Some(passed) if passed < delay => TrustState::Since(passed.max(0)),
+            _ => TrustState::Settled,
+        }
     }
 
     /// Records the guest.

@@ -58,6 +58,9 @@ pub struct Options {
     pub clock: Clock,
     /// Which credentials to renew although they are valid.
     pub rotation: Rotation,
+    /// How long clients need to read the authorities that they trust: a kubelet updates a volume after up to a minute and a
+    /// half. Only then a new signer signs the certificates of servers.
+    pub trust_delay: Duration,
 }
 
 /// The credentials to renew although they are valid.
@@ -122,6 +125,7 @@ impl Default for Options {
             started: Instant::now(),
             clock: Clock::default(),
             rotation: Rotation::default(),
+            trust_delay: Duration::from_secs(90),
         }
     }
 }

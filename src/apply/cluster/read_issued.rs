@@ -1,5 +1,7 @@
 //! Reads the live values of issued objects, and the signers that they need.
 
+use std::sync::Arc;
+
 use futures_util::future::join_all;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::core::ApiResource;
@@ -7,8 +9,10 @@ use kube::discovery::Scope;
 use serde_json::Value;
 
 use crate::apply::cluster::authorities::{KnownSigner, SignerId};
+use crate::apply::cluster::issuer::signer_id;
 use crate::apply::cluster::live_cluster::LiveCluster;
 use crate::apply::decide::issued_values::authorities_of;
+use crate::apply::decide::managed_fields;
 use crate::apply::wire::discovery::ServedResource;
 use crate::apply::wire::memory::HeldMemory;
 use crate::apply::wire::request::ObjectPath;
@@ -18,7 +22,6 @@ use crate::credentials::signer::Signer;
 use crate::credentials::values::Values;
 use crate::credentials::{kubeconfig, serving};
 use crate::object::{BUNDLE_KEY, Cluster, ISSUED, IssuedOrigin, Object, ObjectId};
-use std::sync::Arc;
 
 impl LiveCluster<'_> {
     /// Reads the values of issued objects, and the signers. The guest has no signers.
@@ -34,7 +37,7 @@ impl LiveCluster<'_> {
         } else {
             self.read_signers(objects).await;
         }
-        self.find_distrust(objects);
+        self.find_trust(objects);
     }
 
     /// Reads the values of an object.
@@ -128,21 +131,22 @@ impl LiveCluster<'_> {
         bundle(BundleInput { current: &signer.certificate, trusted, signed, now })
     }
 
-    /// Finds the existing objects that do not trust the authorities of their signers yet.
-    pub(crate) fn find_distrust(&self, objects: &[Object]) {
+    /// Finds out which existing objects trust the authorities of their signers.
+    pub(crate) fn find_trust(&self, objects: &[Object]) {
         for object in objects {
+            let live = self.labelled(&object.id).unwrap_or_default();
             let (signer, trusted) = if let Some(IssuedOrigin::Bundle { signer }) = &object.issued {
                 let values = self.issuer.values(&object.id);
                 let trusted = values.get(BUNDLE_KEY).and_then(Certificate::read_all).unwrap_or_default();
-                let (namespace, name) = (object.id.namespace.clone(), signer.clone());
-                (SignerId { namespace, name }, trusted)
+                (signer_id(object, signer), trusted)
             } else if let Some(signer) = self.trusted_signer(object) {
-                let live = self.labelled(&object.id).unwrap_or_default();
                 (signer, authorities_of(&live))
             } else {
                 continue;
             };
-            self.issuer.authorities.check_trust(&signer, self.cluster, &object.id, &trusted);
+            let authorities = &self.issuer.authorities;
+            let since = managed_fields::applied_at(&live).unwrap_or_else(|| authorities.clock.now());
+            authorities.check_trust(&signer, (self.cluster, &object.id), &trusted, since);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! `metadata.managedFields`: the API server's record of who owns which fields.
 
+use k8s_openapi::jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
@@ -44,6 +45,13 @@ const MAX_COMPARISONS: usize = 1_000_000;
 /// Returns the set of fields that transship applied.
 pub(crate) fn ours(object: &Value) -> Option<&Value> {
     applied_by(object, MANAGER)
+}
+
+/// Returns when transship last changed a field of an object, in seconds since 1970.
+pub(crate) fn applied_at(object: &Value) -> Option<i64> {
+    let entry = entries(object).find(|entry| entry["manager"] == MANAGER && entry["operation"] == "Apply")?;
+    let time: Timestamp = entry["time"].as_str()?.parse().ok()?;
+    Some(time.as_second())
 }
 
 /// Returns the set of fields that a manager applied.

@@ -9,6 +9,7 @@ use serde_json::json;
 use tokio::time::{Instant, sleep};
 use tracing::info;
 
+use crate::apply::cluster::authorities::TrustState;
 use crate::apply::cluster::issuer::signer_id;
 use crate::apply::cluster::live_cluster::LiveCluster;
 use crate::apply::cluster::options::Options;
@@ -16,7 +17,7 @@ use crate::apply::decide::object_error::ObjectError;
 use crate::apply::wire::discovery::ServedResource;
 use crate::apply::wire::request::post_path;
 use crate::credentials::due::Due;
-use crate::credentials::kubeconfig::{Credential, sign, write};
+use crate::credentials::kubeconfig::{self, Credential, FoundProof, sign, write};
 use crate::credentials::serving;
 use crate::credentials::signer::Signer;
 use crate::credentials::values::Values;
@@ -53,7 +54,11 @@ pub(crate) async fn issue(
         cluster.read_issued_again(object, cluster.rendered_objects()).await;
         due = issuer.due(object, origin, &issuer.values(&object.id));
     }
-    let Some(due) = due.map_err(|reason| ObjectError::NotIssued { reason })? else { return Ok(Issue::Kept) };
+    let mut due = due.map_err(|reason| ObjectError::NotIssued { reason })?;
+    if due.is_none() && is_for_other_account(cluster, object, origin).await {
+        due = Some(Due::Identity);
+    }
+    let Some(due) = due else { return Ok(Issue::Kept) };
     if due == Due::Signer
         && let Some(reason) = wait_for_trust(cluster, object, origin, options).await
     {
@@ -64,13 +69,13 @@ pub(crate) async fn issue(
     issuer.set_issued(&object.id, values);
     if *origin == IssuedOrigin::Signer {
         cluster.read_signers(cluster.rendered_objects()).await;
-        cluster.find_distrust(cluster.rendered_objects());
+        cluster.find_trust(cluster.rendered_objects());
     }
     Ok(Issue::Issued(due))
 }
 
-/// Waits until all clients trust the new authority of a certificate. If one does not, returns who, and the certificate of the
-/// old authority stays for now.
+/// Waits with `--wait` until all clients trust the new authority of a certificate. If they do not yet, returns why, and the
+/// certificate of the old authority stays.
 async fn wait_for_trust(
     cluster: &LiveCluster<'_>,
     object: &Object,
@@ -79,17 +84,34 @@ async fn wait_for_trust(
 ) -> Option<String> {
     let IssuedOrigin::Certificate(wanted) = origin else { return None };
     let authorities = &cluster.issuer.authorities;
-    let is_valid = serving::certificate_of(&cluster.issuer.values(&object.id))
-        .is_some_and(|certificate| certificate.is_valid_at(authorities.clock.now()));
+    let certificate = serving::certificate_of(&cluster.issuer.values(&object.id))?;
+    if !certificate.is_valid_at(authorities.clock.now()) {
+        return None;
+    }
     let signer = signer_id(object, &wanted.signer);
-    let deadline = options.deadline().min(Instant::now() + options.retry_timeout);
+    let delay = i64::try_from(options.trust_delay.as_secs()).unwrap_or(i64::MAX);
+    let deadline = options.deadline().min(Instant::now() + options.retry_timeout + options.trust_delay);
     loop {
-        let who = authorities.who_distrusts(&signer).filter(|_| is_valid)?;
-        if Instant::now() >= deadline {
-            return Some(format!("{who} does not trust the new signer yet, so the certificate of the old one stays"));
+        let state = authorities.trust_state(&signer, delay);
+        if state == TrustState::Settled {
+            return None;
+        }
+        if !options.wait || Instant::now() >= deadline {
+            return Some(postponed(&state, delay));
         }
         sleep(TRUST_INTERVAL).await;
     }
+}
+
+fn postponed(state: &TrustState, delay: i64) -> String {
+    let why = match state {
+        TrustState::Missing(client) => format!("{client} does not trust the new signer yet"),
+        TrustState::Since(seconds) => {
+            format!("its clients were told {seconds} s ago to trust the new signer, and need up to {delay} s to read that")
+        }
+        TrustState::Settled => String::new(),
+    };
+    format!("{why}, so the certificate of the old signer stays; --wait waits, or apply again later")
 }
 
 async fn new_values(cluster: &LiveCluster<'_>, object: &Object, origin: &IssuedOrigin) -> Result<Values, String> {
@@ -137,14 +159,39 @@ async fn credential(
     }
 }
 
+/// Returns whether a kubeconfig has the token of a ServiceAccount that was deleted since. The guest does not accept it, even if
+/// there is a new ServiceAccount with its name.
+async fn is_for_other_account(cluster: &LiveCluster<'_>, object: &Object, origin: &IssuedOrigin) -> bool {
+    let IssuedOrigin::Kubeconfig(IssuedKubeconfig {
+        proof: Proof::Token,
+        identity: GuestIdentity::ServiceAccount { namespace, name },
+        ..
+    }) = origin
+    else {
+        return false;
+    };
+    let Some(guest) = cluster.issuer.authorities.guest() else { return false };
+    let values = cluster.issuer.values(&object.id);
+    let found = values.text(kubeconfig::KEY).and_then(kubeconfig::read);
+    let Some(FoundProof::Token(claims)) = found.map(|found| found.proof) else { return false };
+    let account = service_accounts().object(namespace, name);
+    let Ok(request) = account.get_metadata() else { return false };
+    match guest.get(request).await {
+        Ok(Some(live)) => live.value["metadata"]["uid"].as_str().is_some_and(|uid| uid != claims.account_uid),
+        _ => false,
+    }
+}
+
+fn service_accounts() -> ServedResource {
+    ServedResource { resource: ApiResource::erase::<ServiceAccount>(&()), scope: Scope::Namespaced }
+}
+
 /// Asks the guest for a token of a ServiceAccount.
 async fn request_token(cluster: &LiveCluster<'_>, namespace: &str, name: &str) -> Result<Credential, String> {
     let Some(guest) = cluster.issuer.authorities.guest() else {
         return Err("the guest, which issues the token, has not responded yet".to_owned());
     };
-    let accounts =
-        ServedResource { resource: ApiResource::erase::<ServiceAccount>(&()), scope: Scope::Namespaced };
-    let account = accounts.object(namespace, name);
+    let account = service_accounts().object(namespace, name);
     let request = json!({
         "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
         "spec": {"audiences": [], "expirationSeconds": TOKEN_LIFETIME.as_secs()},

@@ -13,7 +13,7 @@ use crate::apply::decide::rollout::{ClusterId, Rollout, Step, StepId};
 use crate::apply::run::contacts::Topology;
 use crate::apply::run::inventory_update::inventory_ahead;
 use crate::apply::run::run_start::{record_user, started_run};
-use crate::object::ObjectId;
+use crate::object::{ConfigPart, IssuedOrigin, Object, ObjectId, Proof};
 
 /// How often to read a cluster again because another command wrote its inventory meanwhile.
 const MAX_ATTEMPTS: usize = 3;
@@ -119,8 +119,28 @@ impl<'a> ClusterStart<'_, 'a> {
         Some(unchanged)
     }
 
+    /// Returns whether an object is or mounts a kubeconfig with a token. Only the guest knows whether it accepts the token, and it
+    /// is read later.
+    fn depends_on_token(&self, object: &Object) -> bool {
+        let has_token = |object: &Object| {
+            matches!(&object.issued, Some(IssuedOrigin::Kubeconfig(kubeconfig)) if kubeconfig.proof == Proof::Token)
+        };
+        let mounts = |part: &ConfigPart| {
+            let mut steps = self.rollout.steps_of(self.id).map(|(_, step)| step.object);
+            let is_part = |other: &Object| {
+                let id = &other.id;
+                id.kind == part.kind && id.name == part.name && id.namespace == object.id.namespace
+            };
+            steps.any(|other| is_part(other) && has_token(other))
+        };
+        has_token(object) || object.config_hash.iter().flat_map(|hash| hash.issued()).any(mounts)
+    }
+
     /// Returns whether an object is as desired; `None` if that is not known yet.
     fn is_unchanged(&self, cluster: &LiveCluster<'a>, step: &Step<'a>) -> Option<bool> {
+        if self.depends_on_token(step.object) {
+            return None;
+        }
         let live = cluster.labelled(&step.object.id)?;
         let desired = cluster.desired(step.object);
         let input = DecisionInput { id: &step.object.id, action: step.action, desired: &desired };

@@ -4,6 +4,7 @@ pub(super) mod apply;
 pub(super) mod cluster_start;
 pub(super) mod clusters;
 pub(super) mod contacts;
+pub(super) mod credentials;
 pub(super) mod delete;
 pub(super) mod diff_live;
 pub(super) mod drift_live;

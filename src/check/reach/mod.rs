@@ -6,6 +6,7 @@ mod rights;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::context::needs;
 use super::control_plane_secrets::{content_of, is_administrator};
 use super::grants::Grants;
 use crate::language::{ParameterOfGuest, Profiles};
@@ -53,6 +54,7 @@ pub(crate) fn reach(clusters: &[Rendered<'_>]) -> Vec<ReachPath> {
             grants: Grants::new(&other.objects),
         };
         finder.find_kubeconfigs(&mut paths);
+        finder.find_needed_secrets(here, &mut paths);
         finder.find_workloads(&mut paths);
     }
     find_calls(&guest.objects, &management.objects, &mut paths);
@@ -89,6 +91,31 @@ impl Finder<'_> {
                     to: self.holder(identity),
                     allows: self.allows(identity),
                 });
+            }
+        }
+    }
+
+    /// Adds the Secrets that identities need: operators mount them into pods that are not rendered.
+    fn find_needed_secrets(&self, rendered: &Rendered<'_>, paths: &mut BTreeSet<ReachPath>) {
+        if self.cluster != Cluster::Management {
+            return;
+        }
+        for (_, need) in needs(rendered).unwrap_or_default() {
+            for secret in need.value.objects.iter().filter(|object| object.value.kind == "Secret") {
+                let Some(name) = &secret.value.name else { continue };
+                let Some(content) = content_of(name) else { continue };
+                let identity = need.value.identity.value.name.as_deref().unwrap_or_default();
+                let from = self.end(format!("pods of ServiceAccount/{identity}"));
+                let issued = self.objects.iter().find(|object| object.id.kind == "Secret" && object.id.name == *name);
+                match issued.and_then(|object| self.identity(object)) {
+                    Some(holder) => _ = paths.insert(ReachPath {
+                        from,
+                        through: format!("kubeconfig in Secret/{name}"),
+                        to: self.holder(holder),
+                        allows: self.allows(holder),
+                    }),
+                    None => _ = paths.insert(self.control_plane_secret(&from, name, content)),
+                }
             }
         }
     }

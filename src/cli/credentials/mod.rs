@@ -1,13 +1,17 @@
 //! `transship credentials`
 
+#[cfg(feature = "apply")]
+mod list;
 mod policy;
+#[cfg(feature = "apply")]
+mod rotate;
 
 use crate::diagnostic::Diagnostics;
 use clap::{Args, Subcommand};
 
 use super::Outcome;
 
-/// Print what the credentials of workloads need
+/// List and renew the credentials of workloads, and print what their cloud roles need
 #[derive(Args)]
 pub(super) struct Credentials {
     #[command(subcommand)]
@@ -16,12 +20,20 @@ pub(super) struct Credentials {
 
 #[derive(Subcommand)]
 enum Command {
+    #[cfg(feature = "apply")]
+    List(list::List),
+    #[cfg(feature = "apply")]
+    Rotate(rotate::Rotate),
     Policy(policy::RolePolicy),
 }
 
 impl Credentials {
     pub(super) fn run(self) -> Result<Outcome, Diagnostics> {
         match self.command {
+            #[cfg(feature = "apply")]
+            Command::List(command) => command.run(),
+            #[cfg(feature = "apply")]
+            Command::Rotate(command) => command.run(),
             Command::Policy(command) => command.run(),
         }
     }

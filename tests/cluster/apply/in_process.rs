@@ -23,6 +23,10 @@ pub(crate) struct Project {
     pub(crate) clock: Clock,
     /// The credentials to renew.
     pub(crate) rotation: Rotation,
+    /// Whether to wait until every object is ready.
+    pub(crate) wait: bool,
+    /// How long clients need to read the authorities that they trust.
+    pub(crate) trust_delay: Duration,
 }
 
 /// The command to run.
@@ -38,8 +42,8 @@ impl Project {
     pub(crate) fn load(folder: &Path, topology: &'static str) -> Self {
         let of = transship::Project::load(folder).unwrap();
         let plans = transship::render(&of.context(), &profiles(&of, topology)).unwrap();
-        let Options { part_size, clock, rotation, .. } = Options::default();
-        Self { of, topology, plans, part_size, clock, rotation }
+        let Options { part_size, clock, rotation, wait, trust_delay, .. } = Options::default();
+        Self { of, topology, plans, part_size, clock, rotation, wait, trust_delay }
     }
 
     /// Stores inventories in shards.
@@ -74,6 +78,8 @@ impl Project {
             part_size: self.part_size,
             clock: self.clock.clone(),
             rotation: self.rotation.clone(),
+            wait: self.wait,
+            trust_delay: self.trust_delay,
             rebinding: if verb == Verb::Rebind { Rebinding::On } else { Rebinding::Off },
             ..Options::default()
         };

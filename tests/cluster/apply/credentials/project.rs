@@ -75,10 +75,9 @@ impl Default for Settings {
 
 impl Settings {
     fn parameters(&self) -> String {
-        let Self { namespace, server, token, own, webhook } = self;
+        let Self { server, token, own, webhook, .. } = self;
         format!(
             "apiVersion: transship.openshift.io/v1\nkind: Parameters\nmetadata: {{name: parameters}}\nparameters:\n\
-             \x20 namespace: {{type: name, description: The namespace of the hosted control plane., default: {namespace}}}\n\
              \x20 server: {{type: string, description: The URL of the guest., default: '{server}'}}\n\
              \x20 token: {{type: bool, description: Whether the kubeconfig has a token., default: {token}}}\n\
              \x20 own: {{type: bool, description: Whether transship creates the signer., default: {own}}}\n\
@@ -93,7 +92,7 @@ kind: Profile
 metadata: {name: mc}
 topology: hypershift
 cluster: management
-namespace: ${namespace}
+namespace: NAMESPACE
 select: {clusterProfile: any}
 intents: {webhook: keep}
 signers:
@@ -161,7 +160,7 @@ impl Project {
     pub(super) fn new(settings: &Settings) -> Self {
         let it = Self { folder: tempfile::tempdir().unwrap() };
         it.write("profiles/parameters.yaml", &settings.parameters());
-        it.write("profiles/mc.yaml", MANAGEMENT);
+        it.write("profiles/mc.yaml", &MANAGEMENT.replace("NAMESPACE", settings.namespace));
         it.write("profiles/guest.yaml", GUEST);
         // An external that nothing uses would be a finding.
         let signers = match (settings.own, settings.token) {
