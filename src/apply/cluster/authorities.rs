@@ -107,17 +107,19 @@ impl Authorities {
 
     /// Returns a signer, or why it cannot be used.
     pub(crate) fn signer(&self, id: &SignerId) -> Result<Arc<Signer>, String> {
-        match self.known().get(id) {
-            Some(KnownSigner { signer: Ok(signer), .. }) => Ok(Arc::clone(signer)),
-            Some(KnownSigner { signer: Err(reason), .. }) => Err(format!("the signer {id} cannot be used: {reason}")),
+        let known = self.known().get(id).map(|known| known.signer.clone());
+        match known {
+            Some(Ok(signer)) => Ok(signer),
+            Some(Err(reason)) => Err(format!("the signer {id} cannot be used: {reason}")),
             None => Err(format!("the signer {id} is not known, because the management cluster was not read")),
         }
     }
 
     /// Returns the authorities that the clients of a signer trust.
     pub(crate) fn bundle(&self, id: &SignerId) -> Result<Vec<Certificate>, String> {
-        match self.known().get(id) {
-            Some(KnownSigner { bundle, .. }) if !bundle.is_empty() => Ok(bundle.clone()),
+        let known = self.known().get(id).map(|known| known.bundle.clone());
+        match known {
+            Some(bundle) if !bundle.is_empty() => Ok(bundle),
             _ => self.signer(id).map(|signer| vec![signer.certificate.clone()]),
         }
     }

@@ -85,7 +85,7 @@ impl Issuer {
         let known = self.objects().get(&issued_id(&object.id)).cloned().unwrap_or_default();
         desired.issue = match self.due(object, origin, &known.values) {
             Ok(Some(due)) => IssueState::Due(due),
-            Ok(None) => IssueState::Complete,
+            Ok(None) => IssueState::Issued,
             Err(reason) => IssueState::Impossible(reason),
         };
         fill_values(desired, &known.values.only(&origin.keys()), known.live_type.as_deref());

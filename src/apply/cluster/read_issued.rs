@@ -73,7 +73,8 @@ impl LiveCluster<'_> {
             let signer = self.read_signer(id).await;
             let bundle = match &signer {
                 Ok(signer) => self.bundle(id, signer, objects).await,
-                Err(_) => Vec::new(),
+                // Clients trust what they trusted before.
+                Err(_) => self.trusted_before(id).await,
             };
             self.issuer.authorities.set(id.clone(), KnownSigner { signer, bundle });
         }
@@ -97,16 +98,7 @@ impl LiveCluster<'_> {
 
     /// Returns the authorities that the clients of a signer trust.
     async fn bundle(&self, id: &SignerId, signer: &Signer, objects: &[Object]) -> Vec<Certificate> {
-        let mut trusted = Vec::new();
-        if let Some(name) = self.bundle_of(&id.name) {
-            let config_map = object_id("ConfigMap", &id.namespace, name);
-            let live = match self.labelled(&config_map) {
-                Some(live) => Some(live),
-                None => self.get_quietly(&path(&config_map)).await,
-            };
-            let values = Values::of_live(&live.unwrap_or_default());
-            trusted.extend(values.get(BUNDLE_KEY).and_then(Certificate::read_all).unwrap_or_default());
-        }
+        let mut trusted = self.trusted_before(id).await;
         let mut signed = Vec::new();
         for live in self.labelled_with(ISSUED) {
             let values = Values::of_live(&live);
@@ -129,6 +121,18 @@ impl LiveCluster<'_> {
         }
         let now = self.issuer.authorities.clock.now();
         bundle(BundleInput { current: &signer.certificate, trusted, signed, now })
+    }
+
+    /// Returns the authorities that the ConfigMap of a signer has.
+    async fn trusted_before(&self, id: &SignerId) -> Vec<Certificate> {
+        let Some(name) = self.bundle_of(&id.name) else { return Vec::new() };
+        let config_map = object_id("ConfigMap", &id.namespace, name);
+        let live = match self.labelled(&config_map) {
+            Some(live) => Some(live),
+            None => self.get_quietly(&path(&config_map)).await,
+        };
+        let values = Values::of_live(&live.unwrap_or_default());
+        values.get(BUNDLE_KEY).and_then(Certificate::read_all).unwrap_or_default()
     }
 
     /// Finds out which existing objects trust the authorities of their signers.

@@ -175,7 +175,7 @@ impl DecisionContext<'_> {
         let Some(entry) = self.inventory.find(input.id) else { return false };
         let is_found = entry.found && self.predecessors.adoption == Adoption::On;
         let adopts = input.action == Action::Apply && (is_found || self.predecessors.own_fields_of(live));
-        let is_complete = input.desired.issue == IssueState::Complete;
+        let is_complete = input.desired.issue.is_in(&input.desired.applied, live);
         is_complete && !adopts && is_as_applied(entry, live, &input.desired_digest())
     }
 
@@ -323,6 +323,11 @@ mod tests {
         let ours = live(SET, MANAGER, "Apply");
         let applied = Some(entry(&ours));
         assert_eq!(decide(&ours, applied.clone(), IssueState::Complete, Action::Apply), "skip");
+        assert_eq!(decide(&ours, applied.clone(), IssueState::Issued, Action::Apply), "skip");
+        let mut other = ours.clone();
+        other["data"]["mode"] = json!("another value");
+        let of_other = Some(entry(&other));
+        assert_eq!(decide(&other, of_other, IssueState::Issued, Action::Apply), "apply");
         assert_eq!(decide(&ours, applied.clone(), IssueState::Due(Due::Renewal), Action::Apply), "apply");
         let impossible = || IssueState::Impossible("no signer".to_owned());
         let error = "its values cannot be issued: no signer Transient";

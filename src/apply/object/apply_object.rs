@@ -110,7 +110,7 @@ async fn apply_issued(
     task.remember_version(live.as_ref());
     let mut desired = cluster.desired(object);
     if matches!(issued, Issue::Postponed(_)) {
-        desired.issue = IssueState::Complete;
+        desired.issue = IssueState::Issued;
     }
     let input = DecisionInput { id: &object.id, action, desired: &desired };
     let decision = cluster.decision_context(options).decide(&input, live.as_ref())?;

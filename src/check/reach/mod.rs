@@ -100,7 +100,11 @@ impl Finder<'_> {
         if self.cluster != Cluster::Management {
             return;
         }
-        for (_, need) in needs(rendered).unwrap_or_default() {
+        for (component, need) in needs(rendered).unwrap_or_default() {
+            // The needs of a component that is not rendered do not count.
+            if !self.objects.iter().any(|object| object.component == component && !object.is_tombstone()) {
+                continue;
+            }
             for secret in need.value.objects.iter().filter(|object| object.value.kind == "Secret") {
                 let Some(name) = &secret.value.name else { continue };
                 let Some(content) = content_of(name) else { continue };
