@@ -9,7 +9,7 @@ use walkdir::WalkDir;
 use crate::support::repository;
 
 /// The folders of `src/`. Each may use only those before it.
-const FOLDERS: [&str; 13] = [
+const FOLDERS: [&str; 14] = [
     "object",
     "language",
     "payload",
@@ -22,15 +22,17 @@ const FOLDERS: [&str; 13] = [
     "cloud_role",
     "emit",
     "show",
+    "credentials",
     "apply",
 ];
 
 /// The folders of `src/apply/`. Each may use only those before it.
 const APPLY_FOLDERS: [&str; 5] = ["decide", "wire", "cluster", "object", "run"];
 
-/// The folders that do not talk to a cluster.
-fn offline_folders() -> &'static [&'static str] {
-    &FOLDERS[..FOLDERS.len() - 1]
+/// The folders whose results depend on their input only. `credentials` creates keys and reads the clock, and `apply` also
+/// talks to clusters.
+fn pure_folders() -> &'static [&'static str] {
+    &FOLDERS[..FOLDERS.len() - 2]
 }
 
 struct SourceFile {
@@ -228,29 +230,30 @@ fn only_the_first_and_last_stages_use_the_disk() {
 }
 
 #[test]
-fn only_apply_uses_the_network_the_clock_or_randomness() {
-    let words = [
-        "std::env",
-        "TcpStream",
-        "TcpListener",
-        "UdpSocket",
-        "ToSocketAddrs",
-        "std::time",
-        "SystemTime",
-        "Instant",
-        "rand::",
-        "fastrand",
-        "kube::",
-        "tokio::",
-    ];
-    for folder in offline_folders() {
+fn only_apply_uses_the_network() {
+    let words = ["std::env", "TcpStream", "TcpListener", "UdpSocket", "ToSocketAddrs", "kube::", "tokio::"];
+    for folder in pure_folders().iter().chain(&["credentials"]) {
         assert_without(folder, &words);
     }
 }
 
 #[test]
+fn only_credentials_and_apply_use_the_clock_or_randomness() {
+    let words = ["std::time", "SystemTime", "Instant", "rand::", "fastrand", "aws_lc_rs", "rcgen"];
+    for folder in pure_folders() {
+        assert_without(folder, &words);
+    }
+}
+
+/// Keys and certificates do not end up on the disk or in a log.
+#[test]
+fn credentials_have_no_disk_log_or_async_code() {
+    assert_without("credentials", &["std::fs", "File::", "tracing::", "log::", "println!", "async ", ".await"]);
+}
+
+#[test]
 fn pure_stages_do_not_log() {
-    for folder in offline_folders() {
+    for folder in pure_folders() {
         assert_without(folder, &["tracing::", "log::"]);
     }
 }

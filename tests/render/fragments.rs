@@ -196,9 +196,16 @@ fn an_issued_kubeconfig_needs_all_its_fields() {
     project.assert_render_error(
         "mc",
         r"
-        error: profiles/fragments/key.yaml:10:5: a field of the IssuedKubeconfig is missing or invalid
+        error: profiles/fragments/key.yaml:13:11: the `spec` of an IssuedKubeconfig needs the field `server`
           object: IssuedKubeconfig.transship.openshift.io/k in ns
-          help: write `spec: {cluster: guest, as: {namespace: …, serviceAccount: …}}`
+        error: profiles/fragments/key.yaml:13:11: the `spec` of an IssuedKubeconfig needs the field `authority`
+          object: IssuedKubeconfig.transship.openshift.io/k in ns
+        error: profiles/fragments/key.yaml:13:11: the `spec` of an IssuedKubeconfig needs the field `as`
+          object: IssuedKubeconfig.transship.openshift.io/k in ns
+        error: profiles/fragments/key.yaml:13:12: the `spec` of an IssuedKubeconfig has no field `cluster`
+          object: IssuedKubeconfig.transship.openshift.io/k in ns
+          help: its fields are server, authority, signer, as
+        4 errors
         ",
     );
 }

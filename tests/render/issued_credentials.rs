@@ -51,7 +51,7 @@ fn each_cloud_has_its_keys() {
         let annotation = secret["metadata"]["annotations"]["transship.openshift.io/issued"].clone();
         (secret["data"].clone(), annotation)
     };
-    assert_eq!(keys("spec: {aws: {}}"), (json!({"credentials": ""}), json!("credentials for aws")));
+    assert_eq!(keys("spec: {aws: {}}"), (json!({"credentials": ""}), json!(r#"{"credentials":{"aws":{"tokenFile":"/var/run/secrets/openshift/serviceaccount/token"}}}"#)));
     assert_eq!(
         keys("spec: {azure: {clientID: 01234567-89ab-cdef-0123-456789abcdef}}"),
         (
@@ -62,12 +62,12 @@ fn each_cloud_has_its_keys() {
                 "azure_subscription_id": "",
                 "azure_tenant_id": "",
             }),
-            json!("credentials for azure as 01234567-89ab-cdef-0123-456789abcdef")
+            json!(r#"{"credentials":{"azure":{"clientID":"01234567-89ab-cdef-0123-456789abcdef","tokenFile":"/var/run/secrets/openshift/serviceaccount/token"}}}"#)
         )
     );
     assert_eq!(
         keys("spec: {gcp: {tokenFile: /token}}"),
-        (json!({"service_account.json": ""}), json!("credentials for gcp"))
+        (json!({"service_account.json": ""}), json!(r#"{"credentials":{"gcp":{"tokenFile":"/token"}}}"#))
     );
 }
 
@@ -82,7 +82,8 @@ fn a_field_whose_parameter_has_no_value_is_absent() {
 #[test]
 fn a_declaration_names_one_cloud() {
     let help = "  help: write `spec: {aws: {roleARN: …, region: …}}`, or the fields of `azure` or `gcp`\n";
-    for spec in ["", "spec: {}", "spec: aws"] {
+    assert_refused("", &format!("the IssuedCredentials has no `spec`{OBJECT}  help: say in it what to issue\n"));
+    for spec in ["spec: {}", "spec: aws"] {
         assert_refused(spec, &format!("the IssuedCredentials are for no cloud{OBJECT}{help}"));
     }
     assert_refused(
@@ -147,10 +148,8 @@ fn the_role_of_the_ebs_driver_is_that_of_the_hosted_control_plane() {
     let role = "arn:aws:iam::123456789012:role/a-ebs";
     let objects = secret_of_ebs(role).json();
     let secret = objects.iter().find(|object| object["metadata"]["name"] == "ebs-cloud-credentials").unwrap();
-    assert_eq!(
-        secret["metadata"]["annotations"]["transship.openshift.io/issued"],
-        format!("credentials for aws as {role}")
-    );
+    let expected = r#"{"credentials":{"aws":{"issuerURL":"https://issuer.example/a","region":"eu-west-1","roleARN":"arn:aws:iam::123456789012:role/a-ebs","tokenFile":"/var/run/secrets/openshift/serviceaccount/token"}}}"#;
+    assert_eq!(secret["metadata"]["annotations"]["transship.openshift.io/issued"], expected);
     let error = secret_of_ebs("arn:aws:iam::123456789012:user/a").refusal();
     assert!(error.contains("the parameter `aws.storageRoleARN` must be text that matches"), "{error}");
 }

@@ -11,9 +11,8 @@ use crate::support::{TestProject, find, names, repository, run_in};
 /// The values of the parameter `operands`.
 const OPERANDS: [&str; 3] = ["operator", "driver-operators", "ours"];
 
-/// The arguments for a release whose snapshot operator runs a webhook. The authority that signed the webhook's certificate is
-/// different for each hosted control plane.
-const WEBHOOK: [&str; 4] = ["--params", "profiles/sets/design-2022.yaml", "--set", "hcp.caBundle=Q0E="];
+/// The arguments for a release whose snapshot operator runs a webhook.
+const WEBHOOK: [&str; 2] = ["--params", "profiles/sets/design-2022.yaml"];
 
 /// Renders the bundled payload.
 pub(crate) fn render_once(profile: &str, arguments: &[&str]) -> Vec<Value> {

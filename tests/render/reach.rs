@@ -111,15 +111,15 @@ adds:
   - apiVersion: transship.openshift.io/v1
     kind: IssuedKubeconfig
     metadata: {name: op-kubeconfig, namespace: op}
-    spec: {cluster: guest, as: {namespace: op, serviceAccount: op}}
+    spec: {server: 'https://api:6443', authority: root-ca, as: {namespace: op, serviceAccount: op}}
   - apiVersion: transship.openshift.io/v1
     kind: IssuedKubeconfig
     metadata: {name: root-kubeconfig, namespace: op}
-    spec: {cluster: guest, as: {namespace: other, serviceAccount: root}}
+    spec: {server: 'https://api:6443', authority: root-ca, as: {namespace: other, serviceAccount: root}}
   - apiVersion: transship.openshift.io/v1
     kind: IssuedKubeconfig
     metadata: {name: spare-kubeconfig, namespace: op}
-    spec: {cluster: guest, as: {namespace: other, serviceAccount: spare}}
+    spec: {server: 'https://api:6443', authority: root-ca, as: {namespace: other, serviceAccount: spare}}
 ";
 
 /// One line per path, sorted. The container `other` and the URL outside of the management cluster have none.
@@ -218,13 +218,19 @@ adds:
   - apiVersion: transship.openshift.io/v1
     kind: IssuedKubeconfig
     metadata: {{name: kubeconfig, namespace: op}}
-    spec: {{cluster: guest, as: {{namespace: op, serviceAccount: {account}}}}}
+    spec: {{server: 'https://api:6443', authority: root-ca, as: {{namespace: op, serviceAccount: {account}}}}}
 "
             ),
         )
         .profile("mc", "topology: two\ncluster: management\nnamespace: clusters-a\n")
         .profile("guest", "topology: two\ncluster: guest\n")
-        .checks("externals: [{objects: [Namespace/op], in: [guest], reason: the guest has it}]\n")
+        .checks(
+            r"
+            externals:
+            - {objects: [Namespace/op], in: [guest], reason: the guest has it}
+            - {objects: [Secret/root-ca], in: [mc], reason: someone else creates it}
+            ",
+        )
 }
 
 const REACH: &str = "golden/default/reach.txt";
@@ -304,7 +310,8 @@ fn update_does_not_replace_a_file_that_transship_did_not_write() {
     assert_eq!(project.read(REACH), "notes of a person\n");
 }
 
-/// The identities of the bundled payload that are administrators of the guest, or hold one of their kubeconfigs.
+/// The identities of the bundled payload that are administrators of the guest, or hold one of their kubeconfigs. With the
+/// parameter set own-signers, transship issues the kubeconfig of the administrator itself.
 #[test]
 fn only_the_storage_operator_administers_the_guest() {
     let run = run_in(&repository(), &["lint", "--report", "reach"], "");
@@ -317,6 +324,7 @@ fn only_the_storage_operator_administers_the_guest() {
         [
             "management Deployment/clusters-example/cluster-storage-operator, container cluster-storage-operator",
             "management Deployment/clusters-example/cluster-storage-operator, container wait-for-guest",
+            "management readers of Secret/clusters-example/service-network-admin-kubeconfig",
         ]
     );
 }

@@ -393,11 +393,6 @@ fn ibm_clouds_have_no_storage_operators_in_the_management_cluster() {
 /// No public authority signs the name of a Service.
 #[test]
 fn a_webhook_url_of_a_service_needs_a_ca() {
-    let client = |more: &[&str]| {
-        let objects = render(GUEST, more);
-        find(&objects, "ValidatingWebhookConfiguration", "snapshot.storage.k8s.io")["webhooks"][0]["clientConfig"].clone()
-    };
-    assert_eq!(client(&["--set", "hcp.caBundle=Q0E="])["caBundle"], "Q0E=");
     let webhook = |config: &str| {
         format!(
             "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\nmetadata: {{name: op, annotations: {{x: x}}}}\n\

@@ -245,17 +245,17 @@ fn the_guest_calls_the_webhook_by_its_url() {
     let config = |objects: &[Value]| {
         let config = find(objects, "ValidatingWebhookConfiguration", "snapshot.storage.k8s.io");
         assert_eq!(config["webhooks"].as_array().unwrap().len(), 1);
-        let injects = config["metadata"]["annotations"]["service.beta.openshift.io/inject-cabundle"].clone();
-        (config["webhooks"][0]["clientConfig"].clone(), injects)
+        let annotations = &config["metadata"]["annotations"];
+        let injects = annotations["service.beta.openshift.io/inject-cabundle"].clone();
+        let signer = annotations["transship.openshift.io/ca-bundle"].clone();
+        (config["webhooks"][0]["clientConfig"].clone(), injects, signer)
     };
     let service = json!({"service": {
         "name": "csi-snapshot-webhook", "namespace": STORAGE, "path": "/volumesnapshot", "port": 443,
     }});
-    assert_eq!(config(standalone()), (service, json!("true")));
+    assert_eq!(config(standalone()), (service, json!("true"), Value::Null));
     let url = format!("https://csi-snapshot-webhook.{HOSTED}.svc:443/volumesnapshot");
-    assert_eq!(config(guest()), (json!({"url": url, "caBundle": "Q0E="}), Value::Null));
-    let trusting = render(GUEST, &["--set", "hcp.caBundle=Q0I="]);
-    assert_eq!(config(&trusting), (json!({"url": url, "caBundle": "Q0I="}), Value::Null));
+    assert_eq!(config(guest()), (json!({"url": url}), Value::Null, json!("root-ca")));
 }
 
 #[test]

@@ -255,6 +255,10 @@ fn every_mistake_of_the_review_is_found_or_cannot_be_decided() {
     assert_eq!((found, undecidable), (87, vec!["root in the image".to_owned()]));
 }
 
+const GUEST_HAS_NAMESPACE: &str = "{objects: [Namespace/op], in: [guest], reason: the guest has it}";
+const GUEST_HAS_ACCOUNT: &str = "{objects: [ServiceAccount/op/other], in: [guest], reason: the guest has it}";
+const HAS_SIGNER: &str = "{objects: [Secret/root-ca], in: [mc], reason: someone else creates it}";
+
 /// A project whose page issues a kubeconfig for this identity.
 fn with_kubeconfig(identity: &str) -> TestProject {
     TestProject::new()
@@ -274,13 +278,13 @@ adds:
   - apiVersion: transship.openshift.io/v1
     kind: IssuedKubeconfig
     metadata: {{name: kubeconfig, namespace: op}}
-    spec: {{cluster: guest, as: {identity}}}
+    spec: {{server: 'https://api:6443', authority: root-ca, as: {identity}}}
 "
             ),
         )
         .profile("mc", "topology: two\ncluster: management\nnamespace: clusters-a\n")
         .profile("guest", "topology: two\ncluster: guest\n")
-        .checks("externals: [{objects: [Namespace/op], in: [guest], reason: the guest has it}]\n")
+        .checks(&format!("externals: [{GUEST_HAS_NAMESPACE}, {HAS_SIGNER}]\n"))
 }
 
 #[test]
@@ -327,7 +331,7 @@ fn a_kubeconfig_for_an_account_that_the_guest_does_not_have_is_found() {
         "\
 error[missing-object]: payload/op/component.yaml:9:5: the kubeconfig is for the ServiceAccount `op` in the namespace `hcp-namespace`, which the guest does not have
   object: Secret/kubeconfig in clusters-a
-  note: the issuer cannot issue it, or issues it for an account without rights
+  note: it would be for an account without rights
   note: found in mc
   help: add the ServiceAccount to the guest, or correct `as`
 "
@@ -340,7 +344,7 @@ error[missing-object]: payload/op/component.yaml:9:5: the kubeconfig is for the 
 #[test]
 fn a_kubeconfig_may_be_for_an_account_that_someone_else_creates() {
     let project = with_kubeconfig("{namespace: op, serviceAccount: other}").checks(
-        "externals: [{objects: [Namespace/op, ServiceAccount/op/other], in: [guest], reason: the guest has them}]\n",
+        &format!("externals: [{GUEST_HAS_NAMESPACE}, {HAS_SIGNER}, {GUEST_HAS_ACCOUNT}]\n"),
     );
     let run = lint(&project);
     assert_eq!((run.code, run.stdout.as_str()), (0, ""), "{}", run.stderr);

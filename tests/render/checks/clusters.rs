@@ -41,7 +41,7 @@ fn an_issued_kubeconfig_is_not_allowed_in_the_guest() {
           - apiVersion: transship.openshift.io/v1
             kind: IssuedKubeconfig
             metadata: {name: issued, namespace: op}
-            spec: {cluster: guest, as: {namespace: op, serviceAccount: op}}
+            spec: {server: 'https://api:6443', authority: root-ca, as: {namespace: op, serviceAccount: op}}
         ";
     let run = two_clusters_with_page(&valid("two.yaml"), page).lint(&["--profile", "guest"]);
     assert_eq!(

@@ -91,15 +91,16 @@ fn a_certificate_is_issued_for_the_service_that_asks_for_it() {
     let silent = SERVICE.replace("hook", "silent");
     let project = project_in_management(&format!("{request}{silent}"), "");
     let mc = project.render(MC);
-    let issued = "certificate for hook, hook.clusters-example.svc, hook.clusters-example.svc.cluster.local, localhost signed by root-ca";
+    let issued = r#"{"certificate":{"dnsNames":["hook","hook.clusters-example.svc","hook.clusters-example.svc.cluster.local","localhost"],"signer":"root-ca"}}"#;
     assert_eq!(
         *find(&mc, "Secret", "c"),
         json!({
             "apiVersion": "v1",
-            "data": {"tls.crt": "", "tls.key": ""},
+            "data": {"ca.crt": "", "tls.crt": "", "tls.key": ""},
             "kind": "Secret",
             "metadata": {
                 "annotations": {"transship.openshift.io/issued": issued},
+                "labels": {"transship.openshift.io/issued": "certificate"},
                 "name": "c",
                 "namespace": "clusters-example",
             },

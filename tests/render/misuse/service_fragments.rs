@@ -6,7 +6,7 @@ use super::{
     GUEST, MC, SERVICE, STANDALONE, WEBHOOKS, assert_contradiction, assert_misuse, project_in_management,
     project_with_use, use_of,
 };
-use crate::support::find;
+use crate::support::{find, names};
 
 const CONVERSION: &str = r"apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -26,13 +26,15 @@ spec:
 #[test]
 fn a_conversion_webhook_is_called_by_url_in_the_guest() {
     let project = project_in_management(&format!("{CONVERSION}{SERVICE}"), "");
-    let guest = project.render_with(GUEST, &["--set", "hcp.caBundle=QUJD"]);
+    let guest = project.render(GUEST);
+    let crd = find(&guest, "CustomResourceDefinition", "xs.x.y");
+    assert_eq!(crd["metadata"]["annotations"], json!({"transship.openshift.io/ca-bundle": "root-ca"}));
     assert_eq!(
-        find(&guest, "CustomResourceDefinition", "xs.x.y")["spec"]["conversion"],
+        crd["spec"]["conversion"],
         json!({
             "strategy": "Webhook",
             "webhook": {
-                "clientConfig": {"caBundle": "QUJD", "url": "https://hook.clusters-example.svc:443/convert"},
+                "clientConfig": {"url": "https://hook.clusters-example.svc:443/convert"},
                 "conversionReviewVersions": ["v1"],
             },
         })
@@ -154,17 +156,18 @@ fn a_certificate_is_issued_where_no_service_ca_runs() {
     let usage = "serving-cert: {service: Service/hook, secret: c}";
     let project = project_with_use(SERVICE, usage);
     let mc = project.render(MC);
-    assert_eq!(mc.len(), 2);
+    assert_eq!(names(&mc), ["ConfigMap/serving-ca-bundle", "Service/hook", "Secret/c"]);
     assert_eq!(
         *find(&mc, "Secret", "c"),
         json!({
             "apiVersion": "v1",
-            "data": {"tls.crt": "", "tls.key": ""},
+            "data": {"ca.crt": "", "tls.crt": "", "tls.key": ""},
             "kind": "Secret",
             "metadata": {
                 "annotations": {
-                    "transship.openshift.io/issued": "certificate for hook, hook.clusters-example.svc, hook.clusters-example.svc.cluster.local, localhost signed by root-ca",
+                    "transship.openshift.io/issued": r#"{"certificate":{"dnsNames":["hook","hook.clusters-example.svc","hook.clusters-example.svc.cluster.local","localhost"],"signer":"root-ca"}}"#,
                 },
+                "labels": {"transship.openshift.io/issued": "certificate"},
                 "name": "c",
                 "namespace": "clusters-example",
             },

@@ -87,9 +87,10 @@ fn listed(list: &Value, set: &str, profile: &str, actual: &Fields) -> Fields {
 }
 
 /// The sets and their profiles. The other sets only choose a value of `operands`, or a release.
-const SETS: [(&str, &[&str]); 5] = [
+const SETS: [(&str, &[&str]); 6] = [
     ("no-nodes", &["hypershift-mc", "hypershift-guest"]),
     ("not-openshift", &["hypershift-mc"]),
+    ("own-signers", &["hypershift-mc"]),
     ("proxy", &["standalone", "hypershift-mc", "hypershift-guest"]),
     ("single-node", &["standalone"]),
     ("single-replica", &["hypershift-mc"]),

@@ -11,7 +11,7 @@ const WITH_WEBHOOK: &str = r"
 apiVersion: transship.openshift.io/v1
 kind: Parameters
 metadata: {name: default}
-values: {operands: ours, snapshot: {webhook: true}, hcp: {caBundle: Q0E=}}
+values: {operands: ours, snapshot: {webhook: true}}
 ";
 
 /// The storage payload of both topologies can be ordered, and the guest's webhook depends on its Service.

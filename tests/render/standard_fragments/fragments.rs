@@ -28,13 +28,14 @@ fn guest_api_passes_the_kubeconfig_as_a_flag_or_as_a_variable() {
         let other = item(&pod_spec(&mc, "d")["containers"], "other");
         assert_eq!(other.get("args"), None, "other containers stay unchanged");
         assert_eq!(other["volumeMounts"], json!([{"mountPath": "/tmp", "name": "tmp-dir"}]));
-        let issued = "kubeconfig for the guest cluster as system:serviceaccount:old:sa";
+        let issued = r#"{"kubeconfig":{"authority":"root-ca","server":"https://kube-apiserver:6443","signer":"cluster-signer-ca","user":"system:serviceaccount:old:sa"}}"#;
         assert_eq!(
             find(&mc, "Secret", "d-kubeconfig")["metadata"],
             json!({
                 "name": "d-kubeconfig",
                 "namespace": "clusters-example",
                 "annotations": {"transship.openshift.io/issued": issued},
+                "labels": {"transship.openshift.io/issued": "kubeconfig"},
             })
         );
         let standalone = project.render(STANDALONE);
@@ -150,13 +151,16 @@ fn webhook_url_replaces_the_service_of_a_webhook_in_the_guest() {
         find(&project.render(MC), "Service", "hook")["metadata"]["labels"],
         json!({"hypershift.openshift.io/allow-guest-webhooks": "true"})
     );
-    let guest = project.render_with(GUEST, &["--set", "hcp.caBundle=QUJD"]);
+    let guest = project.render(GUEST);
     let configuration = find(&guest, "ValidatingWebhookConfiguration", "v");
     assert_eq!(
         configuration["webhooks"][0]["clientConfig"],
-        json!({"caBundle": "QUJD", "url": "https://hook.clusters-example.svc:443/check"})
+        json!({"url": "https://hook.clusters-example.svc:443/check"})
     );
-    assert_eq!(configuration["metadata"].get("annotations"), None);
+    assert_eq!(
+        configuration["metadata"]["annotations"],
+        json!({"transship.openshift.io/ca-bundle": "root-ca"})
+    );
     let standalone = project.render(STANDALONE);
     let configuration = find(&standalone, "ValidatingWebhookConfiguration", "v");
     assert_eq!(configuration["webhooks"][0]["clientConfig"]["service"]["name"], "hook");
