@@ -156,11 +156,12 @@ fn an_issued_kubeconfig_is_a_secret_without_a_value() {
             kind: IssuedKubeconfig
             metadata: {name: k}
             spec:
-              cluster: guest
+              server: https://api:6443
+              authority: root-ca
               as: {namespace: '${workload.namespace}', serviceAccount: '${workload.serviceAccount}'}
         ",
     );
-    let issued = "kubeconfig for the guest cluster as system:serviceaccount:ns:sa";
+    let issued = r#"{"kubeconfig":{"authority":"root-ca","server":"https://api:6443","token":true,"user":"system:serviceaccount:ns:sa"}}"#;
     assert_eq!(
         project.render("mc")[0],
         json!({
@@ -171,6 +172,7 @@ fn an_issued_kubeconfig_is_a_secret_without_a_value() {
                 "name": "k",
                 "namespace": "ns",
                 "annotations": {"transship.openshift.io/issued": issued},
+                "labels": {"transship.openshift.io/issued": "kubeconfig"},
             },
             "data": {"kubeconfig": ""},
         })

@@ -189,7 +189,7 @@ const CERTIFICATE: &str = r"
       - apiVersion: transship.openshift.io/v1
         kind: IssuedCertificate
         metadata: {name: '${secret}', namespace: '${service.namespace}'}
-        spec: {signer: ca, dnsNames: ['${service.name}', '${service.kind}.${service.apiVersion}']}
+        spec: {signer: ca, service: '${service.name}', dnsNames: ['${service.apiVersion}.${service.namespace}.example']}
     ";
 
 #[test]
@@ -211,7 +211,7 @@ fn both_annotations_ask_for_a_serving_certificate() {
             .mc_and_guest("intents: {serving-cert: cert}", "")
             .fragment("cert", CERTIFICATE)
             .render("mc");
-        let issued = "certificate for s, Service.v1 signed by ca";
+        let issued = r#"{"certificate":{"dnsNames":["s","s.ns.svc","s.ns.svc.cluster.local","localhost","v1.ns.example"],"signer":"ca"}}"#;
         assert_eq!(
             mc,
             [
@@ -223,8 +223,9 @@ fn both_annotations_ask_for_a_serving_certificate() {
                         "name": "cert",
                         "namespace": "ns",
                         "annotations": {"transship.openshift.io/issued": issued},
+                        "labels": {"transship.openshift.io/issued": "certificate"},
                     },
-                    "data": {"tls.crt": "", "tls.key": ""},
+                    "data": {"ca.crt": "", "tls.crt": "", "tls.key": ""},
                 }),
                 json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s", "namespace": "ns"}}),
             ],

@@ -37,7 +37,8 @@ fn findings(project: &TestProject) -> Vec<Value> {
     findings
 }
 
-const KUBECONFIG: &str = "{cluster: management, as: {namespace: ns, serviceAccount: sa}}";
+const KUBECONFIG: &str =
+    "{server: 'https://api:6443', authority: root-ca, as: {namespace: ns, serviceAccount: sa}}";
 const ANNOTATION: &str = "/metadata/annotations/transship.openshift.io~1issued";
 
 #[test]

@@ -205,7 +205,13 @@ pub(crate) fn assert_beside_operator(home: &str, objects: &[(&str, &str)]) {
 pub(crate) fn assert_kubeconfigs(home: &str, secrets: &[(&str, &str)]) {
     for (secret, account) in secrets {
         let found = find(management(), "Secret", secret);
-        let issued = format!("kubeconfig for the guest cluster as system:serviceaccount:{home}:{account}");
+        let issued = json!({"kubeconfig": {
+            "authority": "root-ca",
+            "server": "https://kube-apiserver:6443",
+            "signer": "cluster-signer-ca",
+            "user": format!("system:serviceaccount:{home}:{account}"),
+        }})
+        .to_string();
         assert_eq!(found["metadata"]["annotations"]["transship.openshift.io/issued"], issued);
         assert_eq!(found["data"], json!({"kubeconfig": ""}));
         assert_eq!(find(guest(), "ServiceAccount", account)["metadata"]["namespace"], home);
@@ -226,11 +232,10 @@ pub(crate) fn assert_certificate(service: &str, secret: &str, workload: &str, co
     assert_eq!(asks(management()), [Value::Null, Value::Null], "{service}");
     let found = find(management(), "Secret", secret);
     assert_eq!(found["type"], "kubernetes.io/tls");
-    assert_eq!(found["data"], json!({"tls.crt": "", "tls.key": ""}));
-    let issued = format!(
-        "certificate for {service}, {service}.{HOSTED}.svc, {service}.{HOSTED}.svc.cluster.local, localhost \
-         signed by root-ca"
-    );
+    assert_eq!(found["data"], json!({"ca.crt": "", "tls.crt": "", "tls.key": ""}));
+    let (short, long) = (format!("{service}.{HOSTED}.svc"), format!("{service}.{HOSTED}.svc.cluster.local"));
+    let names = [service, &short, &long, "localhost"];
+    let issued = json!({"certificate": {"dnsNames": names, "signer": "root-ca"}}).to_string();
     assert_eq!(found["metadata"]["annotations"]["transship.openshift.io/issued"], issued);
     for objects in [standalone(), management()] {
         let volume = volume_at(find(objects, "Deployment", workload), container, path);

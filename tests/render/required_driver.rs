@@ -103,7 +103,8 @@ fn operator_and_driver_share_the_cloud_credentials() {
     let secret = find(management(), "Secret", name);
     assert_eq!(secret["data"], json!({"credentials": ""}));
     let issued = &secret["metadata"]["annotations"]["transship.openshift.io/issued"];
-    assert_eq!(issued, "credentials for aws", "the role has no default");
+    let expected = r#"{"credentials":{"aws":{"region":"us-east-1","tokenFile":"/var/run/secrets/openshift/serviceaccount/token"}}}"#;
+    assert_eq!(issued, expected, "the role has no default");
     for (workload, part, path) in
         [(OPERATOR, OPERATOR, "/etc/cloud-credentials"), (CONTROLLER, "csi-driver", "/var/run/secrets/aws")]
     {

@@ -82,7 +82,7 @@ fn snapshot_operator_and_controller_serve_metrics_with_certificates() {
 /// management cluster, Prometheus has this certificate of its own.
 fn assert_collected(monitor: &str, service: &str, certificate: &Value) {
     let service_ca = json!({"caFile": "/etc/prometheus/configmaps/serving-certs-ca-bundle/service-ca.crt"});
-    let mut root_ca = json!({"ca": {"configMap": {"name": "root-ca", "key": "ca.crt"}}});
+    let mut root_ca = json!({"ca": {"configMap": {"name": "serving-ca-bundle", "key": "ca-bundle.crt"}}});
     root_ca.as_object_mut().unwrap().extend(certificate.as_object().unwrap().clone());
     for (objects, namespace, trust) in [(standalone(), STORAGE, service_ca), (management(), HOSTED, root_ca)]
     {

@@ -291,30 +291,31 @@ adds:
 fn a_kubeconfig_for_an_identity_that_cannot_exist_is_refused() {
     let error = |message: &str| {
         format!(
-            "error: payload/op/component.yaml:9:5: {message}\n  object: IssuedKubeconfig.transship.openshift.io/kubeconfig in op\n"
+            "error: payload/op/component.yaml:12:{message}\n  object: IssuedKubeconfig.transship.openshift.io/kubeconfig in op\n"
         )
     };
     for (identity, message) in [
-        ("{namespace: '', serviceAccount: op}", "the identity of the IssuedKubeconfig has no namespace"),
+        ("{namespace: '', serviceAccount: op}", "76: the ServiceAccount in `as` has no namespace"),
+        ("{serviceAccount: op}", "64: the ServiceAccount in `as` has no namespace"),
         (
             "{namespace: HCP_NAMESPACE, serviceAccount: op}",
-            "the identity of the IssuedKubeconfig is in `HCP_NAMESPACE`, which is not a valid name for a namespace",
+            "76: `as.namespace` is `HCP_NAMESPACE`, which is not a valid name for a namespace",
         ),
         (
             "{namespace: <namespace>, serviceAccount: op}",
-            "the identity of the IssuedKubeconfig is in `<namespace>`, which is not a valid name for a namespace",
+            "76: `as.namespace` is `<namespace>`, which is not a valid name for a namespace",
         ),
         (
             "{namespace: op, serviceAccount: default}",
-            "the IssuedKubeconfig is for the ServiceAccount `default`",
+            "96: the kubeconfig is for the ServiceAccount `default`",
         ),
         (
             "{namespace: op, serviceAccount: ''}",
-            "the IssuedKubeconfig is for ``, which is not a valid name for a ServiceAccount",
+            "96: `` is not a valid name for a ServiceAccount",
         ),
         (
             "{namespace: op, serviceAccount: 'op:admin'}",
-            "the IssuedKubeconfig is for `op:admin`, which is not a valid name for a ServiceAccount",
+            "96: `op:admin` is not a valid name for a ServiceAccount",
         ),
     ] {
         let output = with_kubeconfig(identity).render_error("mc");
