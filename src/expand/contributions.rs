@@ -194,13 +194,19 @@ fn workload_of(variables: &Variables<'_>, mark: Mark) -> Result<ObjectId, Diagno
 
 /// Returns whether a page, or a fragment that it may use, adds an object that a selector selects in any profile.
 pub(crate) fn may_add(page: &Page, profiles: &Profiles, selector: &Selector) -> bool {
+    any_addition(page, profiles, &|addition| adds_object(addition, selector))
+}
+
+/// Returns whether an addition of a page, or of a fragment that it may use in any profile, is of some kind.
+pub(super) fn any_addition(page: &Page, profiles: &Profiles, is_wanted: &dyn Fn(&Addition) -> bool) -> bool {
+    let any = |additions: &[Marked<Addition>]| additions.iter().any(|addition| is_wanted(&addition.value));
     let mut waiting = uses_of(&page.adds, &page.uses);
     for rule in profiles.iter().flat_map(|profile| profile.intents.0.values()) {
         if let IntentRule::Fragment(name) = &rule.value {
             waiting.push(name);
         }
     }
-    if adds_object(&page.adds, selector) {
+    if any(&page.adds) {
         return true;
     }
     let mut seen = BTreeSet::new();
@@ -209,7 +215,7 @@ pub(crate) fn may_add(page: &Page, profiles: &Profiles, selector: &Selector) -> 
         if !seen.insert(name) {
             continue;
         }
-        if adds_object(&fragment.body.adds, selector) {
+        if any(&fragment.body.adds) {
             return true;
         }
         waiting.extend(uses_of(&fragment.body.adds, &fragment.body.uses));
@@ -223,9 +229,11 @@ fn uses_of<'p>(additions: &'p [Marked<Addition>], uses: &'p [Marked<Use>]) -> Ve
     uses.iter().chain(nested).map(|entry| entry.value.fragment.as_str()).collect()
 }
 
-fn adds_object(additions: &[Marked<Addition>], selector: &Selector) -> bool {
-    additions.iter().flat_map(|addition| &addition.value.objects).any(|node| {
+fn adds_object(addition: &Addition, selector: &Selector) -> bool {
+    addition.objects.iter().any(|node| {
         let kind = node.get("kind").and_then(Node::as_str);
+        // Declarations of issued objects become Secrets.
+        let kind = kind.map(|kind| if kind.starts_with("Issued") { "Secret" } else { kind });
         let name = node.get("metadata").and_then(|metadata| metadata.get("name")).and_then(Node::as_str);
         // A name with `${…}` can become any name.
         let has_name = |wanted: &String| name.is_none_or(|name| name == wanted || name.contains("${"));

@@ -9,6 +9,7 @@ mod manifests;
 mod name_check;
 mod patches;
 mod pod_context;
+mod reload_targets;
 mod variables;
 
 use std::collections::BTreeSet;
@@ -26,6 +27,7 @@ pub(crate) use manifests::{Expanded, FragmentPlacement, expand};
 pub(crate) use name_check::check_names;
 pub(crate) use patches::patches;
 pub(crate) use pod_context::{PodContext, policy_uses_bindings, policy_uses_config};
+pub(crate) use reload_targets::{may_reload, mentions};
 pub(crate) use variables::{ContainerScope, Variables, Workload};
 
 /// The input of a rendering.

@@ -6,8 +6,8 @@ use super::built_in::BuiltIn;
 use crate::language::template::names;
 use crate::language::{Page, Profile};
 use crate::object::{
-    ALL_SERVICE_ACCOUNTS, ConfigContent, ConfigHash, ConfigPart, Object, ObjectId, REFERENCE_RULES, Reference,
-    RequiredPart, service_account_of,
+    ALL_SERVICE_ACCOUNTS, ConfigContent, ConfigHash, ConfigPart, Object, ObjectId, REFERENCE_RULES,
+    Reference, RequiredPart, service_account_of,
 };
 use crate::yaml::{Node, Sensitivity, Value, json};
 

@@ -84,7 +84,9 @@ impl Typed for Reloads {
         for entry in map {
             String::read(&entry.value, reader);
             let Some(value) = read_selector(&entry.key, entry.mark, reader) else { continue };
-            if !matches!(value.kind.as_str(), "ConfigMap" | "Secret") || value.name.is_none() {
+            let is_config = matches!(value.kind.as_str(), "ConfigMap" | "Secret")
+                && value.group.as_deref().unwrap_or_default().is_empty();
+            if !is_config || value.name.is_none() {
                 reader.error(entry.mark, format!("`{}` names no ConfigMap and no Secret", entry.key)).help =
                     Some("write `Secret/name:` or `ConfigMap/name:` with the reason".into());
             }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::left_out::{INCLUDE, LeaveOut, LeftOut, omitted};
 use super::{Exclusion, check};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
-use crate::expand::{Expanded, View, may_add};
+use crate::expand::{Expanded, View, may_add, may_reload, mentions};
 use crate::glob;
 use crate::language::{Marked, Place, Profile, Selector};
 use crate::object::{Cluster, ObjectId, Scope, Scopes};
@@ -246,7 +246,7 @@ impl Decider<'_> {
         Diagnostic::error(message).at(Location::of(mark, self.view.context.sources)).object(&manifest.id)
     }
 
-    /// Reports entries of `place`, `omit`, `moved` and `ignore` that match nothing in any profile.
+    /// Reports entries of `place`, `omit`, `moved`, `ignore` and `reloads` that match nothing in any profile.
     fn report_unmatched(&self, errors: &mut Diagnostics) {
         let payload = &self.view.payload;
         for (component, page) in &payload.pages {
@@ -260,6 +260,12 @@ impl Decider<'_> {
             }
             for (entry, omission) in page.omit.0.iter().chain(&page.moved.0) {
                 if !omission.optional {
+                    self.report_if_unmatched(entry, &manifests, errors);
+                }
+            }
+            for entry in &page.reloads.0 {
+                let in_manifest = manifests.iter().any(|manifest| mentions(&manifest.root, &entry.value));
+                if !in_manifest && !may_reload(page, self.view.context.profiles, &entry.value) {
                     self.report_if_unmatched(entry, &manifests, errors);
                 }
             }

@@ -199,7 +199,9 @@ impl Finder<'_> {
     fn holder(&self, identity: &GuestIdentity) -> ReachEnd {
         match identity {
             GuestIdentity::ServiceAccount { namespace, name } => self.account(namespace, name),
-            GuestIdentity::User { name, .. } => ReachEnd { cluster: self.other, name: format!("User/{name}") },
+            GuestIdentity::User { name, .. } => {
+                ReachEnd { cluster: self.other, name: format!("User/{name}") }
+            }
         }
     }
 
@@ -208,7 +210,10 @@ impl Finder<'_> {
         match identity {
             GuestIdentity::ServiceAccount { namespace, name } => rights_of(&self.grants, namespace, name),
             identity if identity.is_administrator() => "cluster-admin".to_owned(),
-            identity => format!("what the guest grants to {}", identity.groups().join(" and ")),
+            identity => {
+                let names = [vec![identity.user()], identity.groups()].concat();
+                format!("what the guest grants to {}", names.join(" and "))
+            }
         }
     }
 
