@@ -89,6 +89,8 @@ pub(super) fn check(root: &Field<'_>, report: &mut Report) {
 
 /// Checks how the API server calls a webhook by its URL.
 fn check_client(client: &Field<'_>, report: &mut Report) {
+    // `apply` fills in the authorities of the signer.
+    let is_filled_in = annotation(&client.object.root, CA_BUNDLE).is_some();
     let Some(url) = client.at("/url") else { return };
     let Some((scheme, rest)) = url.as_str().and_then(|text| text.split_once("://")) else { return };
     let host = rest.split(['/', ':']).next().unwrap_or_default();
@@ -99,18 +101,13 @@ fn check_client(client: &Field<'_>, report: &mut Report) {
                 .note("the API server rejects the object, because others could read and change the requests")
                 .help("use `https://`, and set `caBundle`"),
         );
-    } else if is_service && client.at("/caBundle").is_none() && !is_filled(client) {
+    } else if is_service && client.at("/caBundle").is_none() && !is_filled_in {
         report.add(
             insecure(&url, "the API server cannot verify the certificate of the webhook".to_owned())
                 .note("no public authority signs names of Services; with `failurePolicy: Ignore`, requests pass unchecked")
-                .help("set `caBundle` to the authority that signed the certificate, or name the signer in the annotation `transship.openshift.io/ca-bundle`"),
+                .help("set `caBundle`, or name the signer in the annotation `transship.openshift.io/ca-bundle`"),
         );
     }
-}
-
-/// Returns whether `apply` fills in the authorities of a signer.
-fn is_filled(client: &Field<'_>) -> bool {
-    annotation(&client.object.root, CA_BUNDLE).is_some()
 }
 
 fn check_skipped(field: &Field<'_>, report: &mut Report) {

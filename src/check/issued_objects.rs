@@ -36,7 +36,8 @@ fn check_signer(root: &Field<'_>, context: &CheckContext<'_>, signer: &str, repo
 }
 
 fn missing_signer(field: &Field<'_>, signer: &str, namespace: &str) -> Finding {
-    let message = format!("there is no Secret `{signer}` in the namespace `{namespace}`, which is the signer");
+    let message =
+        format!("there is no Secret `{signer}` in the namespace `{namespace}`, which is the signer");
     Finding::new(Check::MissingObject, field, message)
         .note("`apply` cannot issue certificates without it")
         .help("declare it under `externals` in checks.yaml, or let the profile create it under `signers`")
@@ -47,7 +48,8 @@ fn check_ca_bundle(root: &Field<'_>, context: &CheckContext<'_>, report: &mut Re
     let Some(annotations) = root.at("/metadata/annotations") else { return };
     let Some(annotation) = annotations.get(CA_BUNDLE) else { return };
     let Some(signer) = annotation.as_str() else { return };
-    let namespace = context.rendered.hosted_control_plane.as_deref().or(context.rendered.namespace.as_deref());
+    let namespace =
+        context.rendered.hosted_control_plane.as_deref().or(context.rendered.namespace.as_deref());
     let Some(namespace) = namespace else {
         let message = format!("the signer `{signer}` has no namespace");
         report.add(
@@ -71,7 +73,8 @@ fn check_identity(root: &Field<'_>, context: &CheckContext<'_>, report: &mut Rep
     if let Some(IssuedOrigin::Kubeconfig(kubeconfig)) = &root.object.issued
         && kubeconfig.identity.is_administrator()
     {
-        let message = format!("the kubeconfig is for `{}`, who administers the guest", kubeconfig.identity.user());
+        let message =
+            format!("the kubeconfig is for `{}`, who administers the guest", kubeconfig.identity.user());
         report.add(
             Finding::new(Check::GuestAdmin, root, message)
                 .note("an attacker who reads it controls the guest, with all its data")

@@ -118,7 +118,9 @@ fn read<S: Typed, T>(
 impl KubeconfigSpec {
     fn origin(self, _: Mark, reader: &mut Reader<'_>) -> Option<IssuedKubeconfig> {
         let server = self.server.value;
-        if !server.starts_with("https://") || server.chars().any(|char| char.is_whitespace() || char.is_control()) {
+        if !server.starts_with("https://")
+            || server.chars().any(|char| char.is_whitespace() || char.is_control())
+        {
             reader.error(self.server.mark, format!("`{server}` is not the URL of an API server")).help =
                 Some("write it as https://NAME:PORT".into());
         }
@@ -148,7 +150,10 @@ impl IdentitySpec {
                 let mut groups = Vec::new();
                 for name in std::iter::once(&user).chain(&self.groups) {
                     if name.value.is_empty() || name.value.chars().any(char::is_control) {
-                        reader.error(name.mark, "the name of a user or group must not be empty or have control characters");
+                        reader.error(
+                            name.mark,
+                            "the name of a user or group must not be empty or have control characters",
+                        );
                     }
                 }
                 if self.groups.len() > MAX_GROUPS {
@@ -158,8 +163,9 @@ impl IdentitySpec {
                 Some(GuestIdentity::User { name: user.value, groups })
             }
             _ => {
-                reader.error(mark, "`as` must name either a ServiceAccount or a user").help =
-                    Some("write `as: {namespace: …, serviceAccount: …}` or `as: {user: …, groups: […]}`".into());
+                reader.error(mark, "`as` must name either a ServiceAccount or a user").help = Some(
+                    "write `as: {namespace: …, serviceAccount: …}` or `as: {user: …, groups: […]}`".into(),
+                );
                 None
             }
         }
@@ -167,25 +173,25 @@ impl IdentitySpec {
 }
 
 /// Returns the namespace of a ServiceAccount. Reports one that cannot exist.
-fn check_namespace(
-    namespace: Option<Marked<String>>,
-    mark: Mark,
-    reader: &mut Reader<'_>,
-) -> Option<String> {
+fn check_namespace(namespace: Option<Marked<String>>, mark: Mark, reader: &mut Reader<'_>) -> Option<String> {
     let namespace = namespace.unwrap_or(Marked { value: String::new(), mark });
     if namespace.value.is_empty() {
         let error = reader.error(namespace.mark, "the ServiceAccount in `as` has no namespace");
-        error.notes.push("the kubeconfig would be for system:serviceaccount::…, which is not a ServiceAccount".into());
+        error.notes.push(
+            "the kubeconfig would be for system:serviceaccount::…, which is not a ServiceAccount".into(),
+        );
         error.help = Some(
             "set `as.namespace`; `${workload.namespace}` is empty if the manifest of the workload has no namespace".into(),
         );
         return None;
     }
     if !DnsLabel::is_valid(&namespace.value) {
-        let message = format!("`as.namespace` is `{}`, which is not a valid name for a namespace", namespace.value);
+        let message =
+            format!("`as.namespace` is `{}`, which is not a valid name for a namespace", namespace.value);
         let error = reader.error(namespace.mark, message);
         error.notes.push("it looks like a placeholder that nothing replaced".into());
-        error.help = Some("write the name of a namespace, or a parameter such as `${workload.namespace}`".into());
+        error.help =
+            Some("write the name of a namespace, or a parameter such as `${workload.namespace}`".into());
         return None;
     }
     Some(namespace.value)
@@ -216,7 +222,8 @@ impl CertificateSpec {
             }
         }
         if self.service.is_none() && self.dns_names.is_empty() {
-            reader.error(mark, "the certificate has no name").help = Some("set `service` or `dnsNames`".into());
+            reader.error(mark, "the certificate has no name").help =
+                Some("set `service` or `dnsNames`".into());
             return None;
         }
         Some(IssuedCertificate {

@@ -50,7 +50,9 @@ impl ConfigHash {
             let content = match &part.content {
                 ConfigContent::External => "external".to_owned(),
                 ConfigContent::Rendered(digest) => digest.to_string(),
-                ConfigContent::Issued => issued(part).map_or_else(|| "issued".to_owned(), |digest| digest.to_string()),
+                ConfigContent::Issued => {
+                    issued(part).map_or_else(|| "issued".to_owned(), |digest| digest.to_string())
+                }
             };
             hasher.add(&content);
         }

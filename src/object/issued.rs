@@ -187,7 +187,9 @@ impl IssuedOrigin {
     /// Returns the Secrets of the signers that it needs.
     pub(crate) fn signers(&self) -> Vec<&str> {
         match self {
-            Self::Kubeconfig(IssuedKubeconfig { authority, proof: Proof::Certificate { signer }, .. }) => {
+            Self::Kubeconfig(IssuedKubeconfig {
+                authority, proof: Proof::Certificate { signer }, ..
+            }) => {
                 vec![authority, signer]
             }
             Self::Kubeconfig(IssuedKubeconfig { authority, .. }) => vec![authority],
@@ -210,7 +212,8 @@ impl IssuedOrigin {
 
 impl IssuedKubeconfig {
     fn to_json(&self) -> Json {
-        let mut json = json!({"server": self.server, "authority": self.authority, "user": self.identity.user()});
+        let mut json =
+            json!({"server": self.server, "authority": self.authority, "user": self.identity.user()});
         match &self.proof {
             Proof::Certificate { signer } => json["signer"] = json!(signer),
             Proof::Token => json["token"] = json!(true),

@@ -102,7 +102,11 @@ fn finish_cluster<'a>(cluster: WithIntents<'a>, uses: &mut PatchUses) -> Result<
 }
 
 /// Turns declarations into issued objects, and adds the objects of the signers that they use.
-fn issue(components: &mut Vec<Component>, view: &View<'_>, namespace: Option<&str>) -> Result<(), Diagnostics> {
+fn issue(
+    components: &mut Vec<Component>,
+    view: &View<'_>,
+    namespace: Option<&str>,
+) -> Result<(), Diagnostics> {
     let mut errors = Diagnostics::default();
     for component in components.iter_mut() {
         let created = issued::create_secrets(&mut component.objects, view.context.sources);

@@ -47,7 +47,8 @@ fn origin_of(object: &Object, sources: &Sources) -> Result<IssuedOrigin, Diagnos
 pub(super) fn become_issued(object: &mut Object, origin: IssuedOrigin) {
     let mark = object.root.mark;
     let data = map(origin.keys().iter().map(|key| (*key, text("", mark))), mark);
-    let mut metadata = object.root.get("metadata").cloned().unwrap_or(Node::new(Value::Map(Map::default()), mark));
+    let mut metadata =
+        object.root.get("metadata").cloned().unwrap_or(Node::new(Value::Map(Map::default()), mark));
     let labels = map([(ISSUED, text(origin.word(), mark))], mark);
     patch::merge(&mut metadata, &map([("labels", labels)], mark));
     let kind = origin.kind();
@@ -68,26 +69,29 @@ pub(super) fn become_issued(object: &mut Object, origin: IssuedOrigin) {
     kind.clone_into(&mut object.id.kind);
 }
 
-/// Writes the annotation of each issued object: what is issued, as JSON. It names the final namespace.
+/// Writes the label and the annotation of each issued object, whatever patches did to them. The annotation says what is
+/// issued, as JSON. It names the final namespace.
 pub(super) fn annotate(objects: &mut [Object]) {
     for object in objects {
         let Some(origin) = &object.issued else { continue };
         let json = serde_json::json!({origin.word(): origin.to_json(&object.id.namespace)}).to_string();
-        set_annotation(&mut object.root, ISSUED, &json);
+        set_metadata(&mut object.root, "annotations", &json);
+        set_metadata(&mut object.root, "labels", origin.word());
         object.history.record(&object.root, || Cause::Issued);
     }
 }
 
-fn set_annotation(root: &mut Node, key: &str, value: &str) {
+/// Sets the entry [`ISSUED`] of `metadata.annotations` or `metadata.labels`.
+fn set_metadata(root: &mut Node, field: &str, value: &str) {
     let mark = root.mark;
     let Some(Value::Map(metadata)) = root.get_mut("metadata").map(|node| &mut node.value) else { return };
-    let is_map = metadata.get("annotations").is_some_and(|annotations| annotations.as_map().is_some());
+    let is_map = metadata.get(field).is_some_and(|entries| entries.as_map().is_some());
     if !is_map {
         let empty = Node::new(Value::Map(Map::default()), mark);
-        metadata.insert(Entry { key: "annotations".into(), mark, value: empty });
+        metadata.insert(Entry { key: field.into(), mark, value: empty });
     }
-    if let Some(Value::Map(annotations)) = metadata.get_mut("annotations").map(|node| &mut node.value) {
-        annotations.insert(Entry { key: key.into(), mark, value: text(value, mark) });
+    if let Some(Value::Map(entries)) = metadata.get_mut(field).map(|node| &mut node.value) {
+        entries.insert(Entry { key: ISSUED.into(), mark, value: text(value, mark) });
     }
 }
 
@@ -117,6 +121,9 @@ pub(super) fn check_marks(objects: &[Object], sources: &Sources) -> Result<(), D
 fn can_have_ca_bundle(kind: &str) -> bool {
     matches!(
         kind,
-        "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration" | "CustomResourceDefinition" | "APIService"
+        "ValidatingWebhookConfiguration"
+            | "MutatingWebhookConfiguration"
+            | "CustomResourceDefinition"
+            | "APIService"
     )
 }

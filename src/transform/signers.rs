@@ -9,7 +9,8 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::expand::{Variables, View};
 use crate::language::{Marked, Signer, unmet};
 use crate::object::{
-    CA_BUNDLE, History, IssuedOrigin, Object, ObjectId, PayloadPosition, RelativePosition, annotation, map, text,
+    CA_BUNDLE, History, IssuedOrigin, Object, ObjectId, PayloadPosition, RelativePosition, annotation, map,
+    text,
 };
 use crate::yaml::{Mark, Node};
 
@@ -66,7 +67,12 @@ impl Builder<'_, '_> {
             self.push(name, namespace, signer.mark, IssuedOrigin::Signer);
         }
         if let Some(bundle) = &signer.value.bundle {
-            self.push(&bundle.value.0, namespace, bundle.mark, IssuedOrigin::Bundle { signer: name.to_owned() });
+            self.push(
+                &bundle.value.0,
+                namespace,
+                bundle.mark,
+                IssuedOrigin::Bundle { signer: name.to_owned() },
+            );
         }
         Ok(())
     }

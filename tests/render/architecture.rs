@@ -248,7 +248,10 @@ fn only_credentials_and_apply_use_the_clock_or_randomness() {
 /// Keys and certificates do not end up on the disk or in a log.
 #[test]
 fn credentials_have_no_disk_log_or_async_code() {
-    assert_without("credentials", &["std::fs", "File::", "tracing::", "log::", "println!", "async ", ".await"]);
+    assert_without(
+        "credentials",
+        &["std::fs", "File::", "tracing::", "log::", "println!", "async ", ".await"],
+    );
 }
 
 #[test]

@@ -51,7 +51,15 @@ fn each_cloud_has_its_keys() {
         let annotation = secret["metadata"]["annotations"]["transship.openshift.io/issued"].clone();
         (secret["data"].clone(), annotation)
     };
-    assert_eq!(keys("spec: {aws: {}}"), (json!({"credentials": ""}), json!(r#"{"credentials":{"aws":{"tokenFile":"/var/run/secrets/openshift/serviceaccount/token"}}}"#)));
+    assert_eq!(
+        keys("spec: {aws: {}}"),
+        (
+            json!({"credentials": ""}),
+            json!(
+                r#"{"credentials":{"aws":{"tokenFile":"/var/run/secrets/openshift/serviceaccount/token"}}}"#
+            )
+        )
+    );
     assert_eq!(
         keys("spec: {azure: {clientID: 01234567-89ab-cdef-0123-456789abcdef}}"),
         (
@@ -62,7 +70,9 @@ fn each_cloud_has_its_keys() {
                 "azure_subscription_id": "",
                 "azure_tenant_id": "",
             }),
-            json!(r#"{"credentials":{"azure":{"clientID":"01234567-89ab-cdef-0123-456789abcdef","tokenFile":"/var/run/secrets/openshift/serviceaccount/token"}}}"#)
+            json!(
+                r#"{"credentials":{"azure":{"clientID":"01234567-89ab-cdef-0123-456789abcdef","tokenFile":"/var/run/secrets/openshift/serviceaccount/token"}}}"#
+            )
         )
     );
     assert_eq!(
@@ -82,7 +92,10 @@ fn a_field_whose_parameter_has_no_value_is_absent() {
 #[test]
 fn a_declaration_names_one_cloud() {
     let help = "  help: write `spec: {aws: {roleARN: …, region: …}}`, or the fields of `azure` or `gcp`\n";
-    assert_refused("", &format!("the IssuedCredentials has no `spec`{OBJECT}  help: say in it what to issue\n"));
+    assert_refused(
+        "",
+        &format!("the IssuedCredentials has no `spec`{OBJECT}  help: say in it what to issue\n"),
+    );
     for spec in ["spec: {}", "spec: aws"] {
         assert_refused(spec, &format!("the IssuedCredentials are for no cloud{OBJECT}{help}"));
     }

@@ -309,10 +309,7 @@ fn a_kubeconfig_for_an_identity_that_cannot_exist_is_refused() {
             "{namespace: op, serviceAccount: default}",
             "96: the kubeconfig is for the ServiceAccount `default`",
         ),
-        (
-            "{namespace: op, serviceAccount: ''}",
-            "96: `` is not a valid name for a ServiceAccount",
-        ),
+        ("{namespace: op, serviceAccount: ''}", "96: `` is not a valid name for a ServiceAccount"),
         (
             "{namespace: op, serviceAccount: 'op:admin'}",
             "96: `op:admin` is not a valid name for a ServiceAccount",
@@ -344,9 +341,8 @@ error[missing-object]: payload/op/component.yaml:9:5: the kubeconfig is for the 
 /// The external is used, although no object of the guest names it.
 #[test]
 fn a_kubeconfig_may_be_for_an_account_that_someone_else_creates() {
-    let project = with_kubeconfig("{namespace: op, serviceAccount: other}").checks(
-        &format!("externals: [{GUEST_HAS_NAMESPACE}, {HAS_SIGNER}, {GUEST_HAS_ACCOUNT}]\n"),
-    );
+    let project = with_kubeconfig("{namespace: op, serviceAccount: other}")
+        .checks(&format!("externals: [{GUEST_HAS_NAMESPACE}, {HAS_SIGNER}, {GUEST_HAS_ACCOUNT}]\n"));
     let run = lint(&project);
     assert_eq!((run.code, run.stdout.as_str()), (0, ""), "{}", run.stderr);
 }

@@ -43,7 +43,8 @@ fn an_issued_kubeconfig_is_not_allowed_in_the_guest() {
             metadata: {name: issued, namespace: op}
             spec: {server: 'https://api:6443', authority: root-ca, as: {namespace: op, serviceAccount: op}}
         ";
-    let signer = "externals: [{objects: [Secret/op/root-ca], in: [guest], reason: someone else creates it}]\n";
+    let signer =
+        "externals: [{objects: [Secret/op/root-ca], in: [guest], reason: someone else creates it}]\n";
     let project = two_clusters_with_page(&valid("two.yaml"), page).checks(signer);
     let run = project.lint(&["--profile", "guest"]);
     assert_eq!(

@@ -28,7 +28,10 @@ fn the_management_cluster_scrapes_with_client_certificates() {
             let tls = &endpoint["tlsConfig"];
             assert_eq!(endpoint.get("bearerTokenFile"), None, "{endpoint}");
             assert_eq!(tls.get("caFile"), None, "{endpoint}");
-            assert_eq!(tls["ca"], json!({"configMap": {"name": "serving-ca-bundle", "key": "ca-bundle.crt"}}));
+            assert_eq!(
+                tls["ca"],
+                json!({"configMap": {"name": "serving-ca-bundle", "key": "ca-bundle.crt"}})
+            );
             if OPERANDS.contains(&named(monitor).1.as_str()) {
                 assert_eq!(tls["cert"], json!({"secret": {"name": "metrics-client", "key": "tls.crt"}}));
                 assert_eq!(tls["keySecret"], json!({"name": "metrics-client", "key": "tls.key"}));
