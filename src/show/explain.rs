@@ -181,7 +181,7 @@ impl<'a> Explainer<'a> {
             Cause::Intent { rule, field } => {
                 format!("by the `intents` entry at {}, because of {}", self.show(*rule), self.show(*field))
             }
-            Cause::Issued => "by an issued object; the issuer fills in the data".to_owned(),
+            Cause::Issued => "by an issued object; apply fills in the values".to_owned(),
             Cause::Policy(mark) => self.describe_policy(*mark),
             Cause::Patch(mark) => self.describe_patch(*mark),
             Cause::Namespace(_) => "by the namespace of the profile".to_owned(),

@@ -7,7 +7,7 @@ use crate::required::{
     HOSTED, STORAGE, account, allows, arguments, assert_beside_operator, assert_certificate,
     assert_kubeconfigs, container, guest, has, management, pod, standalone, volume_at,
 };
-use crate::storage::{GUEST, find, named, render};
+use crate::storage::{find, named};
 
 /// The operands, with their containers.
 const OPERANDS: [(&str, &str); 2] =
