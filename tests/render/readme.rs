@@ -42,7 +42,7 @@ fn the_first_command_renders_the_bundled_payload() {
     let (command, output) = first_run(&text);
     let (printed, files) = run_first(command);
     assert_eq!(printed, output, "`make docs` updates README.md");
-    assert_eq!(files, 73 + 21 + 51);
+    assert_eq!(files, 73 + 22 + 51);
 }
 
 #[test]
