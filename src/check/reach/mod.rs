@@ -209,9 +209,9 @@ impl Finder<'_> {
     fn allows(&self, identity: &GuestIdentity) -> String {
         match identity {
             GuestIdentity::ServiceAccount { namespace, name } => rights_of(&self.grants, namespace, name),
-            identity if identity.is_administrator() => "cluster-admin".to_owned(),
-            identity => {
-                let names = [vec![identity.user()], identity.groups()].concat();
+            GuestIdentity::User { .. } if identity.is_administrator() => "cluster-admin".to_owned(),
+            GuestIdentity::User { name, groups } => {
+                let names: Vec<&str> = std::iter::once(name).chain(groups).map(String::as_str).collect();
                 format!("what the guest grants to {}", names.join(" and "))
             }
         }
