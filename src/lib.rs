@@ -35,9 +35,9 @@ pub mod apply;
 mod check;
 #[cfg(feature = "cli")]
 pub mod cli;
+mod cloud_role;
 #[cfg(feature = "apply")]
 mod credentials;
-mod cloud_role;
 pub mod cvo;
 mod diagnostic;
 mod emit;

@@ -15,6 +15,7 @@
 //! | | `binding` | whether clusters belong together |
 //! | | `lease` | who holds the Lease |
 //! | | `run_record`, `release_version` | the history of an inventory; whether a payload is older |
+//! | | `issued_values` | fills in what is known only in a cluster: values, authorities, hashes over them |
 //! | | `lost_inventory` | restores entries from live objects |
 //! | | `prune`, `delete_approval` | which of them may be pruned; whether `delete` needs approval |
 //! | | `guest_inventory` | which entries of a guest's inventory count |
@@ -42,17 +43,20 @@
 //! | | `live_cluster`, `listing` | its served resources and its labelled objects |
 //! | | `write_lock`, `writer` | the Lease; whether this command may write |
 //! | | `inventory_store` | reads and writes the inventory |
+//! | | `issuer`, `read_issued` | the issued objects: which values are valid, and which are due |
+//! | | `authorities` | the signers of a topology, and who trusts them |
 //! | | `crd` | when the resources of a CRD are served |
 //! | | `options` | how a command treats the clusters |
 //! | | `error` | why a cluster cannot be used |
 //! | `object` | | one object |
 //! | | `object_task` | an object with its path, and the requests for it |
 //! | | `apply_object` | applies, creates or deletes an object |
+//! | | `issue` | gives issued objects their values |
 //! | | `server_side_apply` | applies fields; what to do if the API server rejects them |
 //! | | `adopt` | takes over objects; releases fields |
 //! | | `delete`, `orphan` | deletes an object and waits until it is gone; leaves an object in its cluster |
 //! | `run` | | whole commands |
-//! | | `apply`, `delete`, `dry_run`, `diff_live`, `drift_live`, `history`, `move_inventory`, `wait_for` | one file per command |
+//! | | `apply`, `credentials`, `delete`, `dry_run`, `diff_live`, `drift_live`, `history`, `move_inventory`, `wait_for` | one file per command |
 //! | | `live_change`, `not_rendered` | what the two kinds of `diff --live` find |
 //! | | `rollout_run`, `step_states`, `rollout_result` | runs the steps of a rollout |
 //! | | `step_retries`, `readiness_poll` | the retry policy of steps; objects that are not ready yet |

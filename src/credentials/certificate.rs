@@ -71,7 +71,12 @@ impl Certificate {
             for_servers: usages.as_ref().is_some_and(|usages| usages.server_auth),
             for_clients: usages.as_ref().is_some_and(|usages| usages.client_auth),
             algorithm: algorithm(&x509),
-            common_name: x509.subject().iter_common_name().find_map(|name| name.as_str().ok()).unwrap_or_default().to_owned(),
+            common_name: x509
+                .subject()
+                .iter_common_name()
+                .find_map(|name| name.as_str().ok())
+                .unwrap_or_default()
+                .to_owned(),
             organizations: organizations(&x509),
         })
     }

@@ -134,8 +134,8 @@ pub(crate) fn sign(identity: &GuestIdentity, signer: &Signer, now: i64) -> Resul
         for_servers: false,
         for_clients: true,
     };
-    let signed = signer.sign(&request, now)?;
-    Ok(Credential::Certificate { certificate: signed.certificate, key: signed.key })
+    let leaf = signer.sign(&request, now)?;
+    Ok(Credential::Certificate { certificate: leaf.certificate, key: leaf.key })
 }
 
 /// Writes a kubeconfig, with everything in one file.
@@ -170,16 +170,15 @@ pub(crate) fn read(text: &str) -> Option<Found> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let decoded = |value: &Value| String::from_utf8(STANDARD.decode(value.as_str()?).ok()?).ok();
     let user = &file["users"][0]["user"];
-    let proof = match user["token"].as_str() {
-        Some(token) => FoundProof::Token(claims(token)?),
-        None => {
-            let certificate = Certificate::read_all(decoded(&user["client-certificate-data"])?.as_bytes())?;
-            let certificate = certificate.into_iter().next()?;
-            let key = Zeroizing::new(decoded(&user["client-key-data"])?);
-            let key = rcgen::KeyPair::from_pem(&key).ok();
-            let key = key.map(|key| rcgen::PublicKeyData::subject_public_key_info(&key));
-            FoundProof::Certificate { has_key: key.as_ref() == Some(&certificate.public_key), certificate }
-        }
+    let proof = if let Some(token) = user["token"].as_str() {
+        FoundProof::Token(claims(token)?)
+    } else {
+        let certificate = Certificate::read_all(decoded(&user["client-certificate-data"])?.as_bytes())?;
+        let certificate = certificate.into_iter().next()?;
+        let key = Zeroizing::new(decoded(&user["client-key-data"])?);
+        let key = rcgen::KeyPair::from_pem(&key).ok();
+        let key = key.map(|key| rcgen::PublicKeyData::subject_public_key_info(&key));
+        FoundProof::Certificate { has_key: key.as_ref() == Some(&certificate.public_key), certificate }
     };
     Some(Found {
         server: text(&cluster["server"])?,
@@ -245,7 +244,8 @@ mod tests {
         let values = write(&kubeconfig, &authorities, &credential);
         let due_with = |values: &Values, change: &dyn Fn(&mut Wanted<'_>)| {
             let signer = Some(&signer.certificate);
-            let mut wanted = Wanted { kubeconfig: &kubeconfig, authorities: Some(&authorities), signer, now: NOW };
+            let mut wanted =
+                Wanted { kubeconfig: &kubeconfig, authorities: Some(&authorities), signer, now: NOW };
             change(&mut wanted);
             due(values, &wanted)
         };
@@ -270,7 +270,8 @@ mod tests {
         let (signer, kubeconfig) = (signer(NOW), certificate());
         let credential = sign(&kubeconfig.identity, &signer, NOW).unwrap();
         let values = write(&kubeconfig, &pem(&[signer.certificate]), &credential);
-        let super::FoundProof::Certificate { certificate, .. } = read(values.text("kubeconfig").unwrap()).unwrap().proof
+        let super::FoundProof::Certificate { certificate, .. } =
+            read(values.text("kubeconfig").unwrap()).unwrap().proof
         else {
             panic!("it has a token")
         };
@@ -304,7 +305,8 @@ mod tests {
         assert_eq!(claims(token).unwrap().expires_at, NOW + 3000);
         let kubeconfig = kubeconfig(Proof::Token);
         let values = write(&kubeconfig, "", &Credential::Token(token.to_owned().into()));
-        let due_at = |now| due(&values, &Wanted { kubeconfig: &kubeconfig, authorities: None, signer: None, now });
+        let due_at =
+            |now| due(&values, &Wanted { kubeconfig: &kubeconfig, authorities: None, signer: None, now });
         assert_eq!(due_at(NOW + 1999), None);
         assert_eq!(due_at(NOW + 2000), Some(Due::Renewal));
     }

@@ -63,11 +63,11 @@ pub(crate) fn issue(
         for_servers: true,
         for_clients: wanted.client,
     };
-    let signed = signer.sign(&request, now)?;
+    let leaf = signer.sign(&request, now)?;
     Ok(Values::default()
         .with(AUTHORITY, signer.certificate.pem())
-        .with(CERTIFICATE, signed.certificate)
-        .with(KEY, signed.key.as_bytes()))
+        .with(CERTIFICATE, leaf.certificate)
+        .with(KEY, leaf.key.as_bytes()))
 }
 
 /// Returns the certificate of a Secret.
@@ -134,7 +134,8 @@ mod tests {
         assert_eq!(changed(|wanted| wanted.dns_names = vec!["more".to_owned()]), Some(Due::Names));
         assert_eq!(changed(|wanted| wanted.client = true), Some(Due::Usage));
         assert_eq!(changed(|wanted| wanted.key = KeyAlgorithm::Rsa2048), Some(Due::Algorithm));
-        let due_of = |live: &Values, signer: &Signer| due(live, &wanted(), "ns", Some(&signer.certificate), NOW);
+        let due_of =
+            |live: &Values, signer: &Signer| due(live, &wanted(), "ns", Some(&signer.certificate), NOW);
         assert_eq!(due_of(&values, &other), Some(Due::Signer));
         assert_eq!(due(&values, &wanted(), "ns", None, NOW), None);
         let own = issue(&wanted(), "ns", &signer, NOW).unwrap();

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use rcgen::{
-    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
-    Issuer, KeyPair, KeyUsagePurpose, PKCS_RSA_SHA256, PublicKeyData, RsaKeySize, SanType,
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer,
+    KeyPair, KeyUsagePurpose, PKCS_RSA_SHA256, PublicKeyData, RsaKeySize, SanType,
 };
 use secrecy::zeroize::Zeroizing;
 use time::OffsetDateTime;
@@ -87,7 +87,8 @@ impl fmt::Display for SignerError {
 impl Signer {
     /// Reads the Secret of a signer.
     pub(crate) fn read(values: &Values) -> Result<Self, SignerError> {
-        let pair = KEYS.iter().find_map(|(certificate, key)| Some((values.get(certificate)?, values.text(key)?)));
+        let pair =
+            KEYS.iter().find_map(|(certificate, key)| Some((values.get(certificate)?, values.text(key)?)));
         let (certificate, key) = pair.ok_or(SignerError::Incomplete)?;
         // The first certificate is its own; those of the authorities above it may follow.
         let certificate = Certificate::read_all(certificate).ok_or(SignerError::Unreadable)?.swap_remove(0);
@@ -98,7 +99,8 @@ impl Signer {
         if !certificate.is_authority {
             return Err(SignerError::NotAnAuthority);
         }
-        let issuer = Issuer::from_ca_cert_pem(&certificate.pem(), key).map_err(|_| SignerError::Unreadable)?;
+        let issuer =
+            Issuer::from_ca_cert_pem(&certificate.pem(), key).map_err(|_| SignerError::Unreadable)?;
         Ok(Self { certificate, issuer })
     }
 

@@ -6,7 +6,8 @@ use super::resources::{Resources, defined_resource};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::language::{INVENTORY_NAMESPACE, Profile, Selector};
 use crate::object::{
-    CA_BUNDLE, Cluster, GuestIdentity, IssuedOrigin, Object, ObjectId, Proof, Right, Rights, RoleRule, annotation,
+    CA_BUNDLE, Cluster, GuestIdentity, IssuedOrigin, Object, ObjectId, Proof, Right, Rights, RoleRule,
+    annotation,
 };
 use crate::order::Plan;
 use crate::yaml::{Node, Sources, Text};

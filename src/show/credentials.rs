@@ -96,7 +96,8 @@ fn holders(secret: &Object, plan: &Plan) -> Vec<String> {
     for object in &plan.objects {
         let Some(pod) = pod(&object.root, &object.id.kind) else { continue };
         let mut found = Vec::new();
-        for rule in REFERENCE_RULES.iter().filter(|rule| rule.applies_to_kind("Pod") && rule.kind == "Secret") {
+        for rule in REFERENCE_RULES.iter().filter(|rule| rule.applies_to_kind("Pod") && rule.kind == "Secret")
+        {
             rule.references(pod, "Pod", &object.id.namespace, &mut found);
         }
         let uses = found.iter().any(|one| one.name == secret.id.name && one.namespace == secret.id.namespace);
@@ -115,7 +116,8 @@ fn add_other(path: &ReachPath, all: &mut Vec<Credential>) {
         None => ("token", "the guest"),
     };
     let name = path.through.rsplit(['/', ' ']).next().unwrap_or_default().to_owned();
-    let known = all.iter_mut().find(|one| one.kind == kind && one.name == name && one.identity == path.to.name);
+    let known =
+        all.iter_mut().find(|one| one.kind == kind && one.name == name && one.identity == path.to.name);
     match known {
         Some(known) if known.holders.contains(&holder) => {}
         Some(known) => known.holders.push(holder),

@@ -5,8 +5,8 @@ use std::path::Path;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, KeyUsagePurpose, PKCS_RSA_SHA256,
-    RsaKeySize,
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, KeyUsagePurpose,
+    PKCS_RSA_SHA256, RsaKeySize,
 };
 use serde_json::{Value, json};
 

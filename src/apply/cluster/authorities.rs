@@ -130,7 +130,13 @@ impl Authorities {
     }
 
     /// Records what an existing object trusts, and since when.
-    pub(crate) fn check_trust(&self, id: &SignerId, client: (Cluster, &ObjectId), trusted: &[Certificate], since: i64) {
+    pub(crate) fn check_trust(
+        &self,
+        id: &SignerId,
+        client: (Cluster, &ObjectId),
+        trusted: &[Certificate],
+        since: i64,
+    ) {
         let Ok(signer) = self.signer(id) else { return };
         if trusted.is_empty() {
             return;

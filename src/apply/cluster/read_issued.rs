@@ -21,7 +21,7 @@ use crate::credentials::certificate::Certificate;
 use crate::credentials::signer::Signer;
 use crate::credentials::values::Values;
 use crate::credentials::{kubeconfig, serving};
-use crate::object::{BUNDLE_KEY, Cluster, ISSUED, IssuedOrigin, Object, ObjectId};
+use crate::object::{BUNDLE_KEY, Cluster, ConfigHash, ISSUED, IssuedOrigin, Object, ObjectId};
 
 impl LiveCluster<'_> {
     /// Reads the values of issued objects, and the signers. The guest has no signers.
@@ -99,10 +99,10 @@ impl LiveCluster<'_> {
     /// Returns the authorities that the clients of a signer trust.
     async fn bundle(&self, id: &SignerId, signer: &Signer, objects: &[Object]) -> Vec<Certificate> {
         let mut trusted = self.trusted_before(id).await;
-        let mut signed = Vec::new();
+        let mut leaves = Vec::new();
         for live in self.labelled_with(ISSUED) {
             let values = Values::of_live(&live);
-            signed.extend(serving::certificate_of(&values));
+            leaves.extend(serving::certificate_of(&values));
         }
         for object in objects {
             let values = self.issuer.values(&object.id);
@@ -110,7 +110,7 @@ impl LiveCluster<'_> {
                 Some(IssuedOrigin::Certificate(wanted)) if wanted.signer == id.name => {
                     let authority = values.get(serving::AUTHORITY).and_then(Certificate::read_all);
                     trusted.extend(authority.unwrap_or_default());
-                    signed.extend(serving::certificate_of(&values));
+                    leaves.extend(serving::certificate_of(&values));
                 }
                 Some(IssuedOrigin::Kubeconfig(wanted)) if wanted.authority == id.name => {
                     let found = values.text(kubeconfig::KEY).and_then(kubeconfig::read);
@@ -120,7 +120,7 @@ impl LiveCluster<'_> {
             }
         }
         let now = self.issuer.authorities.clock.now();
-        bundle(BundleInput { current: &signer.certificate, trusted, signed, now })
+        bundle(BundleInput { current: &signer.certificate, trusted, signed: leaves, now })
     }
 
     /// Returns the authorities that the ConfigMap of a signer has.
@@ -158,7 +158,7 @@ impl LiveCluster<'_> {
 /// Returns the issued objects that the pods of an object mount.
 fn mounted_issued(object: &Object) -> Vec<ObjectId> {
     let hash = object.config_hash.iter();
-    let parts = hash.flat_map(|hash| hash.issued());
+    let parts = hash.flat_map(ConfigHash::issued);
     parts.map(|part| object_id(part.kind, &object.id.namespace, &part.name)).collect()
 }
 

@@ -133,7 +133,8 @@ mod tests {
 
     #[test]
     fn values_are_filled_in_and_the_digest_does_not_contain_them() {
-        let mut desired = desired(json!({"kind": "Secret", "type": "kubernetes.io/tls", "data": {"tls.key": ""}}));
+        let mut desired =
+            desired(json!({"kind": "Secret", "type": "kubernetes.io/tls", "data": {"tls.key": ""}}));
         fill_values(&mut desired, &Values::default().with("tls.key", "key"), Some("Opaque"));
         assert_eq!(desired.applied, json!({"kind": "Secret", "type": "Opaque", "data": {"tls.key": "a2V5"}}));
         assert_eq!(desired.digest, "rendered");
@@ -146,7 +147,8 @@ mod tests {
             None => json!({"clientConfig": {"url": "u"}}),
         };
         let kind = "ValidatingWebhookConfiguration";
-        let mut webhooks = desired(json!({"kind": kind, "webhooks": [client(None), client(Some("own")), client(Some(""))]}));
+        let mut webhooks =
+            desired(json!({"kind": kind, "webhooks": [client(None), client(Some("own")), client(Some(""))]}));
         fill_authorities(&mut webhooks, "pem");
         let expected = json!({"kind": kind, "webhooks": [client(Some("cGVt")), client(Some("own")), client(Some("cGVt"))]});
         assert_eq!(webhooks.applied, expected);

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use std::fmt;
 
 use crate::object::{
-    self, CA_BUNDLE, Cluster, GuestIdentity, IssuedOrigin, Object, ObjectId, Proof, SensitiveTexts, annotation,
-    is_tombstone,
+    self, CA_BUNDLE, Cluster, GuestIdentity, IssuedOrigin, Object, ObjectId, Proof, SensitiveTexts,
+    annotation, is_tombstone,
 };
 use crate::order::Plan;
 use crate::yaml::Node;

@@ -21,9 +21,7 @@ use crate::credentials::kubeconfig::{self, Credential, FoundProof, sign, write};
 use crate::credentials::serving;
 use crate::credentials::signer::Signer;
 use crate::credentials::values::Values;
-use crate::object::{
-    BUNDLE_KEY, GuestIdentity, IssuedKubeconfig, IssuedOrigin, Object, Proof,
-};
+use crate::object::{BUNDLE_KEY, GuestIdentity, IssuedKubeconfig, IssuedOrigin, Object, Proof};
 
 /// How long a token is valid, unless the guest allows less.
 const TOKEN_LIFETIME: Duration = Duration::from_secs(365 * 24 * 3600);
@@ -64,7 +62,8 @@ pub(crate) async fn issue(
     {
         return Ok(Issue::Postponed(reason));
     }
-    let values = new_values(cluster, object, origin).await.map_err(|reason| ObjectError::NotIssued { reason })?;
+    let values =
+        new_values(cluster, object, origin).await.map_err(|reason| ObjectError::NotIssued { reason })?;
     info!(object = %object.id, reason = %due, "issuing values");
     issuer.set_issued(&object.id, values);
     if *origin == IssuedOrigin::Signer {
@@ -107,14 +106,20 @@ fn postponed(state: &TrustState, delay: i64) -> String {
     let why = match state {
         TrustState::Missing(client) => format!("{client} does not trust the new signer yet"),
         TrustState::Since(seconds) => {
-            format!("its clients were told {seconds} s ago to trust the new signer, and need up to {delay} s to read that")
+            format!(
+                "its clients were told {seconds} s ago to trust the new signer, and need up to {delay} s to read that"
+            )
         }
         TrustState::Settled => String::new(),
     };
     format!("{why}, so the certificate of the old signer stays; --wait waits, or apply again later")
 }
 
-async fn new_values(cluster: &LiveCluster<'_>, object: &Object, origin: &IssuedOrigin) -> Result<Values, String> {
+async fn new_values(
+    cluster: &LiveCluster<'_>,
+    object: &Object,
+    origin: &IssuedOrigin,
+) -> Result<Values, String> {
     let authorities = &cluster.issuer.authorities;
     let now = authorities.clock.now();
     match origin {
@@ -155,7 +160,9 @@ async fn credential(
         (Proof::Token, GuestIdentity::ServiceAccount { namespace, name }) => {
             request_token(cluster, namespace, name).await
         }
-        (Proof::Token, GuestIdentity::User { name, .. }) => Err(format!("the user {name} cannot have a token")),
+        (Proof::Token, GuestIdentity::User { name, .. }) => {
+            Err(format!("the user {name} cannot have a token"))
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use crate::apply::decide::rollout::{ClusterId, Rollout, Step, StepId};
 use crate::apply::run::contacts::Topology;
 use crate::apply::run::inventory_update::inventory_ahead;
 use crate::apply::run::run_start::{record_user, started_run};
-use crate::object::{ConfigPart, IssuedOrigin, Object, ObjectId, Proof};
+use crate::object::{ConfigHash, ConfigPart, IssuedOrigin, Object, ObjectId, Proof};
 
 /// How often to read a cluster again because another command wrote its inventory meanwhile.
 const MAX_ATTEMPTS: usize = 3;
@@ -122,9 +122,7 @@ impl<'a> ClusterStart<'_, 'a> {
     /// Returns whether an object is or mounts a kubeconfig with a token. Only the guest knows whether it accepts the token, and it
     /// is read later.
     fn depends_on_token(&self, object: &Object) -> bool {
-        let has_token = |object: &Object| {
-            matches!(&object.issued, Some(IssuedOrigin::Kubeconfig(kubeconfig)) if kubeconfig.proof == Proof::Token)
-        };
+        let has_token = |object: &Object| matches!(&object.issued, Some(IssuedOrigin::Kubeconfig(kubeconfig)) if kubeconfig.proof == Proof::Token);
         let mounts = |part: &ConfigPart| {
             let mut steps = self.rollout.steps_of(self.id).map(|(_, step)| step.object);
             let is_part = |other: &Object| {
@@ -133,7 +131,7 @@ impl<'a> ClusterStart<'_, 'a> {
             };
             steps.any(|other| is_part(other) && has_token(other))
         };
-        has_token(object) || object.config_hash.iter().flat_map(|hash| hash.issued()).any(mounts)
+        has_token(object) || object.config_hash.iter().flat_map(ConfigHash::issued).any(mounts)
     }
 
     /// Returns whether an object is as desired; `None` if that is not known yet.

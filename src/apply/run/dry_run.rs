@@ -16,7 +16,9 @@ use crate::apply::decide::object_error::ObjectError;
 use crate::apply::decide::ownership::{OnConflict, Ownership};
 use crate::apply::decide::prune::HoldReason;
 use crate::apply::decide::rollout::{Action, ClusterId, Rollout, Step, StepId};
-use crate::apply::run::clusters::{OnEvent, guest_first, plan_rollout, read_clusters, read_issued, report_unusable};
+use crate::apply::run::clusters::{
+    OnEvent, guest_first, plan_rollout, read_clusters, read_issued, report_unusable,
+};
 use crate::apply::run::contacts::Topology;
 use crate::apply::run::inventory_update::{decide_prune_after, released_event};
 use crate::diagnostic::Diagnostic;

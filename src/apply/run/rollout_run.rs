@@ -209,7 +209,7 @@ impl<'r, 'a> RolloutRun<'r, 'a> {
                 sleep(delay).await;
                 ClusterStart { topology, rollout, id, management }.run(contact).await
             };
-            let result = match timeout_at(options.deadline(), read).await {
+            let result = match timeout_at(options.deadline(), Box::pin(read)).await {
                 Ok(result) => result,
                 Err(_) => Err(RequestError::DeadlineExceeded.into()),
             };

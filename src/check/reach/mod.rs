@@ -110,16 +110,18 @@ impl Finder<'_> {
                 let Some(content) = content_of(name) else { continue };
                 let identity = need.value.identity.value.name.as_deref().unwrap_or_default();
                 let from = self.end(format!("pods of ServiceAccount/{identity}"));
-                let issued = self.objects.iter().find(|object| object.id.kind == "Secret" && object.id.name == *name);
-                match issued.and_then(|object| self.identity(object)) {
-                    Some(holder) => _ = paths.insert(ReachPath {
+                let issued =
+                    self.objects.iter().find(|object| object.id.kind == "Secret" && object.id.name == *name);
+                let path = match issued.and_then(|object| self.identity(object)) {
+                    Some(holder) => ReachPath {
                         from,
                         through: format!("kubeconfig in Secret/{name}"),
                         to: self.holder(holder),
                         allows: self.allows(holder),
-                    }),
-                    None => _ = paths.insert(self.control_plane_secret(&from, name, content)),
-                }
+                    },
+                    None => self.control_plane_secret(&from, name, content),
+                };
+                paths.insert(path);
             }
         }
     }

@@ -74,14 +74,19 @@ impl Rotate {
         if self.ca && !objects().any(|object| object.issued == Some(IssuedOrigin::Signer)) {
             return Err(Diagnostic::error("transship creates no signer of this topology")
                 .note("someone else, such as HyperShift, creates the Secrets of its signers")
-                .help("replace the signer there; the next `transship apply` renews everything that it signed"));
+                .help(
+                    "replace the signer there; the next `transship apply` renews everything that it signed",
+                ));
         }
-        let renewable = || objects().filter(|object| is_renewable(object)).map(|object| object.id.name.as_str());
+        let renewable =
+            || objects().filter(|object| is_renewable(object)).map(|object| object.id.name.as_str());
         for name in &self.names {
             if !renewable().any(|other| other == name) {
-                return Err(Diagnostic::error(format!("`{name}` is not a certificate or kubeconfig that transship issues"))
-                    .help("run `transship credentials list` to see all credentials")
-                    .suggest(name, renewable()));
+                return Err(Diagnostic::error(format!(
+                    "`{name}` is not a certificate or kubeconfig that transship issues"
+                ))
+                .help("run `transship credentials list` to see all credentials")
+                .suggest(name, renewable()));
             }
         }
         Ok(())

@@ -28,7 +28,10 @@ use crate::test_bed::TestBed;
 pub(crate) const CASES: &[TestBedCase] = &[
     ("apply::credentials::all_of_the_payload_are_issued", all_of_the_payload_are_issued),
     ("apply::credentials::a_second_apply_issues_nothing", a_second_apply_issues_nothing),
-    ("apply::credentials::what_cannot_be_issued_waits_with_its_reason", what_cannot_be_issued_waits_with_its_reason),
+    (
+        "apply::credentials::what_cannot_be_issued_waits_with_its_reason",
+        what_cannot_be_issued_waits_with_its_reason,
+    ),
     ("apply::credentials::only_what_is_due_is_renewed", only_what_is_due_is_renewed),
     ("apply::credentials::an_own_signer_is_created_and_kept", an_own_signer_is_created_and_kept),
     ("apply::credentials::a_token_is_issued_by_the_guest", a_token_is_issued_by_the_guest),
@@ -36,7 +39,10 @@ pub(crate) const CASES: &[TestBedCase] = &[
     ("apply::credentials::a_server_is_trusted_and_called_as_a_webhook", webhook::is_called),
     ("apply::credentials::a_new_signer_breaks_no_connection", rotation::breaks_no_connection),
     ("apply::credentials::a_rotation_can_be_cut_off_everywhere", rotation::can_be_cut_off_everywhere),
-    ("apply::credentials::an_old_authority_leaves_after_a_day", rotation::an_old_authority_leaves_after_a_day),
+    (
+        "apply::credentials::an_old_authority_leaves_after_a_day",
+        rotation::an_old_authority_leaves_after_a_day,
+    ),
     ("apply::credentials::two_hosted_clusters_share_nothing", tenants::share_nothing),
     ("apply::credentials::no_output_contains_a_key", secrets::no_output_contains_a_key),
 ];
@@ -45,7 +51,12 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// Applies a project as a command does.
 fn apply(bed: &TestBed, project: &Project, more: &[&str]) -> Run {
-    run_hosted(bed, project.path(), "apply", &[&["-v", "--timeout", "60s", "--retry-timeout", "5s"], more].concat())
+    run_hosted(
+        bed,
+        project.path(),
+        "apply",
+        &[&["-v", "--timeout", "60s", "--retry-timeout", "5s"], more].concat(),
+    )
 }
 
 /// Applies a project as if it was later.
@@ -72,7 +83,11 @@ fn all_of_the_payload_are_issued(bed: &TestBed) {
         assert_eq!(issued.len(), expected, "{operands}");
         for object in &issued {
             let data = object["data"].as_object().unwrap();
-            assert!(!data.is_empty() && data.values().all(|value| value != ""), "{}", object["metadata"]["name"]);
+            assert!(
+                !data.is_empty() && data.values().all(|value| value != ""),
+                "{}",
+                object["metadata"]["name"]
+            );
         }
         let trusted = bundle(bed, "serving-ca-bundle");
         for secret in issued.iter().filter(|one| one["metadata"]["labels"][secrets::LABEL] == "certificate") {
@@ -150,7 +165,8 @@ fn what_cannot_be_issued_waits_with_its_reason(bed: &TestBed) {
             entries.iter().filter(|entry| entry.is_ours() && entry.uri.ends_with("/root-ca")).count() > 1
         });
         let metadata = json!({"name": "root-ca", "namespace": HOSTED});
-        let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": root["data"]});
+        let secret =
+            json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": root["data"]});
         bed.management.apply_yaml(&secret.to_string());
         assert_code(&waiting.join().unwrap(), 0);
     });
@@ -175,13 +191,15 @@ fn only_what_is_due_is_renewed(bed: &TestBed) {
     named.rotation = Rotation::Named(renewed.map(str::to_owned).to_vec());
     run(bed, &named);
     let after = secrets::state(bed);
-    let changed: Vec<&String> = after.iter().filter(|(name, data)| before[*name] != **data).map(|one| one.0).collect();
+    let changed: Vec<&String> =
+        after.iter().filter(|(name, data)| before[*name] != **data).map(|one| one.0).collect();
     assert_eq!(changed, renewed);
     let early = secrets::config_hash(bed);
     assert_ne!(early, hash, "the pod mounts it");
     apply_later(bed, &project, DAY * 244);
     let later = secrets::state(bed);
-    let changed: Vec<&String> = later.iter().filter(|(name, data)| after[*name] != **data).map(|one| one.0).collect();
+    let changed: Vec<&String> =
+        later.iter().filter(|(name, data)| after[*name] != **data).map(|one| one.0).collect();
     assert_eq!(changed, ["op-cert", "op-kubeconfig", "op-metrics-cert"]);
     apply_later(bed, &project, DAY * 245);
     assert_eq!(secrets::state(bed), later);
@@ -228,5 +246,8 @@ fn a_token_is_issued_by_the_guest(bed: &TestBed) {
     bed.guest.delete("/api/v1/namespaces/openshift-op/serviceaccounts/op");
     assert_code(&apply(bed, &project, &[]), 0);
     let kubeconfig = secrets::text(&secrets::secret(bed, "op-kubeconfig"), "kubeconfig");
-    assert_eq!(use_of_credentials::who_am_i(&kubeconfig)["username"], "system:serviceaccount:openshift-op:op");
+    assert_eq!(
+        use_of_credentials::who_am_i(&kubeconfig)["username"],
+        "system:serviceaccount:openshift-op:op"
+    );
 }

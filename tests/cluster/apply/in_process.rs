@@ -8,7 +8,8 @@ use transship::Diagnostic;
 use transship::Plan;
 use transship::Profile;
 use transship::apply::{
-    self, Approval, Clock, DeleteOutcome, Endpoint, Event, Options, Rebinding, Rotation, Summary, TargetCluster,
+    self, Approval, Clock, DeleteOutcome, Endpoint, Event, Options, Rebinding, Rotation, Summary,
+    TargetCluster,
 };
 
 use crate::test_cluster::TestCluster;

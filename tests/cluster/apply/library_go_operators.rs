@@ -345,7 +345,7 @@ fn they_become_available(bed: &TestBed) {
     let Some(stage) = Stage::set(bed, &[]) else { return };
     let before = applied(bed);
     let _running = OPERATORS.map(|operator| stage.start(operator));
-    let unchanged = "management: 0 created, 0 changed, 21 unchanged, 0 pruned, 0 failed\n\
+    let unchanged = "management: 0 created, 0 changed, 22 unchanged, 0 pruned, 0 failed\n\
                      guest: 0 created, 0 changed, 51 unchanged, 0 pruned, 0 failed\n";
     stage.apply(unchanged);
     for round in 1..=10 {
@@ -379,7 +379,7 @@ fn the_driver_operator_runs_alone(bed: &TestBed) {
     wait_until_well(bed, CONFIGURATIONS[2]);
     stage.resync(&[&DRIVER], 1);
     stage.apply(
-        "management: 0 created, 0 changed, 17 unchanged, 0 pruned, 0 failed\n\
+        "management: 0 created, 0 changed, 18 unchanged, 0 pruned, 0 failed\n\
          guest: 0 created, 0 changed, 53 unchanged, 0 pruned, 0 failed\n",
     );
     assert_eq!(forbidden(bed, &DRIVER, start), Vec::<Entry>::new());

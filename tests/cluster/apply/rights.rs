@@ -182,7 +182,7 @@ fn a_hosted_cluster_needs_no_other_rights(bed: &TestBed) {
         run: Box::new(|folder, command, more| run_hosted(bed, folder, command, more)),
     };
     topology.use_all_commands(
-        "management: 0 created, 0 changed, 21 unchanged, 1 pruned, 0 failed\nguest: 0 created, 0 changed, 51 unchanged, 1 pruned, 0 failed\n",
+        "management: 0 created, 0 changed, 22 unchanged, 1 pruned, 0 failed\nguest: 0 created, 0 changed, 51 unchanged, 1 pruned, 0 failed\n",
     );
 }
 

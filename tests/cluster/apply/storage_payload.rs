@@ -13,10 +13,7 @@ use crate::test_cluster::TestCluster;
 
 pub(crate) const CASES: &[TestBedCase] = &[
     ("apply::storage_payload::a_hosted_cluster_is_applied_once", |bed| {
-        a_hosted_cluster_is_applied_once(
-            bed,
-            &Counts { operands: "operator", management: 22, guest: 51 },
-        );
+        a_hosted_cluster_is_applied_once(bed, &Counts { operands: "operator", management: 22, guest: 51 });
     }),
     ("apply::storage_payload::a_hosted_cluster_without_its_operators_is_applied_once", |bed| {
         a_hosted_cluster_is_applied_once(
@@ -24,10 +21,7 @@ pub(crate) const CASES: &[TestBedCase] = &[
             &Counts { operands: "driver-operators", management: 18, guest: 53 },
         );
         bed.reset();
-        a_hosted_cluster_is_applied_once(
-            bed,
-            &Counts { operands: "ours", management: 17, guest: 69 },
-        );
+        a_hosted_cluster_is_applied_once(bed, &Counts { operands: "ours", management: 17, guest: 69 });
     }),
     ("apply::storage_payload::a_standalone_cluster_is_applied_once", a_standalone_cluster_is_applied_once),
 ];

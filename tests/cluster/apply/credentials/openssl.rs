@@ -14,7 +14,8 @@ pub(super) fn verify(authorities: &str, certificate: &str) {
     let mut command = Command::new("openssl");
     command.args(["verify", "-x509_strict", "-CAfile"]).arg(authorities).arg(&certificate);
     let output = command.output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    let text =
+        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{text}");
 }
 

@@ -69,7 +69,11 @@ pub(super) fn breaks_no_connection(bed: &TestBed) {
         // Without --wait, clients only learn to trust the new signer.
         let run_without_wait = apply(bed, &project, &[]);
         assert_code(&run_without_wait, 0);
-        assert!(run_without_wait.stderr.contains("so the certificate of the old signer stays"), "{}", run_without_wait.stderr);
+        assert!(
+            run_without_wait.stderr.contains("so the certificate of the old signer stays"),
+            "{}",
+            run_without_wait.stderr
+        );
         assert_eq!(bundle(bed, "trusted").matches("BEGIN CERTIFICATE").count(), 2);
         openssl::verify(&bundle(bed, "trusted"), &secrets::text(&secret(bed, "op-cert"), "tls.crt"));
         run(bed, &without_wait);
@@ -114,7 +118,9 @@ pub(super) fn can_be_cut_off_everywhere(bed: &TestBed) {
                     _ = stop.reached() => {}
                 }
             });
-            clusters.iter().for_each(|(_, cluster)| cluster.proxy.reset());
+            for (_, cluster) in &clusters {
+                cluster.proxy.reset();
+            }
             let trusted = secrets::authorities(&bed.guest.get(secrets::WEBHOOK).unwrap());
             openssl::verify(&trusted, &secrets::text(&secret(bed, "op-cert"), "tls.crt"));
             run(bed, &rotated);
@@ -143,7 +149,8 @@ pub(super) fn an_old_authority_leaves_after_a_day(bed: &TestBed) {
     assert_eq!(authorities(), 1);
     assert_rotated(bed);
     // The guest's administrator adds an authority of their own: it goes away, and reaches nobody else.
-    let foreign = json!([{"op": "replace", "path": "/webhooks/0/clientConfig/caBundle", "value": Value::Null}]);
+    let foreign =
+        json!([{"op": "replace", "path": "/webhooks/0/clientConfig/caBundle", "value": Value::Null}]);
     bed.guest.patch(secrets::WEBHOOK, "application/json-patch+json", &foreign.to_string());
     run(bed, &later);
     assert_rotated(bed);

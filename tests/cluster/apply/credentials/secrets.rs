@@ -40,7 +40,8 @@ pub(super) fn issued_in(bed: &TestBed, namespace: &str) -> Vec<Value> {
 
 /// Returns the data of all issued objects by their names.
 pub(super) fn state(bed: &TestBed) -> BTreeMap<String, Value> {
-    let named = |object: Value| (object["metadata"]["name"].as_str().unwrap().to_owned(), object["data"].clone());
+    let named =
+        |object: Value| (object["metadata"]["name"].as_str().unwrap().to_owned(), object["data"].clone());
     issued(bed).into_iter().map(named).collect()
 }
 
@@ -120,7 +121,8 @@ pub(super) fn no_output_contains_a_key(bed: &TestBed) {
     let mut outputs = Vec::new();
     let mut found = Vec::new();
     for token in [false, true] {
-        let project = Project::new(&Settings { own: true, token, server: server.clone(), ..Settings::default() });
+        let project =
+            Project::new(&Settings { own: true, token, server: server.clone(), ..Settings::default() });
         let mut record = |run: crate::apply::Run| outputs.push(run.stdout + &run.stderr);
         let with = ["--timeout", "60s", "--retry-timeout", "5s"];
         for (command, more) in [

@@ -15,7 +15,13 @@ use crate::test_bed::TestBed;
 /// No key is in both namespaces, and the output for one says nothing about the other.
 pub(super) fn share_nothing(bed: &TestBed) {
     let second = ControlPlane::start(bed.management.control_plane.tools());
-    second.request("POST", "/api/v1/namespaces", "apiVersion: v1\nkind: Namespace\nmetadata: {name: openshift-config-managed}\n").unwrap();
+    second
+        .request(
+            "POST",
+            "/api/v1/namespaces",
+            "apiVersion: v1\nkind: Namespace\nmetadata: {name: openshift-config-managed}\n",
+        )
+        .unwrap();
     let guests = [bed.guest.direct(), second.kubeconfig(ADMIN)];
     let namespaces = ["clusters-first", "clusters-second"];
     let mut outputs = Vec::new();
@@ -26,9 +32,12 @@ pub(super) fn share_nothing(bed: &TestBed) {
             bed.management.apply_yaml(&secret.to_string());
         }
         let project = Project::new(&Settings { namespace, ..Settings::default() });
-        let (management, guest) = (bed.management.direct().display().to_string(), guest.display().to_string());
-        let clusters = ["--management-kubeconfig", &management, "--guest-kubeconfig", &guest, "--timeout", "60s"];
-        let run = run_in(project.path(), &[&["apply", "-vvv", "--topology", "hypershift"], &clusters[..]].concat());
+        let (management, guest) =
+            (bed.management.direct().display().to_string(), guest.display().to_string());
+        let clusters =
+            ["--management-kubeconfig", &management, "--guest-kubeconfig", &guest, "--timeout", "60s"];
+        let run =
+            run_in(project.path(), &[&["apply", "-vvv", "--topology", "hypershift"], &clusters[..]].concat());
         assert_code(&run, 0);
         outputs.push(run.stdout + &run.stderr);
     }

@@ -129,7 +129,13 @@ fn check(bed: &TestBed, kubectl: &Path, component: &Component, kubeconfig: &str)
     let (ok, _) = run(&["--server", &server, "--insecure-skip-tls-verify", "get", "namespaces"]);
     assert!(!ok);
     let (_, user) = run(&[
-        "--server", &server, "--insecure-skip-tls-verify", "auth", "whoami", "-o", "jsonpath={.status.userInfo.username}",
+        "--server",
+        &server,
+        "--insecure-skip-tls-verify",
+        "auth",
+        "whoami",
+        "-o",
+        "jsonpath={.status.userInfo.username}",
     ]);
     assert!(!user.contains("serviceaccount"), "{user}");
 }

@@ -28,7 +28,8 @@ const REASON: &str = "the test does not like it";
 pub(super) fn is_called(bed: &TestBed) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    let project = Project::new(&Settings { webhook: format!("https://{HOST}:{port}/check"), ..Settings::default() });
+    let project =
+        Project::new(&Settings { webhook: format!("https://{HOST}:{port}/check"), ..Settings::default() });
     assert_code(&apply(bed, &project, &[]), 0);
     let certificate = secret(bed, "op-cert");
     serve(listener, &text(&certificate, "tls.crt"), &text(&certificate, "tls.key"));
@@ -62,7 +63,15 @@ fn assert_trusted(port: u16, authorities: &str) {
     for (host, expected) in [(HOST, true), ("localhost", true), ("other.clusters-example.svc", false)] {
         let address = format!("127.0.0.1:{port}");
         let output = Command::new("openssl")
-            .args(["s_client", "-connect", &address, "-verify_hostname", host, "-verify_return_error", "-CAfile"])
+            .args([
+                "s_client",
+                "-connect",
+                &address,
+                "-verify_hostname",
+                host,
+                "-verify_return_error",
+                "-CAfile",
+            ])
             .arg(&file)
             .stdin(Stdio::null())
             .output()
