@@ -15,7 +15,7 @@
 //! | | `binding` | whether clusters belong together |
 //! | | `lease` | who holds the Lease |
 //! | | `run_record`, `release_version` | the history of an inventory; whether a payload is older |
-//! | | `issued_values` | fills in what is known only in a cluster: values, authorities, hashes over them |
+//! | | `issue_state`, `issued_values` | fills in what is known only in a cluster: values, authorities, hashes over them |
 //! | | `lost_inventory` | restores entries from live objects |
 //! | | `prune`, `delete_approval` | which of them may be pruned; whether `delete` needs approval |
 //! | | `guest_inventory` | which entries of a guest's inventory count |
@@ -73,7 +73,6 @@ mod object;
 mod run;
 mod wire;
 
-pub use crate::credentials::Clock;
 pub use crate::object::DependencyReason as SameClusterReason;
 pub use cluster::options::{Extent, Options, Rotation};
 pub use cluster::target::TargetCluster;

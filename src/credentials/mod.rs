@@ -19,5 +19,3 @@ pub(crate) mod kubeconfig;
 pub(crate) mod serving;
 pub(crate) mod signer;
 pub(crate) mod values;
-
-pub use clock::Clock;

@@ -324,6 +324,12 @@ fn only_the_storage_operator_administers_the_guest() {
         [
             "management Deployment/clusters-example/cluster-storage-operator, container cluster-storage-operator",
             "management Deployment/clusters-example/cluster-storage-operator, container wait-for-guest",
+            // The operators of a release mount the administrator's kubeconfig into their operands, whoever issues it.
+            "management pods of ServiceAccount/aws-ebs-csi-driver-operator",
+            "management pods of ServiceAccount/cluster-storage-operator",
+            "management pods of ServiceAccount/cluster-storage-operator",
+            "management pods of ServiceAccount/csi-snapshot-controller-operator",
+            "management pods of ServiceAccount/csi-snapshot-controller-operator",
             "management readers of Secret/clusters-example/service-network-admin-kubeconfig",
         ]
     );

@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use crate::apply::cluster::options::{Options, Rotation};
 use crate::apply::cluster::target::TargetCluster;
 use crate::apply::wire::api_server::ApiServer;
-use crate::credentials::Clock;
 use crate::credentials::bundle;
 use crate::credentials::certificate::Certificate;
+use crate::credentials::clock::Clock;
 use crate::credentials::signer::Signer;
 use crate::object::{CA_BUNDLE, Cluster, IssuedOrigin, ObjectId, annotation};
 use crate::order::Plan;
@@ -88,7 +88,7 @@ impl Authorities {
             }
         }
         let (known, trust) = (Mutex::default(), Mutex::default());
-        let (clock, rotation) = (options.clock.clone(), options.rotation.clone());
+        let (clock, rotation) = (Clock::ahead_by(options.ahead), options.rotation.clone());
         Self { clock, rotation, needed, known, trust, guest_trusts, guest: OnceLock::new() }
     }
 

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::apply::cluster::authorities::{Authorities, SignerId};
 use crate::apply::decide::desired::Desired;
-use crate::apply::decide::issued_values::{IssueState, fill_authorities, fill_config_hash, fill_values};
+use crate::apply::decide::issue_state::IssueState;
+use crate::apply::decide::issued_values::{fill_authorities, fill_config_hash, fill_values};
 use crate::credentials::due::Due;
 use crate::credentials::kubeconfig::Wanted;
 use crate::credentials::signer::Signer;

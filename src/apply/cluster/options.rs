@@ -11,7 +11,6 @@ use crate::apply::decide::ownership::Adoption;
 use crate::apply::decide::prune::Approval;
 use crate::apply::decide::release_version::Downgrade;
 use crate::apply::wire::throttle::RequestLimits;
-use crate::credentials::Clock;
 use crate::language::Selector;
 use crate::object::{IssuedOrigin, ObjectId};
 
@@ -54,8 +53,8 @@ pub struct Options {
     pub limits: RequestLimits,
     /// When the command started.
     pub started: Instant,
-    /// The time of day, by which certificates are issued and renewed.
-    pub clock: Clock,
+    /// How far ahead of this machine's clock the command acts, to renew early what will be due.
+    pub ahead: Duration,
     /// Which credentials to renew although they are valid.
     pub rotation: Rotation,
     /// How long clients need to read the authorities that they trust: a kubelet updates a volume after up to a minute and a
@@ -123,7 +122,7 @@ impl Default for Options {
             extent: Extent::default(),
             limits: RequestLimits::default(),
             started: Instant::now(),
-            clock: Clock::default(),
+            ahead: Duration::ZERO,
             rotation: Rotation::default(),
             trust_delay: Duration::from_secs(90),
         }

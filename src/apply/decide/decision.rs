@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::apply::decide::desired::{Desired, without_apply_set_label};
 use crate::apply::decide::inventory::{Inventory, InventoryEntry};
-use crate::apply::decide::issued_values::IssueState;
+use crate::apply::decide::issue_state::IssueState;
 use crate::apply::decide::object_error::ObjectError;
 use crate::apply::decide::ownership::{
     Adoption, ApplySets, OnConflict, Ownership, apply_set_of, reason_not_to_delete,
@@ -217,7 +217,7 @@ mod tests {
     use crate::apply::decide::desired::Desired;
     use crate::apply::decide::digest;
     use crate::apply::decide::inventory::{Inventory, InventoryEntry, PART_OF};
-    use crate::apply::decide::issued_values::IssueState;
+    use crate::apply::decide::issue_state::IssueState;
     use crate::apply::decide::managed_fields::{self, MANAGER};
     use crate::apply::decide::ownership::{Adoption, ApplySets, OnConflict, Ownership};
     use crate::apply::decide::predecessors::Predecessors;

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use crate::apply::decide::inventory::{InventoryLocation, PART_OF};
-use crate::apply::decide::issued_values::IssueState;
+use crate::apply::decide::issue_state::IssueState;
 use crate::apply::decide::json_fields::{self, FieldPath, identity, merge, select};
 use crate::apply::decide::managed_fields::{MANAGER, SEED_MANAGER};
 use crate::apply::decide::null_values::NullableFields;

@@ -7,36 +7,7 @@ use serde_json::{Value, json};
 use crate::apply::decide::desired::Desired;
 use crate::apply::decide::digest;
 use crate::credentials::certificate::Certificate;
-use crate::credentials::due::Due;
 use crate::credentials::values::Values;
-
-/// Whether an object has everything that is known only in the cluster.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum IssueState {
-    /// It has, or it needs nothing.
-    #[default]
-    Complete,
-    /// It is an issued object with valid values, which its digest does not cover.
-    Issued,
-    /// It gets new values for this reason.
-    Due(Due),
-    /// It cannot be applied for this reason.
-    Impossible(String),
-}
-
-impl IssueState {
-    /// Returns whether a live object has everything.
-    pub(crate) fn is_in(&self, desired: &Value, live: &Value) -> bool {
-        match self {
-            Self::Complete => true,
-            Self::Issued => {
-                let values = desired["data"].as_object().into_iter().flatten();
-                values.into_iter().all(|(key, value)| live["data"].get(key) == Some(value))
-            }
-            Self::Due(_) | Self::Impossible(_) => false,
-        }
-    }
-}
 
 /// Fills the values into an issued object. An immutable field that another issuer chose stays.
 pub(crate) fn fill_values(desired: &mut Desired, values: &Values, live_type: Option<&str>) {
@@ -118,6 +89,7 @@ mod tests {
 
     use super::{fill_authorities, fill_config_hash, fill_values};
     use crate::apply::decide::desired::Desired;
+    use crate::apply::decide::issue_state::IssueState;
     use crate::credentials::values::Values;
 
     fn desired(applied: Value) -> Desired {
@@ -126,7 +98,7 @@ mod tests {
             seed: None,
             initial_status: None,
             pinned: None,
-            issue: super::IssueState::Complete,
+            issue: IssueState::Complete,
             digest: "rendered".to_owned(),
         }
     }

@@ -16,6 +16,7 @@ pub(super) mod inventory_entries;
 pub(super) mod inventory_entry;
 pub(super) mod inventory_location;
 pub(super) mod inventory_shards;
+pub(super) mod issue_state;
 pub(super) mod issued_values;
 pub(super) mod json_fields;
 pub(super) mod lease;

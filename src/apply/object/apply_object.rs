@@ -11,7 +11,7 @@ use crate::apply::decide::decision::{Decision, DecisionInput};
 use crate::apply::decide::desired::{Desired, version_of};
 use crate::apply::decide::event::EventKind;
 use crate::apply::decide::inventory::InventoryEntry;
-use crate::apply::decide::issued_values::IssueState;
+use crate::apply::decide::issue_state::IssueState;
 use crate::apply::decide::managed_fields::{self, MANAGER, SEED_MANAGER};
 use crate::apply::decide::object_error::ObjectError;
 use crate::apply::decide::ownership::{Adoption, OnConflict, Ownership};

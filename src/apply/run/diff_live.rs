@@ -9,7 +9,7 @@ use crate::apply::cluster::options::Options;
 use crate::apply::cluster::target::TargetCluster;
 use crate::apply::decide::decision::{Decision, DecisionInput};
 use crate::apply::decide::event::Event;
-use crate::apply::decide::issued_values::IssueState;
+use crate::apply::decide::issue_state::IssueState;
 use crate::apply::decide::object_error::{ObjectError, WaitHint};
 use crate::apply::decide::ownership::Ownership;
 use crate::apply::decide::rollout::{Action, Step};

@@ -11,7 +11,7 @@ use crate::apply::cluster::options::Options;
 use crate::apply::cluster::target::TargetCluster;
 use crate::apply::decide::decision::{Decision, DecisionInput};
 use crate::apply::decide::event::{Event, EventKind, Summary};
-use crate::apply::decide::issued_values::IssueState;
+use crate::apply::decide::issue_state::IssueState;
 use crate::apply::decide::object_error::ObjectError;
 use crate::apply::decide::ownership::{OnConflict, Ownership};
 use crate::apply::decide::prune::HoldReason;

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use transship::Cluster;
-use transship::apply::{Clock, Rotation};
+use transship::apply::Rotation;
 
 use self::project::{HOSTED, Project, Settings};
 use self::secrets::{authorities, bundle, certificate, issued};
@@ -62,7 +62,7 @@ fn apply(bed: &TestBed, project: &Project, more: &[&str]) -> Run {
 /// Applies a project as if it was later.
 fn apply_later(bed: &TestBed, project: &Project, later: Duration) {
     let mut project = in_process::Project::load(project.path(), "hypershift");
-    project.clock = Clock::shifted(later);
+    project.ahead = later;
     run(bed, &project);
 }
 

@@ -8,8 +8,7 @@ use transship::Diagnostic;
 use transship::Plan;
 use transship::Profile;
 use transship::apply::{
-    self, Approval, Clock, DeleteOutcome, Endpoint, Event, Options, Rebinding, Rotation, Summary,
-    TargetCluster,
+    self, Approval, DeleteOutcome, Endpoint, Event, Options, Rebinding, Rotation, Summary, TargetCluster,
 };
 
 use crate::test_cluster::TestCluster;
@@ -20,8 +19,8 @@ pub(crate) struct Project {
     plans: Vec<Plan>,
     /// The largest size of the list of objects in one part of an inventory.
     part_size: usize,
-    /// The time of day.
-    pub(crate) clock: Clock,
+    /// How far ahead of the clock it acts.
+    pub(crate) ahead: Duration,
     /// The credentials to renew.
     pub(crate) rotation: Rotation,
     /// Whether to wait until every object is ready.
@@ -43,8 +42,8 @@ impl Project {
     pub(crate) fn load(folder: &Path, topology: &'static str) -> Self {
         let of = transship::Project::load(folder).unwrap();
         let plans = transship::render(&of.context(), &profiles(&of, topology)).unwrap();
-        let Options { part_size, clock, rotation, wait, trust_delay, .. } = Options::default();
-        Self { of, topology, plans, part_size, clock, rotation, wait, trust_delay }
+        let Options { part_size, ahead, rotation, wait, trust_delay, .. } = Options::default();
+        Self { of, topology, plans, part_size, ahead, rotation, wait, trust_delay }
     }
 
     /// Stores inventories in shards.
@@ -77,7 +76,7 @@ impl Project {
             // The next run waits that long for an interrupted one.
             lease_duration: Duration::from_secs(1),
             part_size: self.part_size,
-            clock: self.clock.clone(),
+            ahead: self.ahead,
             rotation: self.rotation.clone(),
             wait: self.wait,
             trust_delay: self.trust_delay,

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use transship::Cluster;
-use transship::apply::Clock;
 
 use super::project::{HOSTED, Project, Settings};
 use super::secrets::{self, bundle, certificate, path, secret, state};
@@ -141,10 +140,10 @@ pub(super) fn an_old_authority_leaves_after_a_day(bed: &TestBed) {
     run(bed, &later);
     let authorities = || bundle(bed, "trusted").matches("BEGIN CERTIFICATE").count();
     assert_eq!(authorities(), 2);
-    later.clock = Clock::shifted(DAY / 2);
+    later.ahead = DAY / 2;
     run(bed, &later);
     assert_eq!(authorities(), 2);
-    later.clock = Clock::shifted(DAY * 2);
+    later.ahead = DAY * 2;
     run(bed, &later);
     assert_eq!(authorities(), 1);
     assert_rotated(bed);
