@@ -27,6 +27,9 @@ pub(crate) use release::{BuildVersions, Images, Release};
 pub(crate) use run_level::RunLevel;
 pub(crate) use with_fragments::ExpandedManifest;
 
+/// The component of the objects that a profile declares for its signers.
+pub(crate) const SIGNERS: &str = "signers";
+
 /// A payload, with its manifests in the order of the cluster-version-operator.
 #[derive(Clone, Debug)]
 pub struct Payload {
@@ -176,9 +179,14 @@ impl Payload {
         });
     }
 
+    /// Returns whether the payload has a folder or a page of this component.
+    pub(crate) fn knows_component(&self, name: &str) -> bool {
+        self.by_component.contains_key(name) || self.pages.contains_key(name)
+    }
+
     /// Checks that a component exists.
     pub(crate) fn has_component(&self, name: &str) -> Result<(), Diagnostic> {
-        if self.by_component.contains_key(name) || self.pages.contains_key(name) {
+        if self.knows_component(name) || name == SIGNERS {
             return Ok(());
         }
         let components: Vec<&str> = self.by_component.keys().map(String::as_str).collect();

@@ -12,10 +12,8 @@ use crate::object::{
     CA_BUNDLE, History, IssuedOrigin, Object, ObjectId, PayloadPosition, RelativePosition, annotation, map,
     text,
 };
+use crate::payload::SIGNERS as COMPONENT;
 use crate::yaml::{Mark, Node};
-
-/// The component of these objects.
-const COMPONENT: &str = "signers";
 
 /// Returns the component with the objects of the signers that `components` use; `None` if there are none.
 pub(super) fn component(
@@ -34,6 +32,14 @@ pub(super) fn component(
         }
     }
     let objects = builder.objects;
+    if !objects.is_empty() && view.payload.knows_component(COMPONENT) {
+        let error = Diagnostic::error(format!("the payload has a component `{COMPONENT}`"));
+        errors.0.push(
+            error
+                .note("the objects of the profile's signers are in a component of that name")
+                .help("rename the component of the payload"),
+        );
+    }
     errors.into_result((!objects.is_empty()).then(|| Component { name: COMPONENT.to_owned(), objects }))
 }
 

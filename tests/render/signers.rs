@@ -81,6 +81,22 @@ fn a_signer_that_nothing_uses_has_no_objects() {
     assert_eq!(names(&project(CERTIFICATE, "{root-ca: {}}").render("mc")), ["ConfigMap/cm", "Secret/cert"]);
 }
 
+#[test]
+fn the_objects_of_signers_are_a_component_of_their_own() {
+    let project = project(CERTIFICATE, SIGNERS);
+    let signers = project.render_with("mc", &["--component", "signers"]);
+    assert_eq!(names(&signers), ["ConfigMap/trusted"]);
+    let taken = project.manifest("signers/1.yaml", &object("v1", "ConfigMap", "ns", "other", ""));
+    assert_eq!(
+        taken.page("signers", "place: {management: [ConfigMap]}\n").render_error("mc"),
+        "\
+error: the payload has a component `signers`
+  note: the objects of the profile's signers are in a component of that name
+  help: rename the component of the payload
+"
+    );
+}
+
 /// The extending profile replaces a signer of the same name as a whole.
 #[test]
 fn a_profile_inherits_signers() {
