@@ -94,7 +94,7 @@ string_enum! {
         "owner-reference" => OwnerReference,
         /// A ConfigMap with the name of the inventory, which `apply` writes.
         "reserved-name" => ReservedName,
-        /// A binding that grants all rights in the guest.
+        /// A binding that grants all rights in the guest, or an issued kubeconfig of an administrator.
         "guest-admin" => GuestAdmin,
         /// A rule or binding with which an identity can get the rights of others: `escalate`, `bind` or `impersonate`, tokens of any ServiceAccount, commands in any pod, or privileged SecurityContextConstraints.
         "escalation" => Escalation,

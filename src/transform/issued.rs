@@ -95,7 +95,7 @@ fn set_metadata(root: &mut Node, field: &str, value: &str) {
     }
 }
 
-/// Refuses a label or annotation of transship that names something else than what it is for.
+/// Refuses a label or annotation of transship that names something else than what it is for, and values of issued objects.
 pub(super) fn check_marks(objects: &[Object], sources: &Sources) -> Result<(), Diagnostics> {
     let mut errors = Diagnostics::default();
     for object in objects {
@@ -105,6 +105,14 @@ pub(super) fn check_marks(objects: &[Object], sources: &Sources) -> Result<(), D
         {
             let error = Diagnostic::error(format!("the label `{ISSUED}` marks issued objects"));
             errors.0.push(error.at(mark_of(claimed)).object(&object.id).help("remove the label"));
+        }
+        if let Some(origin) = &object.issued
+            && let Some(added) = added_value(&object.root, origin)
+        {
+            let error = Diagnostic::error("the object is issued, so nothing else can set its values")
+                .note("`apply` would replace them, or they would replace those of `apply`")
+                .help("remove them from the policy or the patch");
+            errors.0.push(error.at(mark_of(added)).object(&object.id));
         }
         if let Some(signer) = annotation(&object.root, CA_BUNDLE)
             && (signer.as_str().is_none_or(str::is_empty) || !can_have_ca_bundle(&object.id.kind))
@@ -116,6 +124,15 @@ pub(super) fn check_marks(objects: &[Object], sources: &Sources) -> Result<(), D
         }
     }
     errors.into_result(())
+}
+
+/// Returns a value that policy or a patch added to an issued object.
+fn added_value<'n>(root: &'n Node, origin: &IssuedOrigin) -> Option<&'n Node> {
+    let added = ["stringData", "binaryData"].into_iter().find_map(|field| root.get(field));
+    let keys = origin.keys();
+    let mut data = root.get("data").and_then(Node::as_map).into_iter().flatten();
+    let changed = data.find(|entry| !keys.contains(&entry.key.as_str()) || entry.value.as_str() != Some(""));
+    added.or(changed.map(|entry| &entry.value))
 }
 
 fn can_have_ca_bundle(kind: &str) -> bool {

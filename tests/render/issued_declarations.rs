@@ -322,3 +322,31 @@ fn the_label_of_issued_objects_is_for_them_only() {
         Some(&json!({"transship.openshift.io/issued": "kubeconfig"}))
     );
 }
+
+/// Values under `stringData` would replace those that `apply` issues.
+#[test]
+fn policy_and_patches_cannot_set_the_values_of_an_issued_object() {
+    let spec = kubeconfig("{namespace: op, serviceAccount: op}");
+    for (fields, column) in [
+        ("stringData: {kubeconfig: forged}", 77),
+        ("data: {kubeconfig: Zm9yZ2Vk}", 84),
+        ("data: {other: ''}", 79),
+        ("binaryData: {other: ''}", 77),
+    ] {
+        let patch =
+            format!("patches: [{{reason: x, in: [mc], target: {{kind: Secret}}, patch: {{{fields}}}}}]\n");
+        let error = project_with("IssuedKubeconfig", &spec, &patch, "").render_error("mc");
+        assert_eq!(
+            error,
+            format!(
+                "\
+error: payload/op/component.yaml:12:{column}: the object is issued, so nothing else can set its values
+  object: Secret/issued in clusters-a
+  note: `apply` would replace them, or they would replace those of `apply`
+  help: remove them from the policy or the patch
+"
+            ),
+            "{fields}"
+        );
+    }
+}
