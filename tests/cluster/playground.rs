@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::apply::ROLE;
 use crate::requests::block_on;
 use crate::servers::Controllers;
 use crate::test_bed::TestBed;
@@ -21,11 +22,12 @@ pub(crate) fn run() {
     }
     let management = folder.path().join("management").display().to_string();
     let guest = folder.path().join("guest").display().to_string();
+    let server = format!("hcp.apiServer=https://127.0.0.1:{}", bed.guest.control_plane.port());
     let kubectl = tools.join("kubectl");
     let kubectl = if kubectl.exists() { kubectl.display().to_string() } else { "kubectl".to_owned() };
     eprintln!(
         "kubeconfigs:\n  {management}\n  {guest}\n\
-         try:\n  transship apply --topology hypershift --set hcp.namespace=clusters-example --management-kubeconfig {management} \
+         try:\n  transship apply --topology hypershift --set hcp.namespace=clusters-example --set {server} --set {ROLE} --management-kubeconfig {management} \
          --guest-kubeconfig {guest}\n  \
          {kubectl} --kubeconfig {management} -n clusters-example get deployments,pods\n  \
          {kubectl} --kubeconfig {guest} get clusteroperators\n\

@@ -25,7 +25,8 @@ pub(crate) fn ours(cluster: &TestCluster, kinds: &[String]) -> Value {
     let mut all = BTreeMap::new();
     let kinds: BTreeSet<&String> = kinds.iter().collect();
     let labelled = kinds.into_iter().flat_map(|kind| labelled(cluster, kind));
-    for (path, live) in labelled {
+    for (path, mut live) in labelled {
+        mask_issued(&mut live);
         let fields: Vec<Value> = own_entries(&live)
             .map(|entry| json!([entry["manager"], entry["operation"], view(Some(&live), &entry["fieldsV1"])]))
             .collect();
@@ -57,6 +58,18 @@ pub(crate) fn ours(cluster: &TestCluster, kinds: &[String]) -> Value {
     let may_have_shards = inventories.iter().any(|inventory| inventory["data"]["shards"].is_string());
     let left = if may_have_shards { Vec::new() } else { shards(cluster) };
     json!({"objects": all, "inventory": entries, "inventories": headers, "shards left": left})
+}
+
+/// Replaces issued values, which are new in each cluster, and the hashes over them. Empty values stay.
+fn mask_issued(live: &mut Value) {
+    let is_issued = live["metadata"]["labels"].get("transship.openshift.io/issued").is_some();
+    if is_issued && let Some(data) = live["data"].as_object_mut() {
+        data.values_mut().filter(|value| *value != "").for_each(|value| *value = json!("issued"));
+    }
+    let hash = "/spec/template/metadata/annotations/component.hypershift.openshift.io~1config-hash";
+    if let Some(hash) = live.pointer_mut(hash) {
+        *hash = json!("hash");
+    }
 }
 
 fn header(inventory: &Value) -> Value {

@@ -13,6 +13,7 @@ use transship::Cluster;
 use self::scene::{AFTER, BEFORE, BOTH, Command, GUEST, MANAGEMENT, Scene, kill_at};
 use super::applied_state::{kinds_of, ours};
 use super::in_process::{Project, Verb};
+use super::rights::copied_payload;
 use super::{repository, run_standalone};
 use crate::TestBedCase;
 use crate::base_state::BaseState;
@@ -159,11 +160,12 @@ fn crash_by_a_signal(bed: &TestBed) {
 }
 
 fn whole_install(bed: &TestBed, at: &'static [Cluster], when: &'static [When]) {
-    Scene { at, when, ..Scene::hosted(bed, repository(), Verb::Apply) }.cut_off_everywhere();
+    let bundled = bundled();
+    Scene { at, when, ..Scene::hosted(bed, bundled.path(), Verb::Apply) }.cut_off_everywhere();
 }
 
 fn whole_upgrade(bed: &TestBed) {
-    Scene::hosted(bed, repository(), Verb::Apply).run();
+    Scene::hosted(bed, bundled().path(), Verb::Apply).run();
     let next = next_release();
     Scene::hosted(bed, next.path(), Verb::Apply).cut_off_everywhere();
     let monitors = "/apis/monitoring.coreos.com/v1/namespaces/clusters-example/servicemonitors";
@@ -176,8 +178,23 @@ fn whole_upgrade(bed: &TestBed) {
 }
 
 fn whole_delete(bed: &TestBed, at: &'static [Cluster], when: &'static [When]) {
-    Scene::hosted(bed, repository(), Verb::Apply).run();
-    Scene { at, when, ..Scene::hosted(bed, repository(), Verb::Delete) }.cut_off_everywhere();
+    let bundled = bundled();
+    Scene::hosted(bed, bundled.path(), Verb::Apply).run();
+    Scene { at, when, ..Scene::hosted(bed, bundled.path(), Verb::Delete) }.cut_off_everywhere();
+}
+
+/// Returns the bundled payload, with a cloud role as the default.
+fn bundled() -> tempfile::TempDir {
+    let folder = copied_payload();
+    name_the_role(folder.path());
+    folder
+}
+
+/// Names the cloud role, without which there are no cloud credentials.
+fn name_the_role(folder: &Path) {
+    let set = "apiVersion: transship.openshift.io/v1\nkind: Parameters\nmetadata: {name: default}\n\
+               values: {aws: {storageRoleARN: 'arn:aws:iam::123456789012:role/ebs'}}\n";
+    std::fs::write(folder.join("profiles/sets/default.yaml"), set).unwrap();
 }
 
 /// Returns the bundled payload as a later release might have it: another version, other images, and two objects fewer.
@@ -198,6 +215,7 @@ fn next_release() -> tempfile::TempDir {
             }
         }
     }
+    name_the_role(folder.path());
     folder
 }
 

@@ -72,20 +72,20 @@ pub(crate) fn run_hosted(bed: &TestBed, folder: &Path, command: &str, more: &[&s
         "--guest-kubeconfig",
         &guest,
     ];
-    if has_hosted_parameter(folder) && !more.contains(&"--set") {
+    if has_parameter(folder, "hcp.namespace:") && !more.contains(&"--set") {
         clusters.extend(["--set", "hcp.namespace=clusters-example"]);
     }
     let api_server = format!("hcp.apiServer=https://127.0.0.1:{}", bed.guest.control_plane.port());
-    if folder == repository() {
+    if has_parameter(folder, "aws.storageRoleARN:") {
         clusters.extend(["--set", &api_server, "--set", ROLE]);
     }
     run_in(folder, &[&[command][..], &clusters, &with_approval(command, more)].concat())
 }
 
-/// Returns whether a parameter of the project chooses the hosted control plane, as in the bundled profiles.
-fn has_hosted_parameter(folder: &Path) -> bool {
-    std::fs::read_to_string(folder.join("profiles/parameters.yaml"))
-        .is_ok_and(|text| text.contains("hcp.namespace:"))
+/// Returns whether a project declares a parameter of the bundled profiles.
+fn has_parameter(folder: &Path, name: &str) -> bool {
+    let parameters = std::fs::read_to_string(folder.join("profiles/parameters.yaml"));
+    parameters.is_ok_and(|text| text.contains(name))
 }
 
 /// Approves everything that `delete` deletes, unless the test chooses otherwise.
