@@ -195,8 +195,16 @@ impl Found {
     }
 }
 
-/// Returns what a token says about itself. Nobody checks its signature: only its issuer can.
+/// The longest token. Those of Kubernetes have about 1,000 bytes, and the guest's administrator decides what the guest returns.
+const MAX_TOKEN: usize = 16 << 10;
+
+/// Returns what a token says about itself. Nobody checks its signature: only its issuer can. Returns `None` for a text that is not
+/// a token.
 pub(crate) fn claims(token: &str) -> Option<TokenClaims> {
+    let is_token_byte = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    if token.len() > MAX_TOKEN || !token.bytes().all(is_token_byte) {
+        return None;
+    }
     let payload = URL_SAFE_NO_PAD.decode(token.split('.').nth(1)?).ok()?;
     let claims: Value = serde_json::from_slice(&payload).ok()?;
     Some(TokenClaims {
@@ -303,6 +311,8 @@ mod tests {
         // {"iat":1800000000,"exp":1800003000,"sub":"system:serviceaccount:openshift-op:op"}
         let token = "e30.eyJpYXQiOjE4MDAwMDAwMDAsImV4cCI6MTgwMDAwMzAwMCwic3ViIjoic3lzdGVtOnNlcnZpY2VhY2NvdW50Om9wZW5zaGlmdC1vcDpvcCJ9.c2ln";
         assert_eq!(claims(token).unwrap().expires_at, NOW + 3000);
+        assert_eq!(claims(&format!("{token}\n")), None);
+        assert_eq!(claims(&format!("{token}{}", "A".repeat(16 << 10))), None);
         let kubeconfig = kubeconfig(Proof::Token);
         let values = write(&kubeconfig, "", &Credential::Token(token.to_owned().into()));
         let due_at =

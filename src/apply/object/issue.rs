@@ -216,8 +216,10 @@ async fn request_token(cluster: &LiveCluster<'_>, namespace: &str, name: &str) -
         }
         Err(error) => return Err(format!("the guest issues no token: {}", error.message_without_values())),
     };
-    match response["status"]["token"].as_str() {
-        Some(token) => Ok(Credential::Token(token.to_owned().into())),
-        None => Err("the response of the guest has no token".to_owned()),
+    let token = response["status"]["token"].as_str().unwrap_or_default();
+    let user = format!("system:serviceaccount:{namespace}:{name}");
+    match kubeconfig::claims(token) {
+        Some(claims) if claims.user == user => Ok(Credential::Token(token.to_owned().into())),
+        _ => Err(format!("the guest responds with something else than a token of {user}")),
     }
 }

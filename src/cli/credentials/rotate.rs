@@ -1,11 +1,13 @@
 //! `transship credentials rotate`
 
+use std::collections::BTreeSet;
+
 use crate::apply::{self, Extent, Options, Rotation};
 use crate::cli::clusters::{Clusters, block_on};
 use crate::cli::paused::refuse_paused;
 use crate::cli::{Inputs, Outcome};
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::object::{CA_BUNDLE, IssuedOrigin, Object, annotation};
+use crate::object::{CA_BUNDLE, GuestIdentity, IssuedOrigin, Object, ObjectId, Proof, annotation};
 use crate::order::Plan;
 use clap::Args;
 
@@ -44,7 +46,9 @@ impl Rotate {
         refuse_paused(&project, &profiles)?;
         let plans = crate::render(&project.context(), &profiles)?;
         self.check(&plans)?;
-        let plans: Vec<Plan> = plans.into_iter().map(|plan| plan.filtered(uses_issued_values)).collect();
+        let accounts = token_accounts(&plans);
+        let is_wanted = |object: &Object| uses_issued_values(object) || accounts.contains(&object.id);
+        let plans: Vec<Plan> = plans.into_iter().map(|plan| plan.filtered(is_wanted)).collect();
         let options = Options {
             wait: self.wait,
             extent: Extent::Partial,
@@ -95,6 +99,21 @@ impl Rotate {
 
 fn is_renewable(object: &Object) -> bool {
     matches!(object.issued, Some(IssuedOrigin::Certificate(_) | IssuedOrigin::Kubeconfig(_)))
+}
+
+/// Returns the ServiceAccounts for which the guest issues tokens: they must exist first.
+fn token_accounts(plans: &[Plan]) -> BTreeSet<ObjectId> {
+    let mut accounts = BTreeSet::new();
+    for object in plans.iter().flat_map(|plan| &plan.objects) {
+        if let Some(IssuedOrigin::Kubeconfig(kubeconfig)) = &object.issued
+            && let (Proof::Token, GuestIdentity::ServiceAccount { namespace, name }) =
+                (&kubeconfig.proof, &kubeconfig.identity)
+        {
+            let [group, kind] = ["", "ServiceAccount"].map(str::to_owned);
+            accounts.insert(ObjectId { group, kind, namespace: namespace.clone(), name: name.clone() });
+        }
+    }
+    accounts
 }
 
 /// Returns whether an object is issued, trusts a signer, or has pods that use issued values.

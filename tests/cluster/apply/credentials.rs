@@ -35,6 +35,7 @@ pub(crate) const CASES: &[TestBedCase] = &[
     ("apply::credentials::only_what_is_due_is_renewed", only_what_is_due_is_renewed),
     ("apply::credentials::an_own_signer_is_created_and_kept", an_own_signer_is_created_and_kept),
     ("apply::credentials::a_token_is_issued_by_the_guest", a_token_is_issued_by_the_guest),
+    ("apply::credentials::they_are_listed_and_rotated", they_are_listed_and_rotated),
     ("apply::credentials::rights_of_kubeconfigs", use_of_credentials::rights_of_kubeconfigs),
     ("apply::credentials::a_server_is_trusted_and_called_as_a_webhook", webhook::is_called),
     ("apply::credentials::a_new_signer_breaks_no_connection", rotation::breaks_no_connection),
@@ -250,4 +251,51 @@ fn a_token_is_issued_by_the_guest(bed: &TestBed) {
         use_of_credentials::who_am_i(&kubeconfig)["username"],
         "system:serviceaccount:openshift-op:op"
     );
+}
+
+/// `credentials list --live` says how each credential is, and `credentials rotate` renews exactly what it is asked for.
+fn they_are_listed_and_rotated(bed: &TestBed) {
+    let project = Project::new(&Settings::default());
+    let list = || {
+        let run = run_hosted(bed, project.path(), "credentials", &["list", "--live", "-o", "json"]);
+        assert_code(&run, 0);
+        let lines = run.stdout.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        lines
+            .map(|line| (line["name"].as_str().unwrap().to_owned(), line))
+            .collect::<std::collections::BTreeMap<_, _>>()
+    };
+    let before = list();
+    assert_eq!(before.keys().collect::<Vec<_>>(), ["op-cert", "op-kubeconfig", "op-metrics-cert"]);
+    assert_eq!(before["op-cert"]["state"], "due: it is new");
+    assert_code(&apply(bed, &project, &[]), 0);
+    let applied = list();
+    let expected = json!({
+        "kind": "kubeconfig", "name": "op-kubeconfig", "namespace": HOSTED, "state": "valid",
+        "identity": "system:serviceaccount:openshift-op:op", "acceptedBy": "guest", "issuedBy": "cluster-signer-ca",
+        "usedBy": ["Deployment/op"], "validUntil": applied["op-kubeconfig"]["validUntil"],
+        "renewal": applied["op-kubeconfig"]["renewal"],
+    });
+    assert_eq!(applied["op-kubeconfig"], expected);
+    assert!(expected["renewal"].as_str() < expected["validUntil"].as_str());
+    let (old, hash) = (secrets::state(bed), secrets::config_hash(bed));
+    // No pod mounts this one, so none restarts.
+    assert_code(&run_hosted(bed, project.path(), "credentials", &["rotate", "op-metrics-cert"]), 0);
+    let new = secrets::state(bed);
+    let changed: Vec<&String> =
+        new.iter().filter(|(name, data)| old[*name] != **data).map(|one| one.0).collect();
+    assert_eq!(changed, ["op-metrics-cert"]);
+    assert_eq!(secrets::config_hash(bed), hash);
+    assert_code(&run_hosted(bed, project.path(), "credentials", &["rotate", "--all"]), 0);
+    let newer = secrets::state(bed);
+    for name in ["op-cert", "op-kubeconfig", "op-metrics-cert"] {
+        assert_ne!(newer[name], new[name], "{name}");
+    }
+    assert_eq!(newer["trusted"], new["trusted"]);
+    assert_ne!(secrets::config_hash(bed), hash);
+    let refused = run_hosted(bed, project.path(), "credentials", &["rotate", "op-crt"]);
+    assert_code(&refused, 2);
+    assert!(refused.stderr.contains("did you mean `op-cert`?"), "{}", refused.stderr);
+    let refused = run_hosted(bed, project.path(), "credentials", &["rotate", "--ca"]);
+    assert_code(&refused, 2);
+    assert!(refused.stderr.contains("transship creates no signer of this topology"), "{}", refused.stderr);
 }

@@ -79,7 +79,13 @@ pub(crate) fn run_hosted(bed: &TestBed, folder: &Path, command: &str, more: &[&s
     if has_parameter(folder, "aws.storageRoleARN:") {
         clusters.extend(["--set", &api_server, "--set", ROLE]);
     }
-    run_in(folder, &[&[command][..], &clusters, &with_approval(command, more)].concat())
+    // A command of a group, such as `credentials list`, has a second word.
+    let (second, more) = match (command, more) {
+        ("credentials", [second, more @ ..]) => (Some(*second), more),
+        _ => (None, more),
+    };
+    let words: Vec<&str> = std::iter::once(command).chain(second).collect();
+    run_in(folder, &[&words[..], &clusters, &with_approval(command, more)].concat())
 }
 
 /// Returns whether a project declares a parameter of the bundled profiles.

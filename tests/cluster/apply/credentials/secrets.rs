@@ -137,7 +137,9 @@ pub(super) fn no_output_contains_a_key(bed: &TestBed) {
         ] {
             let words: Vec<&str> = command.split(' ').collect();
             let more = [&words[1..], more, &with].concat();
-            record(run_hosted(bed, project.path(), words[0], &more));
+            let run = run_hosted(bed, project.path(), words[0], &more);
+            assert_eq!(run.code, 0, "{command}: {}", run.stderr);
+            record(run);
             found.extend(needles(bed));
         }
         // Someone else changed a key: the difference is shown, but not the key.
@@ -146,7 +148,15 @@ pub(super) fn no_output_contains_a_key(bed: &TestBed) {
         record(run_hosted(bed, project.path(), "diff", &["--live"]));
         record(run_hosted(bed, project.path(), "apply", &["-vvv"]));
         found.extend(needles(bed));
-        for arguments in [&["render", "--profile", "mc"][..], &["lint"], &["list", "--profile", "mc"]] {
+        record(run_hosted(bed, project.path(), "history", &["-vvv"]));
+        for arguments in [
+            &["render", "--profile", "mc"][..],
+            &["lint"],
+            &["lint", "--report", "reach"],
+            &["list", "--profile", "mc"],
+            &["explain", "secret/op-cert", "--profile", "mc"],
+            &["rights", "--topology", "hypershift"],
+        ] {
             record(program(project.path()).args(arguments).arg("-vvv").output().unwrap().into());
         }
         record(run_hosted(bed, project.path(), "delete", &["-vvv"]));
