@@ -5,6 +5,7 @@ use std::fmt::Write;
 use crate::apply::{self, ClusterHistory, RunRecord};
 use crate::diagnostic::Diagnostics;
 use crate::object::Cluster;
+use crate::show;
 use clap::Args;
 
 use super::clusters::{Clusters, block_on};
@@ -71,18 +72,7 @@ fn table(histories: &[ClusterHistory]) -> String {
     for history in histories {
         rows.extend(history.runs.iter().map(|run| row(history.cluster, run)));
     }
-    let widths: Vec<usize> = (0..rows[0].len())
-        .map(|column| rows.iter().map(|row| row[column].len()).max().unwrap_or(0))
-        .collect();
-    let mut table = String::new();
-    for row in rows {
-        let mut line = String::new();
-        for (cell, width) in row.iter().zip(&widths) {
-            let _ = write!(line, "{cell:<width$}  ");
-        }
-        let _ = writeln!(table, "{}", line.trim_end());
-    }
-    table
+    show::aligned(&rows)
 }
 
 fn row(cluster: Cluster, run: &RunRecord) -> [String; 7] {

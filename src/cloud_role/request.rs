@@ -13,7 +13,7 @@ const KIND: (&str, &str) = ("cloudcredential.openshift.io", "CredentialsRequest"
 const PROVIDERS: [(&str, Cloud); 3] =
     [("AWSProviderSpec", Cloud::Aws), ("AzureProviderSpec", Cloud::Azure), ("GCPProviderSpec", Cloud::Gcp)];
 
-/// What a workload may do in its cloud, and the ServiceAccounts that it runs as.
+/// The permissions of a workload in its cloud, and the ServiceAccounts that it runs as.
 #[derive(Debug)]
 pub(crate) struct CredentialsRequest {
     /// The name of the object.
@@ -25,11 +25,11 @@ pub(crate) struct CredentialsRequest {
     /// The name of the Secret with the credentials.
     pub(crate) secret: String,
     service_accounts: Vec<String>,
-    /// What the workload may do.
+    /// The permissions.
     pub(crate) permissions: Permissions,
 }
 
-/// What a workload may do in its cloud.
+/// The permissions of a workload in its cloud.
 #[derive(Debug)]
 pub(crate) enum Permissions {
     Aws(Vec<AwsStatement>),

@@ -1,4 +1,4 @@
-//! What the documents say about the guest: the issuer of its tokens, and where its cloud knows the issuer.
+//! The guest in the documents: the issuer of its tokens, and where its cloud knows the issuer.
 
 use super::request::CredentialsRequest;
 use crate::diagnostic::{Diagnostic, Diagnostics};

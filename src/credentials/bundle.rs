@@ -7,7 +7,7 @@ use super::certificate::Certificate;
 /// certificate from its volume has read the new one.
 const OVERLAP: i64 = 24 * 3600;
 
-/// What the authorities of a signer depend on.
+/// The input for the authorities of a signer.
 pub(crate) struct BundleInput<'b> {
     /// The certificate of the signer.
     pub(crate) current: &'b Certificate,

@@ -13,7 +13,7 @@ use x509_parser::public_key::PublicKey;
 
 use crate::object::KeyAlgorithm;
 
-/// What is known of a certificate.
+/// A certificate, with the fields that transship compares.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Certificate {
     der: Vec<u8>,

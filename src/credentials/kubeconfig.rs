@@ -17,7 +17,7 @@ pub(crate) const KEY: &str = "kubeconfig";
 /// The name of the cluster, the context and the user.
 const NAME: &str = "guest";
 
-/// What a kubeconfig proves an identity with.
+/// The proof of an identity in a kubeconfig.
 pub(crate) enum Credential {
     /// A client certificate with its key, as PEM.
     Certificate { certificate: String, key: Zeroizing<String> },
@@ -25,7 +25,7 @@ pub(crate) enum Credential {
     Token(Zeroizing<String>),
 }
 
-/// What an existing kubeconfig contains.
+/// The content of an existing kubeconfig.
 pub(crate) struct Found {
     server: String,
     namespace: String,
@@ -44,7 +44,7 @@ pub(crate) enum FoundProof {
     Token(TokenClaims),
 }
 
-/// What a token says about itself.
+/// The claims of a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TokenClaims {
     pub(crate) user: String,
@@ -54,7 +54,7 @@ pub(crate) struct TokenClaims {
     pub(crate) expires_at: i64,
 }
 
-/// What a kubeconfig is compared with.
+/// The kubeconfig that is wanted.
 pub(crate) struct Wanted<'w> {
     pub(crate) kubeconfig: &'w IssuedKubeconfig,
     /// The authorities of the API server, as PEM; `None` if they are not known.

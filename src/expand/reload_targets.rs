@@ -1,4 +1,4 @@
-//! What an entry of `reloads` can stand for. Objects and volumes of additions depend on the profile, so an entry counts if
+//! The objects that an entry of `reloads` can stand for. Objects and volumes of additions depend on the profile, so an entry counts if
 //! any addition may create or mention its object.
 
 use super::contributions::{any_addition, may_add};

@@ -54,7 +54,7 @@ pub(crate) enum GuestIdentity {
     },
 }
 
-/// What a kubeconfig has to prove an identity.
+/// The proof of an identity in a kubeconfig.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Proof {
     /// A client certificate.

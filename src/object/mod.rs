@@ -118,7 +118,7 @@ pub struct Object {
     pub(crate) kept: bool,
     /// Where the values come from, if this is an issued object.
     pub(crate) issued: Option<IssuedOrigin>,
-    /// What the rendered hash of the pod's configuration covers, if the object has one.
+    /// The parts of the hash of the pod's configuration, if the object has one.
     pub(crate) config_hash: Option<ConfigHash>,
     /// The revisions of the object during rendering, if they are recorded.
     pub(crate) history: History,

@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use serde_json::{Value as Json, json};
 
+use super::aligned::aligned;
 use crate::check::ReachPath;
 use crate::object::{Cluster, IssuedOrigin, Object, ObjectId, Proof, REFERENCE_RULES, pod};
 use crate::order::Plan;
@@ -161,21 +162,6 @@ pub(crate) fn credentials_table(
         rows.push(row);
     }
     aligned(&rows)
-}
-
-fn aligned(rows: &[Vec<String>]) -> String {
-    let columns = rows.first().map_or(0, Vec::len);
-    let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..columns).map(width).collect();
-    let mut table = String::new();
-    for row in rows {
-        let mut line = String::new();
-        for (cell, width) in row.iter().zip(&widths) {
-            let _ = write!(line, "{cell:<width$}  ");
-        }
-        let _ = writeln!(table, "{}", line.trim_end());
-    }
-    table
 }
 
 fn or_dash(text: &str) -> String {

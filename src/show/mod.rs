@@ -1,5 +1,6 @@
 //! Output for people and tools: lists, explanations, diffs and findings as text.
 
+mod aligned;
 mod color;
 mod credentials;
 mod cvo_omit;
@@ -15,6 +16,7 @@ mod revised_field;
 mod roles;
 mod unified_diff;
 
+pub(crate) use aligned::aligned;
 pub(crate) use color::Paint;
 pub(crate) use credentials::{CredentialState, credentials, credentials_json, credentials_table};
 pub(crate) use cvo_omit::CvoOmit;

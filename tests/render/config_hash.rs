@@ -1,4 +1,4 @@
-//! What the hash of a pod's configuration covers: the keys that the pod uses, and nothing that its processes read again.
+//! The hash of a pod's configuration covers the keys that the pod uses, and nothing that its processes read again.
 
 use serde_json::Value;
 

@@ -38,7 +38,7 @@ pub(crate) struct KnownSigner {
     pub(crate) bundle: Vec<Certificate>,
 }
 
-/// What existing objects trust.
+/// The trust of existing objects in signers.
 #[derive(Default)]
 struct Trust {
     /// Those that do not trust the current authority of a signer yet.
@@ -61,12 +61,12 @@ pub(crate) enum TrustState {
 /// The signers of a topology.
 pub(crate) struct Authorities {
     pub(crate) clock: Clock,
-    /// What a user wants to be renewed.
+    /// The credentials that a user wants to renew.
     pub(crate) rotation: Rotation,
     /// The signers that rendered objects name.
     pub(crate) needed: BTreeSet<SignerId>,
     known: Mutex<BTreeMap<SignerId, KnownSigner>>,
-    /// What existing objects trust.
+    /// The trust of existing objects in signers.
     trust: Mutex<Trust>,
     /// Whether objects of the guest trust signers.
     guest_trusts: bool,

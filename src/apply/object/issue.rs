@@ -28,7 +28,7 @@ const TOKEN_LIFETIME: Duration = Duration::from_secs(365 * 24 * 3600);
 /// How often to look whether all clients trust a new authority.
 const TRUST_INTERVAL: Duration = Duration::from_millis(100);
 
-/// What happened to the values of an issued object.
+/// The result for the values of an issued object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Issue {
     /// Its values are valid.

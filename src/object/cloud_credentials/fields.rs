@@ -54,14 +54,14 @@ impl Cloud {
 pub(crate) struct CloudField {
     /// The name that a user writes.
     pub(crate) name: &'static str,
-    /// What needs it.
+    /// Its use.
     pub(super) purpose: Purpose,
     /// The accepted values, for messages.
     pub(super) expected: &'static str,
     is_valid: fn(&str) -> bool,
 }
 
-/// What needs the value of a field.
+/// The use of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
     /// The files of the Secret.

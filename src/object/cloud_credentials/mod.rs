@@ -15,7 +15,7 @@ pub(crate) use fields::{Cloud, CloudField};
 /// The file with the token, where OpenShift mounts it into every workload that uses its cloud.
 const TOKEN_FILE: &str = "/var/run/secrets/openshift/serviceaccount/token";
 
-/// What a workload needs to exchange a token of the guest for credentials of its cloud.
+/// The description with which a workload exchanges a token of the guest for credentials of its cloud.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CloudCredentials {
     cloud: Cloud,

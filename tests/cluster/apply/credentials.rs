@@ -1,4 +1,4 @@
-//! What a project declares is issued: certificates, kubeconfigs, authorities and cloud credentials work, are renewed in time, and
+//! Declared credentials are issued: certificates, kubeconfigs, authorities and cloud credentials work, are renewed in time, and
 //! stay otherwise.
 
 mod openssl;

@@ -19,7 +19,7 @@ pub(super) fn verify(authorities: &str, certificate: &str) {
     assert!(output.status.success(), "{text}");
 }
 
-/// What `openssl x509` says about a certificate.
+/// A certificate, as `openssl x509` reads it.
 pub(super) struct Certificate {
     pub(super) issuer: String,
 }

@@ -12,7 +12,7 @@ use crate::requests::{self, block_on};
 use crate::test_bed::TestBed;
 use crate::tools;
 
-/// What a component may do in the guest, as arguments of `kubectl auth can-i`.
+/// The rights of a component in the guest, as arguments of `kubectl auth can-i`.
 struct Component {
     secret: &'static str,
     operands: &'static str,
