@@ -8,6 +8,7 @@ use transship::Cluster;
 
 use super::project::{HOSTED, Project, Settings};
 use super::secrets::{self, bundle, certificate, path, secret, state};
+use super::webhook::shake_hands;
 use super::{DAY, apply, in_process, openssl, run};
 use crate::apply::scenarios::{assert_code, wait_until};
 use crate::base_state::BaseState;
@@ -58,8 +59,9 @@ pub(super) fn breaks_no_connection(bed: &TestBed) {
             let deadline = Instant::now() + Duration::from_secs(120);
             while !stop.load(Ordering::Relaxed) && Instant::now() < deadline {
                 let trusted = secrets::authorities(&bed.guest.get(secrets::WEBHOOK).unwrap());
-                let served = secrets::text(&secret(bed, "op-cert"), "tls.crt");
-                openssl::verify(&trusted, &served);
+                let served = secret(bed, "op-cert");
+                let [served, key] = ["tls.crt", "tls.key"].map(|key| secrets::text(&served, key));
+                shake_hands(&trusted, &served, &key);
                 issuers.insert(served);
                 handshakes.fetch_add(1, Ordering::Relaxed);
             }

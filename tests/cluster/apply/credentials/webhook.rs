@@ -57,36 +57,55 @@ pub(super) fn is_called(bed: &TestBed) {
 
 /// Connects as a client that trusts only the authorities of the bundle.
 fn assert_trusted(port: u16, authorities: &str) {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("authorities");
-    std::fs::write(&file, authorities).unwrap();
     for (host, expected) in [(HOST, true), ("localhost", true), ("other.clusters-example.svc", false)] {
-        let address = format!("127.0.0.1:{port}");
-        let output = Command::new("openssl")
-            .args([
-                "s_client",
-                "-connect",
-                &address,
-                "-verify_hostname",
-                host,
-                "-verify_return_error",
-                "-CAfile",
-            ])
-            .arg(&file)
-            .stdin(Stdio::null())
-            .output()
-            .unwrap();
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let text = connect(port, host, authorities);
         assert_eq!(text.contains("Verify return code: 0 (ok)"), expected, "{host}: {text}");
     }
 }
 
-/// Starts a server that refuses every object called `bad`.
-fn serve(listener: TcpListener, certificate: &str, key: &str) {
+/// Connects to a server with the program `openssl`, and returns what it says.
+fn connect(port: u16, host: &str, authorities: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("authorities");
+    std::fs::write(&file, authorities).unwrap();
+    let address = format!("127.0.0.1:{port}");
+    let output = Command::new("openssl")
+        .args(["s_client", "-connect", &address, "-verify_hostname", host, "-verify_return_error", "-CAfile"])
+        .arg(&file)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Lets a client with these authorities connect once to a server with this certificate. Panics if the handshake fails.
+pub(super) fn shake_hands(authorities: &str, certificate: &str, key: &str) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let acceptor = acceptor(certificate, key);
+    listener.set_nonblocking(true).unwrap();
+    let server = std::thread::spawn(move || {
+        block_on(async {
+            let listener = tokio::net::TcpListener::from_std(listener).unwrap();
+            let (stream, _) = listener.accept().await.unwrap();
+            acceptor.accept(stream).await.is_ok()
+        })
+    });
+    let text = connect(port, HOST, authorities);
+    assert!(text.contains("Verify return code: 0 (ok)"), "{text}");
+    assert!(server.join().unwrap(), "the server refused the client");
+}
+
+fn acceptor(certificate: &str, key: &str) -> TlsAcceptor {
     let certificates = CertificateDer::pem_slice_iter(certificate.as_bytes()).map(Result::unwrap).collect();
     let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap();
     let config = ServerConfig::builder().with_no_client_auth().with_single_cert(certificates, key).unwrap();
-    let acceptor = TlsAcceptor::from(Arc::new(config));
+    TlsAcceptor::from(Arc::new(config))
+}
+
+/// Starts a server that refuses every object called `bad`.
+fn serve(listener: TcpListener, certificate: &str, key: &str) {
+    let acceptor = acceptor(certificate, key);
     listener.set_nonblocking(true).unwrap();
     std::thread::spawn(move || {
         block_on(async {
