@@ -34,6 +34,8 @@ struct Known {
     values: Values,
     /// The type of the live Secret, which cannot be changed.
     live_type: Option<String>,
+    /// Why it could not be read. Nobody knows whether it has valid values, so it gets no new ones.
+    unread: Option<String>,
 }
 
 impl Issuer {
@@ -51,7 +53,19 @@ impl Issuer {
 
     /// Records the values and the type of a live object.
     pub(crate) fn set_live(&self, id: &ObjectId, values: Values, live_type: Option<String>) {
-        self.objects().insert(issued_id(id), Known { values, live_type });
+        self.objects().insert(issued_id(id), Known { values, live_type, unread: None });
+    }
+
+    /// Records that an object could not be read.
+    pub(crate) fn set_unread(&self, id: &ObjectId, reason: String) {
+        self.objects().insert(issued_id(id), Known { unread: Some(reason), ..Known::default() });
+    }
+
+    fn check_read(&self, id: &IssuedId) -> Result<(), String> {
+        match self.objects().get(id).and_then(|known| known.unread.clone()) {
+            Some(reason) => Err(format!("{}/{} cannot be read: {reason}", id.0, id.2)),
+            None => Ok(()),
+        }
     }
 
     /// Records new values of an object.
@@ -75,6 +89,13 @@ impl Issuer {
                 Err(reason) => desired.issue = IssueState::Impossible(reason),
             }
         } else if let Some(hash) = &object.config_hash {
+            // A hash without values that exist would restart the pods.
+            for part in hash.issued() {
+                let id = (part.kind.to_owned(), object.id.namespace.clone(), part.name.clone());
+                if let Err(reason) = self.check_read(&id) {
+                    desired.issue = IssueState::Impossible(reason);
+                }
+            }
             let live = hash.with_values(|part| self.digest(part, &object.id.namespace));
             fill_config_hash(desired, &hash.rendered(), &live);
         }
@@ -107,6 +128,7 @@ impl Issuer {
         origin: &IssuedOrigin,
         values: &Values,
     ) -> Result<Option<Due>, String> {
+        self.check_read(&issued_id(&object.id))?;
         let due = match origin {
             IssuedOrigin::Signer => Ok(self.due_signer(values)),
             IssuedOrigin::Bundle { signer } => self.due_bundle(&signer_id(object, signer), values),

@@ -40,28 +40,29 @@ impl LiveCluster<'_> {
         self.find_trust(objects);
     }
 
-    /// Reads the values of an object.
+    /// Reads the values of an object, as it was at the start if it had the label.
     async fn read_values(&self, id: &ObjectId) {
-        let live = match self.labelled(id) {
-            Some(live) => Some(live),
-            None => self.get_quietly(&path(id)).await,
-        };
-        let live = live.unwrap_or_default();
-        let live_type = live["type"].as_str().map(str::to_owned);
-        self.issuer.set_live(id, Values::of_live(&live), live_type);
+        match self.labelled(id) {
+            Some(live) => self.set_live(id, &live),
+            None => self.read_values_now(id).await,
+        }
     }
 
-    /// Reads an object. An object that cannot be read counts as missing: the write that follows reports the reason.
-    async fn get_quietly(&self, path: &ObjectPath) -> Option<Value> {
-        self.get(path, &HeldMemory::default()).await.ok().flatten()
+    async fn read_values_now(&self, id: &ObjectId) {
+        match self.get(&path(id), &HeldMemory::default()).await {
+            Ok(live) => self.set_live(id, &live.unwrap_or_default()),
+            Err(error) => self.issuer.set_unread(id, error.message_without_values()),
+        }
+    }
+
+    fn set_live(&self, id: &ObjectId, live: &Value) {
+        let live_type = live["type"].as_str().map(str::to_owned);
+        self.issuer.set_live(id, Values::of_live(live), live_type);
     }
 
     /// Reads the values of an issued object and the signers again, because someone may have created what was missing.
     pub(crate) async fn read_issued_again(&self, object: &Object, objects: &[Object]) {
-        if let Some(live) = self.get_quietly(&path(&object.id)).await {
-            let live_type = live["type"].as_str().map(str::to_owned);
-            self.issuer.set_live(&object.id, Values::of_live(&live), live_type);
-        }
+        self.read_values_now(&object.id).await;
         if self.cluster != Cluster::Guest {
             self.read_signers(objects).await;
         }
@@ -70,14 +71,28 @@ impl LiveCluster<'_> {
     /// Reads the signers that the objects of all clusters need.
     pub(crate) async fn read_signers(&self, objects: &[Object]) {
         for id in &self.issuer.authorities.needed {
-            let signer = self.read_signer(id).await;
-            let bundle = match &signer {
-                Ok(signer) => self.bundle(id, signer, objects).await,
-                // Clients trust what they trusted before.
-                Err(_) => self.trusted_before(id).await,
+            let known = match self.trusted_before(id).await {
+                Ok(trusted) => self.known_signer(id, trusted, objects).await,
+                // Without it, the authorities before the current one would get lost.
+                Err(reason) => KnownSigner { signer: Err(reason), bundle: Vec::new() },
             };
-            self.issuer.authorities.set(id.clone(), KnownSigner { signer, bundle });
+            self.issuer.authorities.set(id.clone(), known);
         }
+    }
+
+    async fn known_signer(
+        &self,
+        id: &SignerId,
+        trusted: Vec<Certificate>,
+        objects: &[Object],
+    ) -> KnownSigner {
+        let signer = self.read_signer(id).await;
+        let bundle = match &signer {
+            Ok(signer) => self.bundle(id, signer, trusted, objects),
+            // Clients trust what they trusted before.
+            Err(_) => trusted,
+        };
+        KnownSigner { signer, bundle }
     }
 
     async fn read_signer(&self, id: &SignerId) -> Result<Arc<Signer>, String> {
@@ -97,8 +112,13 @@ impl LiveCluster<'_> {
     }
 
     /// Returns the authorities that the clients of a signer trust.
-    async fn bundle(&self, id: &SignerId, signer: &Signer, objects: &[Object]) -> Vec<Certificate> {
-        let mut trusted = self.trusted_before(id).await;
+    fn bundle(
+        &self,
+        id: &SignerId,
+        signer: &Signer,
+        mut trusted: Vec<Certificate>,
+        objects: &[Object],
+    ) -> Vec<Certificate> {
         let mut leaves = Vec::new();
         for live in self.labelled_with(ISSUED) {
             let values = Values::of_live(&live);
@@ -124,15 +144,17 @@ impl LiveCluster<'_> {
     }
 
     /// Returns the authorities that the ConfigMap of a signer has.
-    async fn trusted_before(&self, id: &SignerId) -> Vec<Certificate> {
-        let Some(name) = self.bundle_of(&id.name) else { return Vec::new() };
+    async fn trusted_before(&self, id: &SignerId) -> Result<Vec<Certificate>, String> {
+        let Some(name) = self.bundle_of(&id.name) else { return Ok(Vec::new()) };
         let config_map = object_id("ConfigMap", &id.namespace, name);
         let live = match self.labelled(&config_map) {
             Some(live) => Some(live),
-            None => self.get_quietly(&path(&config_map)).await,
+            None => self.get(&path(&config_map), &HeldMemory::default()).await.map_err(|error| {
+                format!("its bundle, ConfigMap/{name}, cannot be read: {}", error.message_without_values())
+            })?,
         };
         let values = Values::of_live(&live.unwrap_or_default());
-        values.get(BUNDLE_KEY).and_then(Certificate::read_all).unwrap_or_default()
+        Ok(values.get(BUNDLE_KEY).and_then(Certificate::read_all).unwrap_or_default())
     }
 
     /// Finds out which existing objects trust the authorities of their signers.

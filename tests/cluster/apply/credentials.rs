@@ -22,6 +22,7 @@ use super::scenarios::{assert_code, message_of, objects_with};
 use super::{Run, repository, run_hosted};
 use crate::TestBedCase;
 use crate::audit::{self, Entry};
+use crate::fault_rules::{Fault, Reply, RequestMatcher, SeenRequest};
 use crate::requests::block_on;
 use crate::test_bed::TestBed;
 
@@ -35,6 +36,7 @@ pub(crate) const CASES: &[TestBedCase] = &[
     ("apply::credentials::only_what_is_due_is_renewed", only_what_is_due_is_renewed),
     ("apply::credentials::an_own_signer_is_created_and_kept", an_own_signer_is_created_and_kept),
     ("apply::credentials::a_token_is_issued_by_the_guest", a_token_is_issued_by_the_guest),
+    ("apply::credentials::what_cannot_be_read_is_not_replaced", what_cannot_be_read_is_not_replaced),
     ("apply::credentials::they_are_listed_and_rotated", they_are_listed_and_rotated),
     ("apply::credentials::rights_of_kubeconfigs", use_of_credentials::rights_of_kubeconfigs),
     ("apply::credentials::a_server_is_trusted_and_called_as_a_webhook", webhook::is_called),
@@ -298,4 +300,27 @@ fn they_are_listed_and_rotated(bed: &TestBed) {
     let refused = run_hosted(bed, project.path(), "credentials", &["rotate", "--ca"]);
     assert_code(&refused, 2);
     assert!(refused.stderr.contains("transship creates no signer of this topology"), "{}", refused.stderr);
+}
+
+/// A read that fails does not count as a missing object: the signer, its certificates and the pods stay as they are.
+fn what_cannot_be_read_is_not_replaced(bed: &TestBed) {
+    bed.management.delete(&secrets::path("root-ca"));
+    let project = Project::new(&Settings { own: true, ..Settings::default() });
+    assert_code(&apply(bed, &project, &[]), 0);
+    let (before, hash) = (secrets::state(bed), secrets::config_hash(bed));
+    for kind in ["/secrets", "/configmaps/trusted"] {
+        let is_read = move |request: &SeenRequest| request.method == "GET" && request.path.contains(kind);
+        let forbidden = Fault::Respond(Reply::status(403, "Forbidden"));
+        bed.management.proxy.fault(RequestMatcher::matching(is_read), usize::MAX, forbidden);
+        let run = apply(bed, &project, &[]);
+        bed.management.proxy.clear_faults();
+        if kind == "/secrets" {
+            assert_code(&run, 3);
+            let why = message_of(&run, "failed", "Secret/root-ca in clusters-example").unwrap();
+            assert!(why.starts_with("its values cannot be issued: Secret/root-ca cannot be read: "), "{why}");
+        }
+        assert_eq!((secrets::state(bed), secrets::config_hash(bed)), (before.clone(), hash.clone()));
+    }
+    assert_code(&apply(bed, &project, &[]), 0);
+    assert_eq!((secrets::state(bed), secrets::config_hash(bed)), (before, hash));
 }
